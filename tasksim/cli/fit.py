@@ -15,11 +15,7 @@ from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable,
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tasksim.models.files.coefficients import Entry
-    from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
 __all__ = ["fit", "latencies_of"]
@@ -31,8 +27,6 @@ TENSORS = ("hybrid", "cp")
 """What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
-MOST_LISTED = 6
-"""Of parameters or terms in one line of text: more would not fit a terminal; JSON has all."""
 
 
 @command(
@@ -124,14 +118,15 @@ def fit(
     if source is not None:
         _refuse_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
-    from tasksim.formats.samples import read_samples
+    from tasksim.cli.fit_result import fit_result, fit_text, unused_lines
+    from tasksim.formats.samples import samples_in
     from tasksim.models.selection import select
 
     names = None if parameters is None else [name.strip() for name in parameters.split(",")]
-    samples = read_samples(file, duration=duration, parameters=names, part=part)
+    samples = samples_in(file, duration=duration, parameters=names, part=part)
     test = None
     if test_file is not None:
-        test = read_samples(test_file, duration=duration, parameters=samples.names, part=part)
+        test = samples_in(test_file, duration=duration, parameters=samples.names, part=part)
     try:
         with showing("fitting") as progress:
             found = select(
@@ -139,14 +134,18 @@ def fit(
             )
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    result = _result(found, samples, test)
+    result = fit_result(found, file, test)
     if output is not None:
         _write(output, found, file, architecture)
     if report is not None:
         from tasksim.view.modelreport import write_report
 
         title = f"{_kernel(output, part, file)} on {architecture}"
-        write_report(found.model, samples, test, report, title=title, force=force)
+        said = [result["why"], *result["notes"], *unused_lines(result)]
+        write_report(
+            found.model, found.samples, test, report, title=title, force=force,
+            said=said, warned=result["warnings"],
+        )  # fmt: skip
     if source is not None:
         _write_source(source, found)
     if as_json:
@@ -154,7 +153,7 @@ def fit(
         return
     for message in result["warnings"]:
         warn(message)
-    click.echo("\n".join(_text(result)))
+    click.echo("\n".join(fit_text(result)))
     for written in filter(None, (output, report, source)):
         note(f"Wrote {written}")
 
@@ -274,119 +273,3 @@ def _entry(found: Selection, file: Path) -> Entry:
     # When they were measured nobody says; not later than the file was written.
     when = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
     return Entry(found.model, Measured(when, f"samples of {file.name}"))
-
-
-def _result(found: Selection, samples: Samples, test: Samples | None) -> dict[str, Any]:
-    """Return what to print."""
-    chosen, model = found.chosen, found.model
-    linear = model.linear()
-    warnings = list(found.warnings)
-    tested = {} if test is None else _tested(found, test, warnings)
-    return {
-        "kind": model.kind,
-        "why": found.why,
-        "terms": [] if linear is None else list(linear.term_names),
-        "formula": model.formula(),
-        "notes": list(model.report().get("notes", [])) if model.needs_counters else [],
-        "counters": _counters(model),
-        "alternatives": model.report().get("alternatives", []),
-        "mlogq_cv": chosen.mlogq_cv,
-        **tested,
-        "size_bytes": chosen.size_bytes,
-        "fit_seconds": chosen.fit_seconds,
-        "samples": len(samples),
-        "configurations": len(samples.configurations()[0]),
-        "domain": {name: list(box) for name, box in model.domain_.items()},
-        "candidates": [row.row() for row in found.table],
-        "warnings": warnings,
-    }
-
-
-def _counters(model: KernelModel) -> dict[str, str]:
-    """Return of which family the counters of a model are; none of models without."""
-    families: dict[str, str] = model.report().get("families", {}) if model.needs_counters else {}
-    return families
-
-
-def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
-    """Return how good the model is on *test*; each configuration counts once."""
-    import numpy as np
-
-    from tasksim.models.groups import group_means
-    from tasksim.models.validation.crossvalidation import predicted_where_possible
-    from tasksim.models.validation.metrics import METRICS, all_metrics
-
-    model = found.model
-    rows, group = test.configurations()
-    predicted = predicted_where_possible(model, rows)
-    known = np.isfinite(predicted)
-    if not known.all():
-        warnings.append(
-            f"{int((~known).sum())} of {len(rows)} configurations of the test cannot be predicted "
-            f"by {model.kind}: they do not count"
-        )
-    if not known.any():
-        nothing = dict.fromkeys(METRICS)
-        return {"mlogq_test": None, "bias_test": None, "errors_test": nothing, "coverage": None}
-    found_errors = all_metrics(predicted[known], group_means(test.durations_s, group)[known])
-    return {
-        "mlogq_test": found_errors["mlogq"],
-        "bias_test": found_errors["bias"],
-        "errors_test": found_errors,
-        "coverage": _coverage(found, test.select(known[group])),
-    }
-
-
-def _coverage(found: Selection, test: Samples) -> float | None:
-    """Return the share of the samples that are in their 90 % intervals."""
-    if found.model.uncertainty_ is None:
-        return None
-    low, high = found.model.interval(test.parameters, 0.9)
-    return float(((low <= test.durations_s) & (test.durations_s <= high)).mean())
-
-
-def _text(result: dict[str, Any]) -> Iterator[str]:
-    yield f"chosen    {result['why']}"
-    if result["formula"]:
-        yield f"formula   {result['formula']}"
-    for name, family in result["counters"].items():
-        yield f"counter   {name}: {family}"
-    for said in result["notes"]:
-        yield f"note      {said}"
-    for alternative in result["alternatives"]:
-        yield f"or        {_alternative_text(alternative)}"
-    yield f"samples   {result['samples']} of {result['configurations']} configurations"
-    if result.get("mlogq_test") is not None:
-        yield f"test      {_tested_text(result)}"
-    yield f"size      {result['size_bytes']} bytes"
-    yield "\nkind     mlogq     bytes"
-    for row in result["candidates"]:
-        error = "-" if row["mlogq_cv"] is None else f"{row['mlogq_cv']:.4f}"
-        size = "-" if row["size_bytes"] is None else row["size_bytes"]
-        yield f"{row['kind']:8} {error:>6} {size:>8}  {row['reason']}"
-
-
-def _alternative_text(alternative: dict[str, Any]) -> str:
-    """Return which terms the samples cannot tell from one of the model."""
-    found = [entry["term"] for entry in alternative["instead"]]
-    listed = ", ".join(found[:MOST_LISTED])
-    if len(found) > MOST_LISTED:
-        listed += f" and {len(found) - MOST_LISTED} more"
-    if alternative["term"] is None:
-        return f"with one more term, the samples do not tell which: {listed}"
-    others = [listed] if listed else []
-    if alternative["without"] is not None:
-        others.append("none")
-    return f"instead of {alternative['term']}: {' or '.join(others)} (within one standard error)"
-
-
-def _tested_text(result: dict[str, Any]) -> str:
-    import math
-
-    text = (
-        f"errs by {100 * math.expm1(result['mlogq_test']):.3g} % "
-        f"(mlogq {result['mlogq_test']:.4f}, bias {result['bias_test']:+.4f})"
-    )
-    if result["coverage"] is None:
-        return text
-    return f"{text}; {result['coverage']:.0%} of the samples are in their 90 % intervals"

@@ -66,13 +66,16 @@ def predict(
     loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
     values = _values(model, settings)
+    outside = dict(_outside(model, values))
+    predicted = _predicted(model, [[values[name] for name in model.names_]], level)
+    predicted["inside"] = predicted["inside"] and not model.fixed_.keys() & outside
     result = {
         "kernel": loaded.kernel,
         "architecture": architecture,
         "kind": model.kind,
         "parameters": values,
-        **_predicted(model, [list(values.values())], level),
-        "outside": dict(_outside(model, values)),
+        **predicted,
+        "outside": outside,
     }
     if as_json:
         print_json(result)
@@ -111,22 +114,28 @@ def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple
 
 
 def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
-    """Return the value of each parameter of *model*, in its order."""
+    """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
+    from tasksim.models.columns import highest_clock
+    from tasksim.models.counters.clocks import CLOCK
+
+    known = (*model.names_, *model.fixed_)
     given: dict[str, float] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals:
             raise InputError(f"got '{setting}'; legal: PARAMETER=VALUE")
-        if name not in model.names_:
-            raise unknown("parameter", name, model.names_, model.label)
+        if name not in known:
+            raise unknown("parameter", name, known, model.label)
         if name in given:
             raise InputError(f"{model.label}: {name} is given twice")
         given[name] = _number(name, text)
+    if CLOCK in model.names_:
+        given.setdefault(CLOCK, highest_clock(model))
     missing = [name for name in model.names_ if name not in given]
     if missing:
         wanted = " ".join(f"{name}=VALUE" for name in missing)
         raise InputError(f"{model.label}: {', '.join(missing)} missing; give {wanted} as well")
-    return {name: given[name] for name in model.names_}
+    return {name: given[name] for name in known if name in given}
 
 
 def _number(name: str, text: str) -> float:
@@ -154,8 +163,13 @@ def _outside(
     model: KernelModel, values: dict[str, float]
 ) -> Iterator[tuple[str, dict[str, float | None]]]:
     """Yield the parameters outside what was measured, and by which factor."""
+    from tasksim.models.columns import bounding_parameters
+
     for name, value in values.items():
-        low, high = model.domain_.get(name, (value, value))
+        fixed = model.fixed_.get(name, value)
+        low, high = model.domain_.get(name, (fixed, fixed))
+        if name not in (*bounding_parameters(model), *model.fixed_):
+            continue
         if not low <= value <= high:
             ratio = (high, value) if value > high else (value, low)
             factor = ratio[1] / ratio[0] if ratio[0] > 0 else None
@@ -164,6 +178,7 @@ def _outside(
 
 def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     from tasksim.base.units import format_time
+    from tasksim.models.counters.clocks import CLOCK
 
     yield f"duration  {format_time(result['duration_s'])}"
     level = f"{100 * result['level']:g} %"
@@ -172,6 +187,8 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     else:
         low, high = format_time(result["low_s"]), format_time(result["high_s"])
         yield f"interval  {low} to {high} ({level} of measurements)"
+    if CLOCK in result["parameters"]:
+        yield f"clock     {result['parameters'][CLOCK] / 1e9:.3g} GHz"
     yield f"domain    {_domain(result, model)}"
 
 

@@ -208,9 +208,12 @@ def _trace(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 
 def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
-    from tasksim.formats.samples import read_samples
+    from tasksim.formats.samples import samples_in
+    from tasksim.models.unused import unused_text
 
-    return f"samples: {len(read_samples(path))}"
+    samples = samples_in(path)
+    unused = f"; not used: {unused_text(samples.unused)}" if samples.unused else ""
+    return f"samples: {len(samples)}{unused}"
 
 
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001

@@ -133,8 +133,9 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
         for group, model in _models_per_class(name, platform, models).items():
-            table, rows = asked.rows(kernel, model)
             of = platform.classes[group]
+            clocked = platform.frequencies.get(of.architecture)
+            table, rows = asked.rows(kernel, model, None if clocked is None else clocked.models_hz)
             speed: float | NDArray[np.float64] = platform.speeds[of.architecture]
             if (slower := platform.slower(of.architecture)) != 1.0:
                 from tasksim.engine.frequency import contention_of, stretch
@@ -166,10 +167,18 @@ class Asked:
             self._tasks[kernel] = np.flatnonzero(self.graph.kernel == kernel)
         return self._tasks[kernel]
 
+    def parameters(self, kernel: int) -> tuple[Sequence[str], NDArray[np.float64]]:
+        """Return the names of the parameters of *kernel*, and its rows of them."""
+        rows = np.unique(self.graph.row[self.tasks(kernel)])
+        return self.graph.parameter_names[kernel], self.graph.parameters[kernel][rows]
+
     def rows(
-        self, kernel: int, model: KernelModel
+        self, kernel: int, model: KernelModel, clock_hz: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
         """Return the rows of parameters that *model* needs, and per task which one it has.
+
+        *clock_hz* is asked of a formula that was measured at several clocks; by default, and of
+        other models, its highest.
 
         Raises
         ------
@@ -177,13 +186,14 @@ class Asked:
             If the kernel lacks parameters that the model needs.
         """
         names = self.graph.parameter_names[kernel]
+        clock_hz = clock_hz if model.extrapolates else None
         if SIZE in names or SIZE not in getattr(model, "names_", ()):
-            table = columns(model, names, self.graph.parameters[kernel])
+            table = columns(model, names, self.graph.parameters[kernel], clock_hz)
             return table, self.graph.row[self.tasks(kernel)]
         if kernel not in self._with_size:
             self._with_size[kernel] = self._rows_with_size(kernel)
         table, rows = self._with_size[kernel]
-        return columns(model, (*names, SIZE), table), rows
+        return columns(model, (*names, SIZE), table, clock_hz), rows
 
     def _rows_with_size(self, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Return the distinct parameters of *kernel* with sizes, and per task which it has."""

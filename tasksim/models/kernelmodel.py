@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
+from tasksim.models.columns import in_box
 from tasksim.models.document import Node
 from tasksim.models.draws import checked_generator, sampler_of
 from tasksim.models.modeldata import model_data, read_model
@@ -44,6 +46,8 @@ class KernelModel(ABC):
         The names of the parameters: those of the samples it was fitted to, in their order.
     domain_ : dict
         Per parameter, the lowest and highest value in the samples.
+    fixed_ : mapping
+        Parameter that is none of these, as all samples had one value of it -> that value.
 
     See Also
     --------
@@ -107,6 +111,7 @@ class KernelModel(ABC):
 
     names_: tuple[str, ...]
     domain_: dict[str, tuple[float, float]]
+    fixed_: Mapping[str, float] = MappingProxyType({})
     uncertainty_: Uncertainty | None = None
     """How far measurements are from predictions, if that was calibrated; fit forgets it."""
     _report: dict[str, Any]
@@ -147,6 +152,7 @@ class KernelModel(ABC):
         bounds = zip(low.tolist(), high.tolist(), strict=True)
         self.domain_ = dict(zip(samples.names, bounds, strict=True))
         self.names_ = samples.names
+        self.fixed_ = dict(samples.constants or {})
         self._report = fit_report(self, samples, kept)
         return self
 
@@ -227,8 +233,9 @@ class KernelModel(ABC):
     def measured(self) -> str:
         """Return where the model was fitted, for people: ``m 64 to 512, n 64 to 512``."""
         self._check_fitted("measured")
-        bounds = ((name, *box) for name, box in self.domain_.items())
-        return ", ".join(f"{name} {low:.15g} to {high:.15g}" for name, low, high in bounds)
+        return ", ".join(
+            f"{n} {low:.15g} to {high:.15g}" for n, (low, high) in self.domain_.items()
+        )
 
     @property
     def absolute_errors(self) -> bool:
@@ -255,17 +262,6 @@ class KernelModel(ABC):
     def used_parameters(self) -> tuple[str, ...]:
         """Return the names of the parameters that predictions depend on."""
         return self.names_
-
-    def bounded_parameters(self) -> tuple[str, ...]:
-        """Return the names of the parameters whose measured range bounds what is interpolated.
-
-        Those that predictions depend on, and those that had one value in all samples, of which
-        nobody knows what they do.
-        """
-        self._check_fitted("bounded_parameters")
-        used = self.used_parameters()
-        fixed = {name for name, (low, high) in self.domain_.items() if low == high}
-        return tuple(name for name in self.names_ if name in used or name in fixed)
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:
         """Return how many numbers it learnt from the configurations *rows*, for tests of fit."""
@@ -339,9 +335,8 @@ class KernelModel(ABC):
         return list(inspect.signature(cls).parameters)
 
     def __repr__(self) -> str:
-        options = inspect.signature(type(self)).parameters.items()
-        values = [(name, getattr(self, name), option.default) for name, option in options]
-        given = [f"{name}={value!r}" for name, value, default in values if value != default]
+        options = inspect.signature(type(self)).parameters
+        given = [f"{n}={v!r}" for n, v in self.get_params().items() if v != options[n].default]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def _repr_html_(self) -> str:
@@ -351,10 +346,7 @@ class KernelModel(ABC):
 
     @abstractmethod
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
-        """Learn from at least one sample; return which samples were used (are no outliers).
-
-        What is set must let :meth:`_predict` work.
-        """
+        """Learn what :meth:`_predict` needs from at least one sample; return which were used."""
 
     @abstractmethod
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -383,11 +375,8 @@ class KernelModel(ABC):
         raise NotImplementedError
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which rows are in the box of the domain, over the parameters that bound it."""
-        bounding = self.bounded_parameters()
-        low, high = np.array([self.domain_[name] for name in bounding]).reshape(-1, 2).T
-        chosen = table[:, [self.names_.index(name) for name in bounding]]
-        return np.asarray(((chosen >= low) & (chosen <= high)).all(axis=1))
+        """Return which rows are in the box of the domain."""
+        return in_box(self, table)
 
     def _details(self) -> dict[str, Any]:
         """Return what the report of this kind has besides that of every kind."""

@@ -25,6 +25,7 @@ def model_data(model: KernelModel) -> dict[str, Any]:
         "options": model.get_params(),
         "parameters": model.names_,
         "domain": {n: tuple(map(plain_number, box)) for n, box in model.domain_.items()},
+        **({"fixed": dict(model.fixed_)} if model.fixed_ else {}),
         **model._to_json(),
         "report": model._report,
     }
@@ -43,6 +44,8 @@ def read_model(kind: type[Model], node: Node) -> Model:
     if kind.needs_fit:
         model.names_ = node["parameters"].texts()
         model.domain_ = read_domain(node["domain"], model.names_)
+        if "fixed" in node.mapping():
+            model.fixed_ = {name: value.number() for name, value in node["fixed"].items()}
         model._report = node["report"].mapping()
         if "uncertainty" in node.mapping():
             from tasksim.models.uncertainty.intervals import Uncertainty

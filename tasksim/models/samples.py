@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError, nearest
 from tasksim.models.counters.columns import checked_counters, counters_among
 from tasksim.models.rows import distinct_rows
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +44,10 @@ class Samples:
     counters : mapping, default=None
         Counter -> its values, one per sample
         (:data:`~tasksim.models.counters.columns.COUNTERS`).
+    constants : mapping, default=None
+        Parameter that all samples have the same value of, and that is no column -> that value.
+    unused : tuple of Unused, default=()
+        What the file that they were read from has besides.
 
     Raises
     ------
@@ -66,6 +71,8 @@ class Samples:
     durations_s: NDArray[np.float64]
     runs: NDArray[np.int64] | None = None
     counters: Mapping[str, NDArray[np.float64]] | None = None
+    constants: Mapping[str, float] | None = None
+    unused: tuple[Unused, ...] = ()
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -96,7 +103,9 @@ class Samples:
         runs = None if self.runs is None else self.runs[chosen]
         table, durations_s = self.parameters[chosen], self.durations_s[chosen]
         counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
-        return Samples(self.names, table, durations_s, runs, counters or None)
+        return replace(
+            self, parameters=table, durations_s=durations_s, runs=runs, counters=counters or None
+        )
 
     def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
         """Return the samples with the parameters that have names of counters as counters.
@@ -106,14 +115,31 @@ class Samples:
         apart = [name for name in counters_among(self.names) if name not in parameters]
         if not apart:
             return self
-        kept = [index for index, name in enumerate(self.names) if name not in apart]
         counters = {name: self.parameters[:, self.names.index(name)] for name in apart}
-        return Samples(
-            tuple(self.names[index] for index in kept),
-            self.parameters[:, kept],
-            self.durations_s,
-            self.runs,
-            {**(self.counters or {}), **counters},
+        return replace(self.without(apart), counters={**(self.counters or {}), **counters})
+
+    def with_constants_apart(self, parameters: Sequence[str] = ()) -> Samples:
+        """Return the samples without the parameters that are the same in all, as *constants*.
+
+        Those that are asked for as *parameters* stay such, and all do where all are the same.
+        """
+        if len(self) < 2:
+            return self
+        rows, _ = self.configurations()
+        same = [n for n, column in zip(self.names, rows.T, strict=True) if np.ptp(column) == 0]
+        if len(same) == len(self.names):
+            return self
+        same = [name for name in same if name not in parameters]
+        values = {name: float(rows[0, self.names.index(name)]) for name in same}
+        return replace(self.without(same), constants={**(self.constants or {}), **values})
+
+    def without(self, names: Sequence[str]) -> Samples:
+        """Return the samples without the parameters of these *names*."""
+        kept = [index for index, name in enumerate(self.names) if name not in names]
+        return replace(
+            self,
+            names=tuple(self.names[index] for index in kept),
+            parameters=self.parameters[:, kept],
         )
 
     @classmethod
@@ -152,8 +178,22 @@ class Samples:
                 )
         tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
         durations = np.concatenate([part.durations_s for part in parts])
-        runs, counters = _concatenated_runs(parts), _concatenated_counters(parts)
-        return cls(names, np.concatenate(tables), durations, runs, counters)
+        constants = [dict(part.constants or {}) for part in parts]
+        if any(one != constants[0] for one in constants):
+            raise InputError(
+                "samples with different constants cannot be put together: "
+                f"{' and '.join(map(str, constants))}"
+            )
+        counters = _concatenated_counters(parts)
+        lost = {name for part in parts for name in part.counters or {}} - set(counters or {})
+        unused = [
+            *(one for part in parts for one in part.unused),
+            *(Unused(name, "a counter that not all samples have") for name in sorted(lost)),
+        ]
+        return cls(
+            names, np.concatenate(tables), durations, _concatenated_runs(parts), counters,
+            constants[0] or None, tuple(dict.fromkeys(unused)),
+        )  # fmt: skip
 
 
 def checked_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError, expect
 from tasksim.models.candidate import Candidate, percent, size_bytes
+from tasksim.models.counters.clocks import with_clock
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples
@@ -71,6 +73,8 @@ class Selection:
         The choice, in words.
     out : LeftOut or None
         What models of its kind predicted for samples left out.
+    samples : Samples
+        What it was fitted to: parameters that are the same in all samples are *constants*.
     warnings : tuple of str, default=()
         What to know before trusting it.
 
@@ -90,6 +94,7 @@ class Selection:
     table: tuple[Candidate, ...]
     why: str
     out: LeftOut | None
+    samples: Samples
     warnings: tuple[str, ...] = ()
 
     @property
@@ -135,8 +140,8 @@ def select(
     Raises
     ------
     InputError
-        If no kind can be fitted, with the reason of each; if parameters are constant or depend
-        on each other; if the budget is no positive number.
+        If no kind can be fitted, with the reason of each; if parameters depend on each other, or
+        all are constant; if the budget is no positive number.
 
     See Also
     --------
@@ -167,7 +172,9 @@ def select(
         raise InputError(f"budget_s must be a number of seconds, not negative, got {budget_s!r}")
     asked = kinds is not None
     tried = list(automatic_kinds() if kinds is None else kinds)
+    samples = with_clock(samples)
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
+        samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))
         check_separable(samples)
     clock = _Clock(budget_s, seed, single=len(tried) == 1, asked=asked)
     table: list[Candidate] = []
@@ -185,8 +192,8 @@ def select(
     assert chosen.model is not None
     if progress is not None:
         progress(f"intervals of {chosen.kind}", len(tried) / (len(tried) + 1))
-    warnings = tuple(_calibrated(chosen, samples, clock))
-    return Selection(chosen.model, tuple(table), why, chosen.out, warnings)
+    warnings = (*_left_out_constants(samples), *_calibrated(chosen, samples, clock))
+    return Selection(chosen.model, tuple(table), why, chosen.out, samples, warnings)
 
 
 def automatic_kinds() -> list[str]:
@@ -350,6 +357,22 @@ def _none_fits(table: Sequence[Candidate]) -> str:
     return "no kind of model fits these samples:" + "".join(
         f"\n  {row.kind}: {row.reason}" for row in table
     )
+
+
+def _in_terms(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of parameters in terms that are given: they are not left out."""
+    words = {w for of in options.values() for w in re.findall(r"\w+", str(of.get("terms", "")))}
+    return [name for name in names if name in words]
+
+
+def _left_out_constants(samples: Samples) -> Iterator[str]:
+    """Yield what there is to know of parameters that are the same in all samples."""
+    if samples.constants:
+        said = ", ".join(f"{name} is {value:.15g}" for name, value in samples.constants.items())
+        yield (
+            f"{said} in all {len(samples)} samples: left out, as they cannot tell what it does; "
+            "predictions for other values are extrapolated"
+        )
 
 
 def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.columns import bounding_parameters, unlike_fixed
 from tasksim.models.rows import describe_row, distinct_rows
 
 if TYPE_CHECKING:
@@ -211,10 +212,15 @@ def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: 
         return ""
     rows, _ = distinct_rows(asked.rows(kernel, model)[0])
     outside = rows[~model.inside(rows)]
-    if not len(outside):
-        return ""
-    of = f" in {len(outside)} of {len(rows)} configurations" if len(rows) > 1 else ""
-    return f"extrapolated to {_outside(model, outside)}{of}"
+    unlike = unlike_fixed(model, *asked.parameters(kernel)) if model.fixed_ else {}
+    found = [
+        f"{name} {_span(values.min(), values.max())} (measured {model.fixed_[name]:.15g} only)"
+        for name, values in unlike.items()
+    ]
+    if len(outside):
+        of = f" in {len(outside)} of {len(rows)} configurations" if len(rows) > 1 else ""
+        found.append(f"{_outside(model, outside)}{of}")
+    return f"extrapolated to {', '.join(found)}" if found else ""
 
 
 def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
@@ -223,7 +229,7 @@ def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
     for name, (low, high) in model.domain_.items():
         values = outside[:, model.names_.index(name)]
         beyond = values[(values < low) | (values > high)]
-        if name in model.bounded_parameters() and len(beyond):
+        if name in bounding_parameters(model) and len(beyond):
             measured = _span(low, high) + ("" if low < high else " only")
             found.append(f"{name} {_span(beyond.min(), beyond.max())} (measured {measured})")
     # Kinds that know single configurations have gaps within the range of each parameter.

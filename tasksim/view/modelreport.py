@@ -62,6 +62,8 @@ def write_report(
     asked: NDArray[np.float64] | None = None,
     title: str = "",
     force: bool = False,
+    said: Sequence[str] = (),
+    warned: Sequence[str] = (),
 ) -> Diagnosis:
     """Write whether *model* is good to *path*, and return the diagnosis.
 
@@ -82,6 +84,8 @@ def write_report(
         What the model is of, ``"gemm on cpu"``; default: the label of the model.
     force :
         Whether existing files may be replaced.
+    said, warned :
+        Notes and warnings of the fit, which the report repeats.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def write_report(
         )
     refuse_existing(target, force=force)
     diagnosis = diagnose(model, samples, test, asked)
-    blocks = report_blocks(diagnosis, asked)
+    blocks = report_blocks(diagnosis, asked, said, warned)
     named = title or model.label
     heading = f"Kernel model of {named}: {model.kind}" if named else f"Kernel model {model.kind}"
     if suffix == ".md":
@@ -109,10 +113,16 @@ def write_report(
     return diagnosis
 
 
-def report_blocks(diagnosis: Diagnosis, asked: NDArray[np.float64] | None = None) -> list[Block]:
-    """Return what the report consists of, in order."""
+def report_blocks(
+    diagnosis: Diagnosis,
+    asked: NDArray[np.float64] | None = None,
+    said: Sequence[str] = (),
+    warned: Sequence[str] = (),
+) -> list[Block]:
+    """Return what the report consists of, in order; what the fit *said* and *warned* of first."""
     return [
-        Text(_summary(diagnosis)),
+        Text(_summary(diagnosis, len(warned))),
+        *_of_the_fit(said, warned),
         *_findings(diagnosis),
         *_quality(diagnosis),
         *_coefficients(diagnosis),
@@ -142,13 +152,23 @@ def _write_markdown(target: Path, title: str, blocks: Sequence[Block], *, force:
     write_text(target, markdown_page(title, blocks, links))
 
 
-def _summary(diagnosis: Diagnosis) -> str:
+def _of_the_fit(said: Sequence[str], warned: Sequence[str]) -> list[Block]:
+    if not said and not warned:
+        return []
+    return [
+        Heading("Fit"),
+        *(Callout("warning", line, "fit", "") for line in warned),
+        *(Text(line) for line in said),
+    ]
+
+
+def _summary(diagnosis: Diagnosis, warned: int) -> str:
     model, res = diagnosis.model, diagnosis.residuals
     size = (
         f"{len(res.samples):,} samples of {len(res.rows):,} configurations"
         f"{f', and {res.dropped:,} outliers left out' if res.dropped else ''}."
     )
-    warnings = len(diagnosis.warnings)
+    warnings = len(diagnosis.warnings) + warned
     verdict = {0: "No warnings.", 1: "One warning."}.get(warnings, f"{warnings} warnings.")
     linear = model.linear()
     rsquared = ""

@@ -7,13 +7,15 @@ import json
 import numpy as np
 import pytest
 
+from tasksim.graph.builder import RW, GraphBuilder
+from tasksim.graph.graph_file import save as save_graph
 from tasksim.models.files.store import load_kernel
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "notes", "counters", "alternatives",
-    "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "candidates",
-    "warnings", "output", "report", "source",
+    "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
+    "candidates", "warnings", "output", "report", "source",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 
@@ -227,7 +229,11 @@ MISTAKES = {
         "5 terms (1 + m*n*k + m*n + m + n) need samples of at least 5 configurations",
     ),
     "a constant parameter": (
-        lambda lines: [lines[0], *(f"64,{line.partition(',')[2]}" for line in lines[1:])], "",
+        lambda lines: [lines[0], *(f"64,{line.partition(',')[2]}" for line in lines[1:])],
+        "--terms m*n*k", "parameter m is 64 in all 240 samples",
+    ),
+    "constant parameters": (
+        lambda lines: [lines[0], *(f"64,64,64,{line.split(',')[3]}" for line in lines[1:])], "",
         "parameter m is 64 in all 240 samples",
     ),
     "collinear parameters": (
@@ -270,3 +276,120 @@ def test_json_is_one_object(tasksim, files):
     called = tasksim(f"fit gemm.csv {TERMS} --json")
     assert json.loads(called.out)["schema_version"] == 1
     assert "Warning" not in called.err  # a slow machine may say how far it is
+
+
+def kripke(rows):
+    """Return samples with two columns of text, ``layout`` and ``solver``."""
+    lines = ["layout,solver,groups,order,time_ms"]
+    for i in range(rows):
+        groups = 8 << (i % 4)
+        lines.append(f"{('dgz', 'zgd')[i % 2]},{('sweep', 'bj')[i // 2 % 2]},{groups},4,{groups}")
+    return "\n".join([*lines, ""])
+
+
+def test_no_column_vanishes_without_a_word(tasksim, tmp_path):
+    (tmp_path / "kripke.csv").write_text(kripke(40))
+    called = tasksim("fit kripke.csv --kind mlr --terms groups")
+    assert (
+        "Warning: kripke.csv: not used: layout (text, such as 'dgz'); "
+        "solver (text, such as 'sweep')\n"
+    ) in called.err
+    found = tasksim("fit kripke.csv --kind mlr --terms groups --json").json
+    assert found["warnings"][0].startswith("kripke.csv: not used: layout (text, such as 'dgz')")
+    assert found["unused"] == [
+        {"name": "layout", "why": "text, such as 'dgz'", "chosen": False},
+        {"name": "solver", "why": "text, such as 'sweep'", "chosen": False},
+        {"name": "order", "why": "4 in all 40 samples", "chosen": False},
+    ]
+    named = tasksim("fit kripke.csv --kind mlr --terms groups --parameters groups")
+    line = "note      not used: layout, solver, order (not among the parameters named)"
+    assert line in named.out.splitlines()
+    (refused,) = tasksim("fit kripke.csv --parameters groups,layout").errors
+    assert refused.endswith(
+        "kripke.csv:2:1: layout: got 'dgz'; legal: a number; give each name a number, 0, 1, 2, to "
+        "use the column as a parameter"
+    )
+
+
+def test_a_constant_column_is_left_out_and_its_value_is_known(tasksim, tmp_path):
+    rows = [f"0,cpu,{n},5,{1e-6 * n}" for n in range(100, 1000, 20) for _ in range(2)]
+    text = "\n".join(["run,architecture,NbInteractions,Order,duration_s", *rows, ""])
+    (tmp_path / "M2L_in.samples.csv").write_text(text)
+    called = tasksim("fit M2L_in.samples.csv --kind mlr -o mine/M2L_in.json")
+    assert called.code == 0
+    assert (
+        "Warning: Order is 5 in all 90 samples: left out, as they cannot tell what it does; "
+        "predictions for other values are extrapolated\n"
+    ) in called.err
+    line = "predict mine/M2L_in.json NbInteractions=500"
+    assert tasksim(line).out.splitlines()[2].startswith("domain    inside")
+    assert tasksim(f"{line} Order=5 --json").json["inside"] is True
+    other = tasksim(f"{line} Order=7")
+    assert "domain    outside: Order=7 is above the largest measured, 5" in other.out
+    assert tasksim(f"{line} Order=7 --json").json["inside"] is False
+
+
+def test_the_report_repeats_what_the_fit_said(tasksim, tmp_path):
+    (tmp_path / "kripke.csv").write_text(kripke(40))
+    tasksim("fit kripke.csv --kind mlr --terms groups --report kripke.md")
+    page = (tmp_path / "kripke.md").read_text()
+    assert "No warnings." not in page
+    for said in ("errs by", "the only kind tried", "not used: layout", "Order is 4", "order is 4"):
+        assert (said in page) is (said != "Order is 4")
+
+
+@pytest.fixture
+def two_clocks(tmp_path):
+    """Write two.csv: samples at 2 and 3 GHz, half a cycle per instruction."""
+    rng = np.random.default_rng(0)
+    rows = ["run,n,instructions,l1_hits,memory_accesses,frequency_hz,duration_s"]
+    for n in range(64, 512, 32):
+        for run in range(3):
+            for hz in (2e9, 3e9):
+                seconds = (0.5 * n**3 / hz + 0.25 * 90e-9 * n**2) * rng.lognormal(0, 0.01)
+                rows.append(f"{run},{n},{n**3},0,{n**2},{hz:g},{seconds:.9g}")
+    (tmp_path / "two.csv").write_text("\n".join([*rows, ""]))
+    return tmp_path
+
+
+def test_a_model_of_two_clocks_predicts_for_a_measured_one(tasksim, two_clocks):
+    levels = "{l1: {latency: 1 ns}, memory: {latency: 90 ns}}"
+    (two_clocks / "mine.yaml").write_text(
+        f"version: 1\nworkers: {{cpu: {{count: 1}}}}\nmemory_hierarchy: {levels}\n"
+    )
+    line = "fit two.csv --kind counters --memory mine.yaml -o mine/gemm.json"
+    found = tasksim(f"{line} --report two.md --json").json
+    assert found["mlogq_cv"] < 0.01
+    assert "/frequency_hz" in found["formula"]
+    (said,) = [note for note in found["notes"] if "GHz" in note]
+    assert said.startswith("measured at 2, 3 GHz: predictions are for 3 GHz, unless frequency_hz")
+    page = (two_clocks / "two.md").read_text()
+    assert said in page
+    assert "cross-validated (5 folds)" in page
+    assert "No cross-validation" not in page
+    assert "few-values" not in page
+    asked = "predict mine/gemm.json n=256"
+    for given, hz in (("", 3e9), ("frequency_hz=3e9", 3e9), ("frequency_hz=2e9", 2e9)):
+        told = tasksim(f"{asked} {given} --json").json
+        expected = 0.5 * 256**3 / hz + 0.25 * 90e-9 * 256**2
+        assert told["duration_s"] == pytest.approx(expected, rel=0.01)
+        assert told["inside"]
+    assert "clock     3 GHz" in tasksim(asked).out
+
+
+def test_a_platform_names_the_clock_that_models_are_asked_for(tasksim, two_clocks):
+    """A graph has no clock: its platform has one, or else the highest that was measured is."""
+    tasksim("fit two.csv --kind counters -o mine/gemm.json")
+    with_clock = (
+        "version: 1\nmodels: mine\narch: {cpu: {frequency: 2 GHz}}\nworkers: {cpu: {count: 1}}\n"
+    )
+    (two_clocks / "slow.yaml").write_text(with_clock)
+    (two_clocks / "any.yaml").write_text("version: 1\nmodels: mine\nworkers: {cpu: {count: 1}}\n")
+    builder = GraphBuilder("one")
+    builder.insert("gemm", RW(builder.handle("A", 8)), n=256)
+    save_graph(builder.build(), two_clocks / "one.npz")
+    for platform, hz in (("slow", 2e9), ("any", 3e9)):
+        run = tasksim(f"simulate one.npz --platform {platform}.yaml --json").json
+        told = tasksim(f"predict mine/gemm.json n=256 frequency_hz={hz:g} --json").json
+        assert run["makespan_s"] == pytest.approx(told["duration_s"])
+        assert run["extrapolated"] == []

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from sample_files import detect_format, plain, problem
 
 from tasksim.base.errors import InputError
-from tasksim.formats.samples import read_samples
+from tasksim.formats.samples import read_samples, samples_in
 from tasksim.formats.samples.columns import choose_columns, find_duration
+from tasksim.models.unused import Unused
 
 # Which column is the duration
 
@@ -54,16 +55,23 @@ def test_what_is_not_clear_is_asked(header, wanted, message):
 
 def test_parameters_are_the_numeric_columns_or_those_named():
     header = ["run", "repetition", "m", "who", "n", "time_s"]
-    numeric = ["run", "repetition", "m", "n", "time_s"]
-    assert choose_columns(header, numeric, None, None, "f").parameters == ("m", "n")
-    assert choose_columns(header, numeric, None, ["n", "run"], "f").parameters == ("n", "run")
+    others = {"who": "text, such as 'a'"}
+    found = choose_columns(header, others, None, None, "f")
+    assert found.parameters == ("m", "n")
+    assert found.unused == (
+        Unused("repetition", "counts repetitions"), Unused("who", "text, such as 'a'"),
+    )  # fmt: skip
+    named = choose_columns(header, others, None, ["n", "run"], "f")
+    assert named.parameters == ("n", "run")
+    assert [one.name for one in named.unused] == ["repetition", "m", "who"]
+    assert all(one.chosen for one in named.unused)
     for chosen, message in (
         (["k"], "f: unknown column 'k'"),
         (["m", "m"], "parameter 'm' is chosen twice"),
         (["time_s"], "'time_s' is the duration; it is not a parameter as well"),
     ):
         with pytest.raises(InputError, match=message):
-            choose_columns(header, numeric, None, chosen, "f")
+            choose_columns(header, others, None, chosen, "f")
 
 
 # CSV
@@ -74,17 +82,17 @@ def test_parameters_are_the_numeric_columns_or_those_named():
 def test_csv(file, delimiter, end):
     text = "# by hand\n\nm,who,n,runtime_ms\n4,a,5,250\n#6,b,1,1\n\n6, a , 1e1,0.5"
     path = file(text.replace(",", delimiter).replace("\n", end or "\n") + end)
-    assert plain(read_samples(path)) == (("m", "n"), [[4, 5], [6, 10]], [0.25, 0.0005])
+    assert plain(samples_in(path)) == (("m", "n"), [[4, 5], [6, 10]], [0.25, 0.0005])
 
 
 def test_csv_quotes_and_byte_order_marks(file):
     path = file('\ufeff"m","the, time_s","time_s"\n"4","x,y","0.5"\n')
-    assert plain(read_samples(path)) == (("m",), [[4]], [0.5])
+    assert plain(samples_in(path)) == (("m",), [[4]], [0.5])
 
 
 def test_runs_are_kept(file):
-    assert read_samples(file("run,m,time_s\n3,1,1\n,1,1\n")).runs.tolist() == [3, -1]
-    assert read_samples(file("run,m,time_s\n,1,1\n,1,1\n")).runs is None
+    assert samples_in(file("run,m,time_s\n3,1,1\n,1,1\n")).runs.tolist() == [3, -1]
+    assert samples_in(file("run,m,time_s\n,1,1\n,1,1\n")).runs is None
     assert "FILE:3:1: run: got 'x'; legal: a whole number or nothing" in problem(
         file("run,m,time_s\n1,1,1\nx,1,1\n")
     )
@@ -115,12 +123,62 @@ def test_csv_says_where_it_is_wrong(file, text, message):
 
 def test_a_column_that_is_asked_for_must_be_numbers(file):
     path = file("m,who,time_s\n1,a,3\n")
-    assert problem(path, parameters=["who"]) == "FILE:2:3: who: got 'a'; legal: a number"
+    assert problem(path, parameters=["who"]) == (
+        "FILE:2:3: who: got 'a'; legal: a number; give each name a number, 0, 1, 2, to use the "
+        "column as a parameter"
+    )
+
+
+def test_columns_that_are_not_used_are_told(file):
+    """Text, other durations, and what the caller left out: nothing vanishes without a word."""
+    path = file("layout,m,solver,repetition,ms,time_s,time_us\ndgz,4,sweep,0,1,.25,250000\n")
+    with pytest.warns(UserWarning, match="not used") as said:
+        samples = read_samples(path, duration="time_s")
+    assert [str(one.message) for one in said] == [
+        f"{path}: not used: layout (text, such as 'dgz'); solver (text, such as 'sweep'); "
+        "repetition (counts repetitions); time_us (another duration)"
+    ]
+    assert samples.names == ("m", "ms")
+    named = read_samples(path, duration="time_s", parameters=["m"])
+    assert {one.name: one.why for one in named.unused} == dict.fromkeys(
+        ["layout", "solver", "repetition", "ms", "time_us"], "not among the parameters named"
+    )
+
+
+def unused(path, **options):
+    return [(one.name, one.why) for one in samples_in(path, **options).unused]
+
+
+def test_sets_of_samples_that_are_not_read_are_told(file):
+    path = file("architecture,m,time_s\ncpu,1,2\ncuda0,1,3\n")
+    assert unused(path, part="cpu") == [("architecture cuda0", "'cpu' is read")]
+
+
+def test_keys_that_are_not_used_are_told(file):
+    lines = '{"m": 4, "who": "a", "time_s": 1}\n{"m": 5, "who": "b", "time_s": 1, "n": 3}\n'
+    assert unused(file(lines, "some.jsonl")) == [
+        ("who", 'no number, "a"'), ("n", "not in the first line"),
+    ]  # fmt: skip
+
+
+def test_what_is_not_used_of_extra_p_is_told(file):
+    point = '[{"point": [4], "values": [1.5]}]'
+    measured = f'{{"main": {{"time": {point}, "visits": {point}}}}}'
+    whole = f'{{"parameters": ["p"], "host": "x", "measurements": {measured}}}'
+    assert unused(file(whole, "some.json")) == [
+        ("metric visits", "'time' is the duration"), ("host", "neither point, metric nor value"),
+    ]  # fmt: skip
+
+
+def test_columns_of_parquet_that_are_not_used_are_told(tmp_path):
+    path = tmp_path / "some.parquet"
+    pq.write_table(pa.table({"m": [1], "who": ["a"], "time_s": [1.0]}), path)
+    assert unused(path) == [("who", "a column of string")]
 
 
 def test_csv_of_several_architectures_needs_one(file):
     path = file("architecture,m,time_s\ncpu,1,2\ncuda0,1,3\ncpu,4,5\n")
-    assert plain(read_samples(path, part="cpu")) == (("m",), [[1], [4]], [2, 5])
+    assert plain(samples_in(path, part="cpu")) == (("m",), [[1], [4]], [2, 5])
     assert "2 of these: architecture cpu, cuda0; say which one is meant" in problem(path)
     assert "unknown architecture 'cuda', did you mean 'cuda0'" in problem(path, part="cuda")
     assert "has no column 'architecture' to find 'cpu' in" in problem(
@@ -135,7 +193,7 @@ def test_whatever_is_in_a_csv_file_is_read_or_told(tmp_path_factory, text):
     path.write_text("m,time_s\n1,2\n" + text if text.startswith("m") else text, newline="")
     said, durations = str(path), np.ones(1)
     try:
-        durations = read_samples(path).durations_s
+        durations = samples_in(path).durations_s
     except InputError as error:
         said = str(error)
     assert said.startswith(str(path))
@@ -146,7 +204,7 @@ def test_whatever_is_in_a_csv_file_is_read_or_told(tmp_path_factory, text):
 def test_many_rows_of_csv_take_a_time_in_proportion(file):
     def read(rows):
         path = file("m,n,k,run,duration_s\n" + "256,512,1024,0,0.00123\n" * rows)
-        assert len(read_samples(path)) == rows
+        assert len(samples_in(path)) == rows
 
     assert nearly_linear(read, 10_000, 80_000)
 
@@ -158,10 +216,10 @@ def test_parquet(tmp_path):
     path = tmp_path / "some"
     columns = {"m": [4, 6], "who": ["a", "b"], "x": [0.5, 1.0], "run": [0, None], "t_us": [2, 3]}
     pq.write_table(pa.table(columns), path)
-    samples = read_samples(path, duration="t_us")
+    samples = samples_in(path, duration="t_us")
     assert plain(samples) == (("m", "x"), [[4, 0.5], [6, 1.0]], [2e-6, 3e-6])
     assert samples.runs.tolist() == [0, -1]
-    chosen = read_samples(path, duration="t_us", parameters=["x"])
+    chosen = samples_in(path, duration="t_us", parameters=["x"])
     assert plain(chosen) == (("x",), [[0.5], [1.0]], [2e-6, 3e-6])
 
 
@@ -195,7 +253,7 @@ def test_damaged_parquet_is_told(tmp_path):
 def test_json_lines(file):
     lines = [{"m": 64, "who": "a", "run": 2, "time_ms": 5}, {"time_ms": 7, "m": 8, "run": 3}]
     path = file("\n".join(map(json.dumps, lines)) + "\n\n", "some.jsonl")
-    samples = read_samples(path)
+    samples = samples_in(path)
     assert plain(samples) == (("m",), [[64], [8]], [0.005, 0.007])
     assert samples.runs.tolist() == [2, 3]
 
@@ -208,8 +266,8 @@ def test_json_lines_of_extra_p(file):
     ]
     path = file("\n".join(map(json.dumps, lines)), "some.jsonl")
     expected = (("p", "n"), [[4, 64], [4, 64], [8, 32]], [0.5, 0.25, 2])
-    assert plain(read_samples(path)) == expected
-    assert plain(read_samples(path, duration="time:ms", parameters=["n"])) == (
+    assert plain(samples_in(path)) == expected
+    assert plain(samples_in(path, duration="time:ms", parameters=["n"])) == (
         ("n",), [[64], [64], [32]], [0.0005, 0.00025, 0.002],
     )  # fmt: skip
     assert "FILE:3: visits: got 0; legal: a duration larger than 0" in problem(
@@ -224,8 +282,8 @@ def test_json_of_extra_p(file):
     whole = {"parameters": ["p"], "measurements": {"a": {"time_ms": points}, "b": {"time_ms": []}}}
     path = file(json.dumps(whole, indent=1), "some.json")
     expected = (("p",), [[4], [4], [8]], [0.0005, 0.00025, 0.002])
-    assert plain(read_samples(path)) == expected
-    assert plain(read_samples(path, part="a", duration=":ms")) == expected
+    assert plain(samples_in(path)) == expected
+    assert plain(samples_in(path, part="a", duration=":ms")) == expected
 
 
 @pytest.mark.parametrize(
@@ -279,8 +337,8 @@ DATA 8
 def test_extra_p_text(file):
     path = file(TEXT, "some.txt")
     solve = (("p", "n"), [[4, 64], [4, 64], [8, 64], [8, 128], [8, 128]], [1, 2, 3, 4, 5])
-    assert plain(read_samples(path, part="main->solve")) == solve
-    assert read_samples(path, part="main->io", duration=":us").durations_s.tolist() == [
+    assert plain(samples_in(path, part="main->solve")) == solve
+    assert samples_in(path, part="main->io", duration=":us").durations_s.tolist() == [
         6e-6, 7e-6, 8e-6,
     ]  # fmt: skip
     assert "2 of these: call path main->solve, main->io; say which" in problem(path)
@@ -288,7 +346,7 @@ def test_extra_p_text(file):
 
 def test_extra_p_text_of_one_parameter(file):
     path = file("PARAMETER p\nPOINTS 4 8\nDATA 1 2\nDATA 3\n")
-    assert plain(read_samples(path)) == (("p",), [[4], [4], [8]], [1, 2, 3])
+    assert plain(samples_in(path)) == (("p",), [[4], [4], [8]], [1, 2, 3])
 
 
 @pytest.mark.parametrize(

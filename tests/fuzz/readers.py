@@ -67,9 +67,9 @@ def samples(name: str) -> Callable[[Path], object]:
     """Return the reader of the samples in the file *name*, of whatever format."""
 
     def read(folder: Path) -> object:
-        from tasksim.formats.samples import read_samples
+        from tasksim.formats.samples import samples_in
 
-        return read_samples(folder / name)
+        return samples_in(folder / name)
 
     return read
 

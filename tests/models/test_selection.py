@@ -196,15 +196,24 @@ def test_fewer_samples_than_terms():
         select(samples, ("mlr",), options={"mlr": {"terms": "m*n*k + m*n + m + n"}})
 
 
+def test_parameters_that_are_the_same_in_all_samples_are_left_out():
+    m = np.repeat(np.arange(1.0, 10.0), 3)
+    samples = Samples(("m", "n"), np.column_stack([m, np.full(27, 64.0)]), 1e-6 * m)
+    found = select(samples, ("mlr", "power"))
+    assert (found.samples.names, found.samples.constants) == (("m",), {"n": 64.0})
+    assert found.warnings[0].startswith("n is 64 in all 27 samples: left out")
+    assert (found.model.names_, found.model.fixed_) == (("m",), {"n": 64.0})
+    again = type(found.model).from_json(found.model.to_json())
+    assert again.fixed_ == {"n": 64.0}
+    with pytest.raises(InputError, match=r"parameter n is 64 in all 27 samples.*--parameters m"):
+        select(samples, ("mlr",), options={"mlr": {"terms": "m*n"}})
+
+
 def test_parameters_that_samples_cannot_tell_apart():
     grid = np.array([[m, n] for m in (1.0, 2.0, 4.0) for n in (1.0, 3.0, 5.0)])
     check_separable(Samples(("m", "n"), grid, grid.sum(axis=1)))
     m = grid[:, 0]
     for table, message in (
-        (
-            np.column_stack([m, np.full(9, 64.0)]),
-            r"parameter n is 64 in all 9 samples.*--param.* m",
-        ),
         (np.column_stack([grid, 2 * m + 1]), "parameter k is a linear combination of m in all"),
         (
             np.column_stack([grid, grid[:, 0] * grid[:, 1] ** 2]),

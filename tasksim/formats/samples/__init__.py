@@ -5,6 +5,6 @@
 
 from __future__ import annotations
 
-from tasksim.formats.samples.read import read_samples
+from tasksim.formats.samples.read import read_samples, samples_in
 
-__all__ = ["read_samples"]
+__all__ = ["read_samples", "samples_in"]

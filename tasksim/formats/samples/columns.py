@@ -10,24 +10,29 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.counters.columns import counters_among
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = [
     "BOOKKEEPING",
     "DURATION_UNITS",
+    "TEXT_ADVICE",
     "ColumnChoice",
     "choose_columns",
     "find_duration",
+    "not_a_number",
     "wrong_value",
 ]
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
-BOOKKEEPING: Final = ("run", "repetition", "architecture")
+SPENT: Final = ("run", "architecture")
+"""Columns that readers use for what they say: the run of a sample, the set that it belongs to."""
+BOOKKEEPING: Final = (*SPENT, "repetition")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
 LARGEST_RUN: Final = 2.0**53
@@ -39,11 +44,15 @@ _UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The columns that count: the duration, how many units a second has; parameters, counters."""
+    """The columns that count: the duration, how many units a second has; parameters, counters.
+
+    ``unused`` are the columns that do not count, and why.
+    """
 
     duration: str
     per_second: float
     parameters: tuple[str, ...]
+    unused: tuple[Unused, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -53,7 +62,7 @@ class ColumnChoice:
 
 def choose_columns(
     header: Sequence[str],
-    numeric: Sequence[str],
+    others: Mapping[str, str],
     duration: str | None,
     parameters: Sequence[str] | None,
     where: str,
@@ -62,8 +71,10 @@ def choose_columns(
 
     Parameters
     ----------
-    header, numeric
-        The names of all columns, and of those that hold numbers.
+    header
+        The names of all columns.
+    others
+        The columns that hold no numbers -> what they hold instead.
     duration
         The name of the column of durations, its unit at the end (``runtime_ms``) or after a
         colon (``runtime:ms``); by default the one whose name says so.
@@ -79,10 +90,13 @@ def choose_columns(
         If a column is not there, not numeric, the unit is not known, or several columns could be
         the duration.
     """
+    numeric = [column for column in header if column not in others]
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
-        left_out = {name, *BOOKKEEPING, *_durations(header)}
-        return ColumnChoice(name, per_second, tuple(c for c in numeric if c not in left_out))
+        why = {**others, **_not_parameters(header, name)}
+        unused = [Unused(c, why[c]) for c in header if c in why and c not in (name, *SPENT)]
+        kept = (c for c in numeric if c not in {name, *SPENT, *why})
+        return ColumnChoice(name, per_second, tuple(kept), tuple(unused))
     for index, column in enumerate(parameters):
         if column not in header:
             raise unknown("column", column, header, where)
@@ -91,7 +105,34 @@ def choose_columns(
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is chosen twice")
     counted = [c for c in counters_among(numeric) if c != name and c not in parameters]
-    return ColumnChoice(name, per_second, (*parameters, *counted))
+    used = {name, *parameters, *counted, *SPENT}
+    unused = [Unused(c, "not among the parameters named", chosen=True) for c in header]
+    return ColumnChoice(
+        name,
+        per_second,
+        (*parameters, *counted),
+        tuple(one for one in unused if one.name not in used),
+    )
+
+
+TEXT_ADVICE: Final = "give each name a number, 0, 1, 2, to use the column as a parameter"
+"""What to do about a column of text that is asked for."""
+
+
+def not_a_number(cell: object) -> str:
+    """Return what a column holds whose first *cell* is no number.
+
+    >>> not_a_number("dgz"), not_a_number(" ")
+    ("text, such as 'dgz'", 'nothing in its first row')
+    """
+    text = str(cell).strip()
+    return f"text, such as '{text[:20]}'" if text else "nothing in its first row"
+
+
+def _not_parameters(header: Sequence[str], duration: str) -> dict[str, str]:
+    """Return the numeric columns that are no parameters unless they are named, and why."""
+    found = {name: "another duration" for name in _durations(header) if name != duration}
+    return found | ({"repetition": "counts repetitions"} if "repetition" in header else {})
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:

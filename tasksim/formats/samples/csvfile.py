@@ -15,7 +15,13 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import is_plain, plain_float
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
+from tasksim.formats.samples.columns import (
+    TEXT_ADVICE,
+    choose_columns,
+    not_a_number,
+    run_number,
+    wrong_value,
+)
 from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -52,7 +58,7 @@ def read_csv(
         ``file:line:column: what, what was got, what is legal``.
     """
     table = _Table(path, read_text(path))
-    choice = choose_columns(table.header, table.numeric(), duration, parameters, f"{path}:1")
+    choice = choose_columns(table.header, table.texts(), duration, parameters, f"{path}:1")
     texts = [
         name for name in ("architecture",) if name in table.header and name not in choice.columns
     ]
@@ -60,13 +66,14 @@ def read_csv(
     columns = table.read(choice.columns, runs, texts)
     durations = columns.pop(choice.duration) / choice.per_second
     kinds = columns["architecture"] if texts else None
-    rows = chosen_rows(kinds, "architecture", part, path)
+    rows, others = chosen_rows(kinds, "architecture", part, path)
     numbers = [columns[name] for name in choice.parameters]
     shape = np.column_stack(numbers) if numbers else np.empty((len(durations), 0))
     run = columns["run"][rows].astype(np.int64) if runs else None
     if run is not None and not np.any(run != UNKNOWN_RUN):
         run = None
-    return Samples(choice.parameters, shape[rows], durations[rows], run)
+    unused = (*choice.unused, *others)
+    return Samples(choice.parameters, shape[rows], durations[rows], run, unused=unused)
 
 
 class _Table:
@@ -91,12 +98,13 @@ class _Table:
             if _number(name) is not None:
                 raise self.error(0, index, f"got '{name}'; legal: a first line with names")
 
-    def numeric(self) -> list[str]:
-        """Return the columns whose first cell is a number."""
+    def texts(self) -> dict[str, str]:
+        """Return the columns whose first cell is no number, and what that is."""
         first = next((fields for _, fields in islice(self._rows(), 1, None)), None)
         if first is None:
             raise InputError(f"{self.path}:2:1: got the end of the file; legal: samples")
-        return [n for n, text in zip(self.header, first, strict=False) if _number(text) is not None]
+        cells = zip(self.header, first, strict=False)
+        return {n: not_a_number(text) for n, text in cells if _number(text) is None}
 
     def read(
         self, numbers: Sequence[str], runs: Sequence[str], texts: Sequence[str]
@@ -113,7 +121,9 @@ class _Table:
                 parts[name].append(
                     np.array([text.strip() for text in column])
                     if name in texts
-                    else self._floats(name, column, begin, empty=name in runs)
+                    else self._floats(
+                        name, column, begin, empty=name in runs, advise=name in numbers[:-1]
+                    )
                 )
             begin += len(chunk)
         self._check_values(numbers, parts)
@@ -127,9 +137,12 @@ class _Table:
                 raise self.error(index, place, f"got {len(fields)} fields; legal: {width}")
 
     def _floats(
-        self, name: str, column: Sequence[str], begin: int, *, empty: bool
+        self, name: str, column: Sequence[str], begin: int, *, empty: bool, advise: bool
     ) -> NDArray[np.float64]:
-        """Return the cells of a *column* as numbers; *begin* is the number of its first row."""
+        """Return the cells of a *column* as numbers; *begin* is the number of its first row.
+
+        *empty* cells may be there; *advise* says what to do about text.
+        """
         if empty:
             column = [text or str(UNKNOWN_RUN) for text in column]
         try:
@@ -139,6 +152,8 @@ class _Table:
         except ValueError:
             wrong = next(i for i, text in enumerate(column) if not _reads(text, whole=empty))
             legal = "a number" if not empty else "a whole number or nothing"
+            if advise and begin + wrong == 1 and column[wrong].strip():
+                legal += f"; {TEXT_ADVICE}"
             raise self.wrong(begin + wrong, name, column[wrong], legal) from None
 
     def _check_values(self, numbers: Sequence[str], parts: dict[str, list[NDArray[Any]]]) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.formats.samples.columns import DURATION_UNITS, find_duration
-from tasksim.formats.samples.part_choice import chosen
+from tasksim.formats.samples.part_choice import chosen, other_parts
 from tasksim.models.samples import Samples
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,8 +72,8 @@ def to_samples(
         if name not in names:
             raise unknown("parameter", name, names, str(path))
     metric, per_second = _metric(measurements, duration, path)
-    callpath = chosen(_distinct(m.callpath for m in measurements if m.metric == metric),
-                      "call path", part, path)  # fmt: skip
+    callpaths = _distinct(m.callpath for m in measurements if m.metric == metric)
+    callpath = chosen(callpaths, "call path", part, path)
     mine = [m for m in measurements if (m.callpath, m.metric) == (callpath, metric)]
     for measurement in mine:
         _check(measurement, names)
@@ -80,7 +81,18 @@ def to_samples(
     table = np.array([m.point for m in mine], dtype=np.float64).reshape(len(mine), len(names))
     counts = [len(m.values) for m in mine]
     durations = np.array([value for m in mine for value in m.values]) / per_second
-    return Samples(tuple(kept), np.repeat(table[:, columns], counts, axis=0), durations)
+    unused = [
+        *(Unused(n, "not among the parameters named", chosen=True) for n in names if n not in kept),
+        *other_parts(callpaths, "call path", callpath),
+        *(
+            Unused(f"metric {name}", f"'{metric}' is the duration", chosen=duration is not None)
+            for name in _distinct(m.metric for m in measurements)
+            if name != metric
+        ),
+    ]
+    return Samples(
+        tuple(kept), np.repeat(table[:, columns], counts, axis=0), durations, unused=tuple(unused)
+    )
 
 
 def _metric(

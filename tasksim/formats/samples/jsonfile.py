@@ -12,7 +12,8 @@ and Extra-P's ``{"parameters": ["p"], "measurements": {CALLPATH: {METRIC: [{"poi
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,16 +21,20 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.columns import choose_columns, run_number, wrong_value
+from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, run_number, wrong_value
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["JSON", "read_json"]
+
+RECORD: Final = ("params", "callpath", "metric", "value")
+"""Keys of a line of Extra-P's shape."""
 
 _Line = tuple[str, dict[str, Any]]
 
@@ -51,7 +56,8 @@ def read_json(
     whole = _whole(path, text)
     if whole is not None:
         names, found = _names(path, whole), list(_measurements(path, whole))
-        return to_samples(path, names, found, duration, parameters, part)
+        samples = to_samples(path, names, found, duration, parameters, part)
+        return _with_unused(samples, [whole], ("parameters", "measurements"))
     lines = list(_lines(path, text))
     if not lines:
         raise InputError(f"{path}: is empty; expected a JSON object per line")
@@ -143,7 +149,17 @@ def _records(
                 where,
             )
         )
-    return to_samples(path, names, found, duration, parameters, part)
+    samples = to_samples(path, names, found, duration, parameters, part)
+    return _with_unused(samples, [line for _, line in lines], RECORD)
+
+
+def _with_unused(
+    samples: Samples, objects: Sequence[dict[str, Any]], known: Sequence[str]
+) -> Samples:
+    """Return the *samples* with the keys of *objects* that are not *known* as unused."""
+    keys = dict.fromkeys(key for one in objects for key in one if key not in known)
+    further = tuple(Unused(key, "neither point, metric nor value") for key in keys)
+    return replace(samples, unused=(*samples.unused, *further))
 
 
 def _flat(
@@ -155,8 +171,8 @@ def _flat(
 ) -> Samples:
     """Return the samples in lines that have a key per column."""
     where, first = lines[0]
-    numeric = [name for name, value in first.items() if _is_number(value)]
-    choice = choose_columns(list(first), numeric, duration, parameters, where)
+    others = {name: f"no number, {_short(v)}" for name, v in first.items() if not _is_number(v)}
+    choice = choose_columns(list(first), others, duration, parameters, where)
     cells = [_cells(line, choice.columns, place) for place, line in lines]
     try:
         table = np.array(cells, dtype=np.float64)
@@ -169,14 +185,19 @@ def _flat(
             got = f"{table[row, index]:g}"
             raise InputError(f"{lines[row][0]}: {name}: got {got}; legal: {legal}")
     column = np.array([str(line.get("architecture")) for _, line in lines])
-    rows = chosen_rows(column if "architecture" in first else None, "architecture", part, path)
+    rows, parts = chosen_rows(
+        column if "architecture" in first else None, "architecture", part, path
+    )
     known = "run" in first and "run" not in choice.columns
     runs = np.array([_run(line, where) for where, line in lines]) if known else None
+    later = dict.fromkeys(name for _, line in lines for name in line if name not in first)
+    unused = [*choice.unused, *parts, *(Unused(name, "not in the first line") for name in later)]
     return Samples(
         choice.parameters,
         table[rows, :-1],
         table[rows, -1] / choice.per_second,
         None if runs is None else runs[rows],
+        unused=tuple(unused),
     )
 
 
@@ -190,7 +211,8 @@ def _cells(line: dict[str, Any], columns: Sequence[str], where: str) -> list[flo
         ) from None
     if not all(type(cell) is float or type(cell) is int for cell in cells):
         for name, cell in zip(columns, cells, strict=True):
-            _number(cell, f"{where}: {name}")
+            advice = f"; {TEXT_ADVICE}" if name != columns[-1] else ""
+            _number(cell, f"{where}: {name}", f"a number{advice}")
     return cells
 
 
@@ -216,9 +238,9 @@ def _numbers(value: object, where: str) -> tuple[float, ...]:
     return tuple(_number(item, where) for item in value)
 
 
-def _number(value: object, where: str) -> float:
+def _number(value: object, where: str, legal: str = "a number") -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: got {_short(value)}; legal: a number")
+        raise InputError(f"{where}: got {_short(value)}; legal: {legal}")
     try:
         return float(value)
     except OverflowError:

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.columns import choose_columns, wrong_value
+from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, wrong_value
 from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
@@ -44,18 +44,23 @@ def read_parquet(
     """
     table = _read(path)
     names = table.column_names
-    numeric = [name for name in names if _is_number(table.schema.field(name).type)]
-    choice = choose_columns(names, numeric, duration, parameters, str(path))
-    columns = [_column(table, name, path, numeric) for name in choice.columns]
+    kinds = {name: table.schema.field(name).type for name in names}
+    others = {name: f"a column of {kind}" for name, kind in kinds.items() if not _is_number(kind)}
+    choice = choose_columns(names, others, duration, parameters, str(path))
+    for name in choice.columns:
+        if name in others:
+            advice = f"; {TEXT_ADVICE}" if name != choice.duration else ""
+            raise InputError(f"{path}: {name}: got {others[name]}; legal: numbers{advice}")
+    columns = [_column(table, name) for name in choice.columns]
     _check(path, choice.columns, columns)
-    rows = chosen_rows(_architectures(table), "architecture", part, path)
+    rows, parts = chosen_rows(_architectures(table), "architecture", part, path)
     stacked = np.column_stack(columns)
     runs = None
-    if "run" in numeric and "run" not in choice.columns:
+    if "run" in names and "run" not in choice.columns:
         runs = _runs(table, path)[rows]
-    return Samples(
-        choice.parameters, stacked[rows, :-1], stacked[rows, -1] / choice.per_second, runs
-    )
+    durations_s = stacked[rows, -1] / choice.per_second
+    unused = (*choice.unused, *parts)
+    return Samples(choice.parameters, stacked[rows, :-1], durations_s, runs, unused=unused)
 
 
 def _read(path: Path) -> pyarrow.Table:
@@ -75,14 +80,9 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _column(
-    table: pyarrow.Table, name: str, path: Path, numeric: Sequence[str]
-) -> NDArray[np.float64]:
+def _column(table: pyarrow.Table, name: str) -> NDArray[np.float64]:
     import pyarrow
 
-    if name not in numeric:
-        kind = table.schema.field(name).type
-        raise InputError(f"{path}: {name}: got a column of {kind}; legal: numbers")
     # Integers beyond 2**53 become the floats nearest to them, as they do in CSV files.
     floats = table.column(name).cast(pyarrow.float64(), safe=False)
     values: NDArray[np.float64] = floats.to_numpy().astype(np.float64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["chosen", "chosen_rows"]
+__all__ = ["chosen", "chosen_rows", "other_parts"]
 
 
 def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str:
@@ -39,11 +40,22 @@ def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str
 
 def chosen_rows(
     column: NDArray[Any] | None, what: str, part: str | None, path: Path
-) -> NDArray[np.bool_] | slice:
-    """Return which rows to take, by a *column* of names; all if there is no such column."""
+) -> tuple[NDArray[np.bool_] | slice, tuple[Unused, ...]]:
+    """Return which rows to take, by a *column* of names, and the sets that others are of.
+
+    All rows if there is no such column.
+    """
     if column is None:
         if part is not None:
             raise InputError(f"{path}: has no column '{what}' to find '{part}' in")
-        return slice(None)
-    rows: NDArray[np.bool_] = column == chosen(np.unique(column).tolist(), what, part, path)
-    return rows
+        return slice(None), ()
+    names = np.unique(column).tolist()
+    name = chosen(names, what, part, path)
+    return column == name, other_parts(names, what, name)
+
+
+def other_parts(names: Sequence[str], what: str, part: str) -> tuple[Unused, ...]:
+    """Return the sets of samples that are not used, where *part* of *names* is."""
+    return tuple(
+        Unused(f"{what} {name}", f"'{part}' is read", chosen=True) for name in names if name != part
+    )

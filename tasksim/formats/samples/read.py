@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.base.files import reading
 from tasksim.formats.registry import FORMATS, format_of
+from tasksim.models.unused import unused_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.models.samples import Samples
 
-__all__ = ["read_samples"]
+__all__ = ["read_samples", "samples_in"]
 
 
 def read_samples(
@@ -47,6 +49,12 @@ def read_samples(
         ``file:line:column: what, what was got, what is legal``; also if the file does not say
         what is the duration, or in which unit, or has several sets of samples.
 
+    Warns
+    -----
+    UserWarning
+        Where the file has columns or rows that are not used and that nobody chose to leave out,
+        such as text: ``samples.unused`` has all of them, with the reasons.
+
     Examples
     --------
     >>> import tempfile
@@ -57,6 +65,20 @@ def read_samples(
     >>> samples.names, samples.parameters.tolist(), samples.durations_s.tolist()
     (('m', 'n'), [[64.0, 32.0]], [0.0015])
     """
+    samples = samples_in(path, duration=duration, parameters=parameters, part=part)
+    if said := unused_text(one for one in samples.unused if not one.chosen):
+        warnings.warn(f"{path}: not used: {said}", stacklevel=2)
+    return samples
+
+
+def samples_in(
+    path: Path | str,
+    *,
+    duration: str | None = None,
+    parameters: Sequence[str] | None = None,
+    part: str | None = None,
+) -> Samples:
+    """Return what :func:`read_samples` does, without a warning of what is not used."""
     path = Path(path)
     with reading(path):  # a folder, or what is not there, is said before anything else
         found = format_of(path, "reads_samples") or FORMATS.find("csv")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.part_choice import chosen
+from tasksim.formats.samples.part_choice import chosen, other_parts
 from tasksim.formats.starpu.codelet_file import read_codelet
 from tasksim.formats.starpu.regression_samples import read_samples as read_out
 from tasksim.models.samples import Samples
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CODELET", "SAMPLES", "read_codelet_samples", "read_starpu_out"]
 
 SIZE = "size_bytes"
+NOT_NAMED = "not among the parameters named"
 US_PER_S = 1e6
 
 
@@ -42,7 +45,13 @@ def read_starpu_out(
         if name not in samples.names:
             raise unknown("parameter", name, samples.names, str(path))
     columns = [samples.names.index(name) for name in parameters]
-    return Samples(tuple(parameters), samples.parameters[:, columns], samples.durations_s)
+    others = [name for name in samples.names if name not in parameters]
+    return replace(
+        samples,
+        names=tuple(parameters),
+        parameters=samples.parameters[:, columns],
+        unused=(*samples.unused, *(Unused(n, NOT_NAMED, chosen=True) for n in others)),
+    )
 
 
 def read_codelet_samples(
@@ -64,9 +73,22 @@ def read_codelet_samples(
     measured = {c.name: c for c in read_codelet(path).combinations if _entries(c)}
     if not measured:
         raise InputError(f"{path}: has no history entries with samples")
-    entries = _entries(measured[chosen(list(measured), "combination", part, path)])
-    table = [[size] for size, _ in entries]
-    return Samples((SIZE,), table, [mean for _, mean in entries])  # type: ignore[arg-type]
+    combination = chosen(list(measured), "combination", part, path)
+    entries = _entries(measured[combination])
+    slower = _measured_entries(measured[combination]) - len(entries)
+    unused = [
+        *other_parts(list(measured), "combination", combination),
+        *([Unused(f"{slower} means", "of implementations that are slower")] if slower else []),
+    ]
+    table: Any = [[size] for size, _ in entries]
+    durations_s: Any = [mean for _, mean in entries]
+    return Samples((SIZE,), table, durations_s, unused=tuple(unused))
+
+
+def _measured_entries(combination: Combination) -> int:
+    """Return how many means of sizes there are, of all implementations."""
+    entries = (e for implementation in combination.implementations for e in implementation.entries)
+    return sum(entry.n > 0 and entry.mean_us > 0 for entry in entries)
 
 
 def _entries(combination: Combination) -> list[tuple[float, float]]:

@@ -228,8 +228,11 @@ def _read_codelets(sampling: Sampling, host: str, reader: _Reader) -> dict[str, 
 
     def read(path: Path) -> _Kernel:
         codelet = read_codelet(path)
-        models, notes = to_models(codelet, _samples(sampling, codelet, reader))
-        return _Kernel(path, models, list(notes))
+        samples = _samples(sampling, codelet, reader)
+        models, notes = to_models(codelet, samples)
+        unused = [] if samples is None else samples.unused
+        left_out = [f"{one.name} of its samples left out: {one.why}" for one in unused]
+        return _Kernel(path, models, [*notes, *left_out])
 
     found, paths = {}, sampling.codelets(host)
     for name, path in paths.items():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.models.samples import Samples
+from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ["read_samples"]
 
 DURATION: Final = "Duration"
 US_PER_S: Final = 1e6
+ZERO: Final = "0 us, which is shorter than the clock tells"
 _NUMBER: Final = re.compile(
     r"[ \t]*\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?[ \t\r]*"
 )
@@ -29,7 +31,7 @@ _NUMBER: Final = re.compile(
 def read_samples(path: Path) -> Samples:
     """Return the samples in the ``.out`` file at *path*, durations in seconds.
 
-    Executions of 0 us, which the clock could not tell, are left out.
+    Executions of 0 us, which the clock could not tell, are left out, and are among its unused.
 
     Raises
     ------
@@ -46,9 +48,12 @@ def read_samples(path: Path) -> Samples:
     kept = [row for row in rows if row[0] > 0]
     if not kept:
         raise InputError(f"{path}:{len(lines)}:1: expected samples, found none")
+    left_out = len(rows) - len(kept)
+    unused = (Unused(f"{left_out} executions", ZERO),) if left_out else ()
     try:
         durations = [row[0] / US_PER_S for row in kept]
-        return Samples(tuple(names), [row[1:] for row in kept], durations)  # type: ignore[arg-type]
+        table = [row[1:] for row in kept]
+        return Samples(tuple(names), table, durations, unused=unused)  # type: ignore[arg-type]
     except InputError as error:  # such as a name that is given twice
         raise InputError(f"{path}: {error}") from None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.counters.clocks import CLOCK
 from tasksim.models.counters.columns import HITS
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ parts apart."""
 def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
     """Yield a line per condition that *samples*, who spent that, do not meet."""
     counters = samples.counters or {}
+    if CLOCK in samples.names:
+        clocks_ghz = np.unique(samples.parameters[:, samples.names.index(CLOCK)]) / 1e9
+        yield (
+            f"measured at {', '.join(f'{clock:.3g}' for clock in clocks_ghz)} GHz: predictions are "
+            f"for {clocks_ghz[-1]:.3g} GHz, unless {CLOCK} or a platform names another clock"
+        )
     runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
     if runs < FEWEST_RUNS:
         yield f"cycles per instruction of {runs} run(s): three at least tell their variance"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.columns import columns
+from tasksim.models.columns import bounding_parameters, columns
+from tasksim.models.counters.clocks import CLOCK
 from tasksim.models.diagnosis.findings import Finding
 from tasksim.models.rows import describe_row
 
@@ -72,6 +73,8 @@ def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
         return []
     found = []
     for name in model.used_parameters():
+        if model.needs_counters and name == CLOCK:
+            continue  # how the duration depends on it is known
         values = len(np.unique(samples.parameters[:, samples.names.index(name)]))
         if values >= VALUES:
             continue
@@ -126,6 +129,9 @@ def extrapolation(
     """Return a finding if rows that the model is *asked* for lie where it was not fitted."""
     table = columns(model, names, asked)
     outside = ~model.inside(table)
+    for name, value in model.fixed_.items():
+        if name in names:
+            outside |= asked[:, names.index(name)] != value
     if not outside.any():
         return []
     factors = beyond(model, table)
@@ -151,7 +157,7 @@ def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64
 
     The largest over the parameters that bound it. Beyond a bound of 0, infinite.
     """
-    bounding = model.bounded_parameters()
+    bounding = bounding_parameters(model)
     low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
     table = table[:, [model.names_.index(name) for name in bounding]]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.models.counters.clocks import CLOCK, with_clock
 from tasksim.models.diagnosis.coverage import (
     extrapolation,
     few_repetitions,
@@ -173,6 +174,9 @@ def diagnose(
     expect(samples, Samples, "samples")
     if len(samples) == 0:
         raise InputError("no samples to diagnose the model with: measure the kernel first")
+    if CLOCK in getattr(model, "names_", ()):
+        samples = with_clock(samples, always=True)
+        test = None if test is None else with_clock(test, always=True)
     res = residuals(model, samples)
     linear = model.linear()
     inf = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from tasksim.models.counters.accesses import accesses, hits
+from tasksim.models.counters.clocks import CLOCK, with_clock, without_clock
 from tasksim.models.counters.columns import HITS, LEVELS, REACHED
 from tasksim.models.counters.conditions import conditions, variance_over_runs
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs
@@ -49,11 +50,9 @@ class CounterModel(KernelModel):
     ``cycles`` and ``stall_cycles`` were counted, they are their means over runs. Samples at two
     frequencies, or two loads of the memory (``latency_factor``), tell both exactly.
 
-    That is the paper's method, which ``CounterModel(by="r2", costs="two")`` keeps to. By default,
-    whatever makes the error on configurations left out less is added to it: further families of
-    functions, of accesses that reach a level rather than of those that it answers; cycles of each
-    call; and another ``CPI_core`` up to some number of instructions, as libraries have another
-    code for small data.
+    ``CounterModel(by="r2", costs="two")`` keeps to this method of the paper. By default, what makes
+    the error on configurations left out less is added: further families of functions, of accesses
+    that reach a level instead of hits; cycles of each call; another ``CPI_core`` for small data.
 
     Parameters
     ----------
@@ -61,7 +60,8 @@ class CounterModel(KernelModel):
         Level (``l1``, ``l2``, ``l3``, ``memory``) -> seconds; None: 4, 14, 60 and 250 cycles,
         and the report says so.
     frequency_hz : float, default=None
-        Of the core; None: that of the samples.
+        Of the core; None: that of the samples. Where configurations were measured at several
+        clocks, ``frequency_hz`` is a parameter of the model.
     by : {"cv", "r2"}, default="cv"
         What chooses the families of counters: errors on what was left out, or R².
     costs : {"cv", "two"}, default="cv"
@@ -77,8 +77,7 @@ class CounterModel(KernelModel):
     cpi_variance_ : float
         Of the cycles per instruction over runs; NaN with fewer than two.
     functions_ : dict
-        Counter -> its function of the parameters; of accesses that reach a level if *by* is "cv",
-        that it answers if *by* is "r2".
+        Counter -> its function of the parameters; by "cv", of accesses that reach a level.
 
     Notes
     -----
@@ -112,6 +111,8 @@ class CounterModel(KernelModel):
     latencies_s_: dict[str, float]
     functions_: dict[str, CounterFunction]
     notes_: tuple[str, ...]
+    _clock: int | None
+    """Which parameter is the clock; None if it is the same for all."""
 
     def __init__(
         self,
@@ -136,6 +137,10 @@ class CounterModel(KernelModel):
         """The part of memory's time that computing does not hide."""
         return self.costs_.bf_mem
 
+    def fit(self, samples: Samples) -> Self:
+        """Learn from *samples*; where they are of several clocks, the clock is a parameter."""
+        return super().fit(with_clock(samples) if self.frequency_hz is None else samples)
+
     def parts(
         self, parameters: ArrayLike, *, frequency_hz: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -147,7 +152,7 @@ class CounterModel(KernelModel):
             As of :meth:`predict`.
         frequency_hz : float, optional
             Of the core: computing scales with it, memory and messages do not. By default that of
-            the samples.
+            the row, or of the samples.
 
         Raises
         ------
@@ -157,7 +162,7 @@ class CounterModel(KernelModel):
         self._check_fitted("parts")
         if frequency_hz is not None and not (np.isfinite(frequency_hz) and frequency_hz > 0):
             raise self._refusal(f"a frequency must be positive, got {frequency_hz!r}")
-        return self._parts(self._table(parameters), frequency_hz or self.frequency_hz_)
+        return self._parts(self._table(parameters), frequency_hz)
 
     def compute_share(self, parameters: ArrayLike) -> NDArray[np.float64]:
         """Return per row the share of the duration, 0 to 1, that goes with the clock.
@@ -165,15 +170,13 @@ class CounterModel(KernelModel):
         Simulations at another frequency ask for it
         (:class:`~tasksim.models.computeshare.KnowsComputing`).
         """
-        self._check_fitted("compute_share")
         parts = self.parts(parameters)
-        share: NDArray[np.float64] = parts[0] / np.maximum(sum(parts), LEAST_S)
-        return share
+        return np.asarray(parts[0] / np.maximum(sum(parts), LEAST_S))
 
     def traffic_bytes(self, parameters: ArrayLike) -> NDArray[np.float64]:
         """Return how many bytes each row moves between the last cache and memory."""
         self._check_fitted("traffic_bytes")
-        table = self._table(parameters)
+        table = self._counted(self._table(parameters))
         found = self.functions_.get("memory_accesses")
         return LINE_BYTES * (np.zeros(len(table)) if found is None else found(table))
 
@@ -184,7 +187,8 @@ class CounterModel(KernelModel):
             f"{1e9 * latency:.{digits}g} ns*{HITS[level]}"
             for level, latency in self.latencies_s_.items()
         )
-        core = f"{self.costs_.describe(digits)}/{self.frequency_hz_:.{digits}g} Hz"
+        clock = f"{self.frequency_hz_:.{digits}g} Hz" if self._clock is None else CLOCK
+        core = f"{self.costs_.describe(digits)}/{clock}"
         comm = " + communication" if "communication_s" in self.functions_ else ""
         return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
 
@@ -204,8 +208,12 @@ class CounterModel(KernelModel):
     def _learn(self, samples: Samples) -> None:
         """Set what the samples that are no outliers tell."""
         counters = self._counters(samples)
-        frequency = self._frequency(counters, len(samples))
+        frequency = self._frequency(samples, counters)
         self.frequency_hz_ = float(np.median(frequency))
+        self._clock = None
+        if CLOCK in samples.names:
+            self._clock = samples.names.index(CLOCK)
+            self.frequency_hz_ = float(samples.parameters[:, self._clock].max())
         levels = [level for level in LEVELS if HITS[level] in counters]
         self.latencies_s_ = self._latencies(levels)
         factor = counters.get("latency_factor", 1.0)
@@ -215,9 +223,7 @@ class CounterModel(KernelModel):
         local_s = samples.durations_s - counters.get("communication_s", 0.0)
         if not (local_s > 0).all():
             index = int(np.argmin(local_s))
-            raise self._refusal(
-                f"sample {index}: its communication_s is not less than its duration"
-            )
+            raise self._refusal(f"sample {index}: communication_s is not less than its duration")
         spent = Spent(counters["instructions"], frequency, memory_s, local_s)
         self._set_costs(spent, counters, samples)
         self.functions_ = self._functions(samples, counters)
@@ -241,13 +247,17 @@ class CounterModel(KernelModel):
         return counters
 
     def _frequency(
-        self, counters: Mapping[str, NDArray[np.float64]], length: int
+        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
+        if CLOCK in samples.names:
+            counters = {CLOCK: samples.parameters[:, samples.names.index(CLOCK)], **counters}
         given = self.frequency_hz
+        if given is not None and CLOCK in samples.names:
+            raise self._refusal(f"{CLOCK} is a parameter of the samples, and an option; give one")
         if given is not None and not (np.isfinite(given) and given > 0):
             raise self._refusal(f"frequency_hz must be positive, got {given!r}")
         if given is not None or "frequency_hz" not in counters:
-            return np.full(length, given or UNKNOWN_HZ)
+            return np.full(len(samples), given or UNKNOWN_HZ)
         if not (counters["frequency_hz"] > 0).all():
             index = int(np.argmin(counters["frequency_hz"]))
             raise self._refusal(f"sample {index}: frequency_hz 0: a frequency must be positive")
@@ -274,11 +284,12 @@ class CounterModel(KernelModel):
             if (stalls > cycles).any():
                 index = int(np.argmax(stalls > cycles))
                 raise self._refusal(f"sample {index}: more stall_cycles than cycles")
-            bf_mem = float(np.mean(stalls / (spent.memory_s * self.frequency_hz_)))
+            bf_mem = float(np.mean(stalls / (spent.memory_s * spent.frequency_hz)))
             per_sample = (cycles - stalls) / spent.instructions
             self.costs_ = Costs((float(np.mean(per_sample)),), bf_mem)
         else:
-            self.costs_ = chosen_costs(spent, samples.configurations()[1], self.costs)
+            group = without_clock(samples).configurations()[1]
+            self.costs_ = chosen_costs(spent, group, self.costs)
             cycles = (spent.local_s - self.bf_mem_ * spent.memory_s) * spent.frequency_hz
             per_sample = (cycles - self.costs_.call_cycles) / spent.instructions
         self.cpi_variance_ = variance_over_runs(per_sample, samples.runs)
@@ -296,7 +307,7 @@ class CounterModel(KernelModel):
         }
         if "communication_s" in counters:
             columns["communication_s"] = counters["communication_s"]
-        rows, group = samples.configurations()
+        rows, group = without_clock(samples).configurations()
         weights = None if self.by == "r2" else 1 / group_means(samples.durations_s, group)
         return {
             name: chosen_function(rows, group_means(column, group), self.by, weights)
@@ -308,23 +319,31 @@ class CounterModel(KernelModel):
         counters = samples.counters or {}
         if self.latencies_s is None:
             yield "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
-        if self.frequency_hz is None and "frequency_hz" not in counters:
+        if self.frequency_hz is None and CLOCK not in {*samples.names, *counters}:
             yield "the frequency is not known: cycles are nanoseconds"
         yield from conditions(samples, spent)
 
     def _parts(
-        self, table: NDArray[np.float64], frequency_hz: float
+        self, table: NDArray[np.float64], frequency_hz: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         found = self.functions_
-        compute = self.costs_.computing_s(found["instructions"](table), frequency_hz)
+        clock: NDArray[np.float64] | float | None = frequency_hz
+        if clock is None:
+            clock = self.frequency_hz_ if self._clock is None else table[:, self._clock]
+        table = self._counted(table)
+        compute = self.costs_.computing_s(found["instructions"](table), clock)
         memory = np.zeros(len(table))
         for level, answered in hits(found, list(self.latencies_s_), table).items():
             memory += self.bf_mem_ * self.latencies_s_[level] * answered
         comm = found.get("communication_s")
         return compute, memory, np.zeros(len(table)) if comm is None else comm(table)
 
+    def _counted(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the parameters that counters depend on: all but the clock."""
+        return table if self._clock is None else np.delete(table, self._clock, axis=1)
+
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        compute, memory, communication = self._parts(table, self.frequency_hz_)
+        compute, memory, communication = self._parts(table)
         return np.maximum(compute + memory + communication, LEAST_S)
 
     def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -358,7 +377,9 @@ class CounterModel(KernelModel):
         }
 
     def _from_json(self, node: Node) -> None:
-        parameters = len(node["parameters"].texts())
+        names = node["parameters"].texts()
+        self._clock = names.index(CLOCK) if CLOCK in names else None
+        parameters = len(names) - (CLOCK in names)
         self.costs_ = Costs.from_json(node["costs"])
         self.cpi_variance_ = node["cpi_variance"].optional()
         self.spread_ = node["spread"].number()
@@ -368,12 +389,11 @@ class CounterModel(KernelModel):
             name: CounterFunction.from_json(found, parameters)
             for name, found in node["functions"].items()
         }
-        for level in self.latencies_s_:
-            if level not in HITS:
-                raise node["latencies_s"].expected(f"levels of {', '.join(LEVELS)}")
         if "instructions" not in self.functions_:
             raise node["functions"].error("'instructions' is missing")
         for level in self.latencies_s_:
+            if level not in HITS:
+                raise node["latencies_s"].expected(f"levels of {', '.join(LEVELS)}")
             if not {HITS[level], REACHED[level]} & set(self.functions_):
                 raise node["functions"].error(f"'{REACHED[level]}' is missing")
         self.notes_ = node["notes"].texts()

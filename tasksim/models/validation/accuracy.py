@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +58,7 @@ def errors_left_out(model: KernelModel, samples: Samples) -> Errors | None:
     if not model.needs_fit:
         return None
     table = columns(model, samples.names, samples.parameters)
-    own = type(samples)(model.names_, table, samples.durations_s, samples.runs)
+    own = replace(samples, names=model.names_, parameters=table)
     try:
         out = left_out(model, own)
     except TasksimError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError, TasksimError
+from tasksim.models.counters.clocks import without_clock
 from tasksim.models.groups import group_means
 from tasksim.models.validation.folds import fold_of_each
 from tasksim.models.validation.metrics import log_ratio
@@ -91,7 +92,8 @@ def left_out(model: KernelModel, samples: Samples, *, folds: int = FOLDS, seed: 
     TasksimError
         What the fits raise, if none of them succeeds.
     """
-    rows, group = samples.configurations()
+    # A configuration at another clock is no other configuration.
+    rows, group = without_clock(samples).configurations()
     if len(rows) > 1:
         predicted = _by_folds(model, samples, fold_of_each(len(rows), folds, seed)[group])
         if np.isfinite(predicted).any():

@@ -1,0 +1,161 @@
+"""Result of ``tasksim fit``: the model, its errors, and what the file has that it leaves out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.models.columns import columns, unlike_fixed
+from tasksim.models.counters.clocks import CLOCK, with_clock
+from tasksim.models.groups import group_means
+from tasksim.models.unused import Unused, unused_text
+from tasksim.models.validation.crossvalidation import predicted_where_possible
+from tasksim.models.validation.metrics import METRICS, all_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+    from tasksim.models.selection import Selection
+
+__all__ = ["fit_result", "fit_text", "unused_lines"]
+
+MOST_LISTED = 6
+"""Of parameters or terms in one line of text: more would not fit a terminal; JSON has all."""
+
+
+def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, Any]:
+    """Return what to print of a fit to the samples in *file*."""
+    chosen, model, samples = found.chosen, found.model, found.samples
+    linear = model.linear()
+    warnings = list(found.warnings)
+    if vanished := [one for one in samples.unused if not one.chosen]:
+        warnings.insert(0, f"{file}: not used: {unused_text(vanished)}")
+    tested = {} if test is None else _tested(found, test, warnings)
+    return {
+        "kind": model.kind,
+        "why": found.why,
+        "terms": [] if linear is None else list(linear.term_names),
+        "formula": model.formula(),
+        "notes": list(model.report().get("notes", [])) if model.needs_counters else [],
+        "counters": _counters(model),
+        "alternatives": model.report().get("alternatives", []),
+        "mlogq_cv": chosen.mlogq_cv,
+        **tested,
+        "size_bytes": chosen.size_bytes,
+        "fit_seconds": chosen.fit_seconds,
+        "samples": len(samples),
+        "configurations": len(samples.configurations()[0]),
+        "domain": {name: list(box) for name, box in model.domain_.items()},
+        "unused": _unused(samples, model),
+        "candidates": [row.row() for row in found.table],
+        "warnings": warnings,
+    }
+
+
+def unused_lines(result: dict[str, Any]) -> list[str]:
+    """Return a line with what the user left out, and what the model does not take."""
+    left_out = [Unused(one["name"], one["why"]) for one in result["unused"] if one["chosen"]]
+    return [f"not used: {unused_text(left_out)}"] if left_out else []
+
+
+def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
+    """Return what the file has that the model does not use."""
+    found = list(samples.unused)
+    for name, value in (samples.constants or {}).items():
+        found.append(Unused(name, f"{value:.15g} in all {len(samples)} samples"))
+    if not model.needs_counters:
+        why = "counters, which models of kind counters take"
+        found += [Unused(name, why, chosen=True) for name in samples.counters or {}]
+    return [one.to_json() for one in found]
+
+
+def _counters(model: KernelModel) -> dict[str, str]:
+    """Return of which family the counters of a model are; none of models without."""
+    families: dict[str, str] = model.report().get("families", {}) if model.needs_counters else {}
+    return families
+
+
+def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, Any]:
+    """Return how good the model is on *test*; each configuration counts once."""
+    model = found.model
+    if CLOCK in model.names_:
+        test = with_clock(test, always=True)
+    rows, group = test.configurations()
+    predicted = predicted_where_possible(model, columns(model, test.names, rows))
+    for name in unlike_fixed(model, test.names, rows):
+        warnings.append(f"the test has other values of {name} than the samples have")
+    known = np.isfinite(predicted)
+    if not known.all():
+        warnings.append(
+            f"{int((~known).sum())} of {len(rows)} configurations of the test cannot be predicted "
+            f"by {model.kind}: they do not count"
+        )
+    if not known.any():
+        nothing = dict.fromkeys(METRICS)
+        return {"mlogq_test": None, "bias_test": None, "errors_test": nothing, "coverage": None}
+    found_errors = all_metrics(predicted[known], group_means(test.durations_s, group)[known])
+    return {
+        "mlogq_test": found_errors["mlogq"],
+        "bias_test": found_errors["bias"],
+        "errors_test": found_errors,
+        "coverage": _coverage(found, test.select(known[group])),
+    }
+
+
+def _coverage(found: Selection, test: Samples) -> float | None:
+    """Return the share of the samples that are in their 90 % intervals."""
+    if found.model.uncertainty_ is None:
+        return None
+    low, high = found.model.interval(columns(found.model, test.names, test.parameters), 0.9)
+    return float(((low <= test.durations_s) & (test.durations_s <= high)).mean())
+
+
+def fit_text(result: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a result for people, but for its warnings."""
+    yield f"chosen    {result['why']}"
+    if result["formula"]:
+        yield f"formula   {result['formula']}"
+    for name, family in result["counters"].items():
+        yield f"counter   {name}: {family}"
+    for said in [*result["notes"], *unused_lines(result)]:
+        yield f"note      {said}"
+    for alternative in result["alternatives"]:
+        yield f"or        {_alternative_text(alternative)}"
+    yield f"samples   {result['samples']} of {result['configurations']} configurations"
+    if result.get("mlogq_test") is not None:
+        yield f"test      {_tested_text(result)}"
+    yield f"size      {result['size_bytes']} bytes"
+    yield "\nkind     mlogq     bytes"
+    for row in result["candidates"]:
+        error = "-" if row["mlogq_cv"] is None else f"{row['mlogq_cv']:.4f}"
+        size = "-" if row["size_bytes"] is None else row["size_bytes"]
+        yield f"{row['kind']:8} {error:>6} {size:>8}  {row['reason']}"
+
+
+def _alternative_text(alternative: dict[str, Any]) -> str:
+    """Return which terms the samples cannot tell from one of the model."""
+    found = [entry["term"] for entry in alternative["instead"]]
+    listed = ", ".join(found[:MOST_LISTED])
+    if len(found) > MOST_LISTED:
+        listed += f" and {len(found) - MOST_LISTED} more"
+    if alternative["term"] is None:
+        return f"with one more term, the samples do not tell which: {listed}"
+    others = [listed] if listed else []
+    if alternative["without"] is not None:
+        others.append("none")
+    return f"instead of {alternative['term']}: {' or '.join(others)} (within one standard error)"
+
+
+def _tested_text(result: dict[str, Any]) -> str:
+    text = (
+        f"errs by {100 * math.expm1(result['mlogq_test']):.3g} % "
+        f"(mlogq {result['mlogq_test']:.4f}, bias {result['bias_test']:+.4f})"
+    )
+    if result["coverage"] is None:
+        return text
+    return f"{text}; {result['coverage']:.0%} of the samples are in their 90 % intervals"
