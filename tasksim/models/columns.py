@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import nearest
-from tasksim.models.counters.clocks import CLOCK
+from tasksim.models.counters.columns import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,12 +10,13 @@ import numpy as np
 from tasksim.base.errors import InputError, nearest
 from tasksim.models.counters.columns import checked_counters, counters_among
 from tasksim.models.rows import distinct_rows
-from tasksim.models.unused import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from tasksim.models.unused import Unused
 
 __all__ = ["Samples", "checked_table", "unfit_duration"]
 
@@ -167,6 +168,8 @@ class Samples:
     @classmethod
     def concat(cls, parts: Sequence[Samples]) -> Samples:
         """Return the samples of all *parts*, in order; all have the same parameters."""
+        from tasksim.models.unused import Unused
+
         if not parts:
             raise InputError("no samples to put together: the list is empty")
         names = parts[0].names

@@ -22,7 +22,7 @@ class Unused:
     why : str
         The reason, in a few words.
     chosen : bool, default=False
-        Whether the caller left it out, by naming others.
+        Whether that is as meant: the caller named others, or the column is bookkeeping.
     """
 
     name: str

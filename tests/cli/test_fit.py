@@ -363,7 +363,7 @@ def test_a_model_of_two_clocks_predicts_for_a_measured_one(tasksim, two_clocks):
     assert "/frequency_hz" in found["formula"]
     (said,) = [note for note in found["notes"] if "GHz" in note]
     assert said.startswith("measured at 2, 3 GHz: predictions are for 3 GHz, unless frequency_hz")
-    page = (two_clocks / "two.md").read_text()
+    page = (two_clocks / "two.md").read_text().replace("\\", "")
     assert said in page
     assert "cross-validated (5 folds)" in page
     assert "No cross-validation" not in page

@@ -59,7 +59,7 @@ def test_parameters_are_the_numeric_columns_or_those_named():
     found = choose_columns(header, others, None, None, "f")
     assert found.parameters == ("m", "n")
     assert found.unused == (
-        Unused("repetition", "counts repetitions"), Unused("who", "text, such as 'a'"),
+        Unused("repetition", "counts repetitions", chosen=True), Unused("who", "text, such as 'a'"),
     )  # fmt: skip
     named = choose_columns(header, others, None, ["n", "run"], "f")
     assert named.parameters == ("n", "run")
@@ -136,7 +136,7 @@ def test_columns_that_are_not_used_are_told(file):
         samples = read_samples(path, duration="time_s")
     assert [str(one.message) for one in said] == [
         f"{path}: not used: layout (text, such as 'dgz'); solver (text, such as 'sweep'); "
-        "repetition (counts repetitions); time_us (another duration)"
+        "time_us (another duration)"
     ]
     assert samples.names == ("m", "ms")
     named = read_samples(path, duration="time_s", parameters=["m"])

@@ -204,6 +204,20 @@ def test_tasks_rec_of_starpu(tmp_path):
     tasksim.check_run(run, graph)
 
 
+def test_columns_and_events_that_are_not_used_are_told(tmp_path):
+    path = tmp_path / "some.csv"
+    path.write_text("kernel,start_s,end_s,layout,n\ngemm,0,1,dgz,4\ngemm,1,2,zgd,-1\n")
+    said = read_trace(path).notes
+    assert "column layout is no parameter in 2 rows: it holds no number from 0 there" in said
+    assert "column n is no parameter in 1 rows: it holds no number from 0 there" in said
+    slice_ = '{"ph": "X", "name": "gemm", "ts": 0, "dur": 1, "pid": 1, "tid": 1}'
+    counter = '{"ph": "C", "name": "ready", "ts": 0, "pid": 1}'
+    path = tmp_path / "some.json"
+    path.write_text(f'{{"traceEvents": [{slice_}, {counter}, {counter}]}}')
+    said = read_trace(path).notes
+    assert "2 events of phase C are not used: tasks are slices (X, B, E)" in said
+
+
 def test_a_table_of_five_columns_is_enough(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("task,kernel,worker,start,end\na,gemm,w0,0,2\nb,gemm,w1,0.5,1.5\n")

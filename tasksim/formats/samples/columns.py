@@ -94,7 +94,11 @@ def choose_columns(
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
         why = {**others, **_not_parameters(header, name)}
-        unused = [Unused(c, why[c]) for c in header if c in why and c not in (name, *SPENT)]
+        unused = [
+            Unused(c, why[c], chosen=c in BOOKKEEPING)
+            for c in header
+            if c in why and c not in (name, *SPENT)
+        ]
         kept = (c for c in numeric if c not in {name, *SPENT, *why})
         return ColumnChoice(name, per_second, tuple(kept), tuple(unused))
     for index, column in enumerate(parameters):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,10 @@ MOST_JSON: Final = 2**30
 """Bytes of the text: that of a million tasks has 250 MB."""
 LARGEST_US: Final = 1e18
 """Thirty thousand years; what is later is a mistake, and its nanoseconds are no numbers."""
+SLICES: Final = ("X", "B", "E")
+"""Phases of slices: complete ones, beginnings, ends."""
+READ: Final = (*SLICES, "M", "s", "t", "f")
+"""Phases that are read: slices, names of workers, arrows."""
 TASK, COPY = "task", "copy"
 """The categories of the slices that tasksim writes."""
 
@@ -73,9 +78,18 @@ def read_chrome(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     for at, event in tasks:
         _add(found, at, event, workers)
     _add_flows(found, events, tasks)
+    if not own:
+        _note_others(found, events)
     if own.get("memories"):
         _add_copies(found, own, [e for _, e in slices if e.get("cat") == COPY])
     return assembled(found)
+
+
+def _note_others(found: Records, events: list[Any]) -> None:
+    """Note the events of another tool's trace that say nothing of tasks."""
+    phases = (str(event.get("ph")) for event in events if isinstance(event, dict))
+    for phase, count in Counter(phase for phase in phases if phase not in READ).items():
+        found.note(f"{count} events of phase {phase[:20]} are not used: tasks are slices (X, B, E)")
 
 
 def _json(path: Path) -> Any:
@@ -105,7 +119,7 @@ def _slices(found: Records, events: list[Any]) -> Iterator[tuple[int, Event]]:
             _bad(found, at, f"expected an object, got {str(event)[:40]}")
             continue
         phase = event.get("ph")
-        if phase not in ("X", "B", "E"):
+        if phase not in SLICES:
             continue
         if not _is_time(event.get("ts")):
             _bad(found, at, f"ts: got {event.get('ts')!r:.40}; legal: microseconds from 0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
@@ -66,14 +67,19 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
         raise InputError(f"{path}:1: a column is there twice: {', '.join(header)}")
     times = _times(path, header)
     others = [name for name in header if name not in (*KNOWN, *times)]
+    lost: Counter[str] = Counter()
     for line, fields in rows:
         if len(fields) != len(header):
             found.bad(f"got {len(fields)} fields; legal: {len(header)}, as in the header", line)
             continue
-        _add(found, dict(zip(header, fields, strict=True)), times, others, line)
+        _add(found, dict(zip(header, fields, strict=True)), times, others, line, lost)
     for name, what in (("worker", "which worker ran each task"), ("kernel", "what each task ran")):
         if name not in header:
             found.note(f"{what} is not in the table: the same one for all is assumed")
+    for name, count in lost.items():
+        found.note(
+            f"column {name} is no parameter in {count} rows: it holds no number from 0 there"
+        )
     if copies_beside(path).is_file():
         add_copies(found, copies_beside(path))
     return assembled(found)
@@ -103,6 +109,7 @@ def _add(
     times: dict[str, tuple[str, float]],
     others: list[str],
     line: int,
+    lost: Counter[str],
 ) -> None:
     at: dict[str, float] = {}
     for column, (name, scale) in times.items():
@@ -128,12 +135,14 @@ def _add(
         found.architectures[worker] = row["architecture"]
     if worker and row.get("memory"):
         found.memory_of[worker] = row["memory"]
+    parameters = _numbers(row, others)
+    lost.update(name for name in others if row[name] and name not in parameters)
     found.add(
         row.get("task") or str(len(found)), row.get("kernel") or "task", worker, at["start"],
         at["end"], line=line, order=_whole(row.get("task", "")), priority=priority,
         submitted_s=at.get("submitted", math.nan), ready_s=at.get("ready", math.nan),
         popped_s=at.get("popped", math.nan), before=row.get("depends", ""),
-        parameters=_numbers(row, others),
+        parameters=parameters,
     )  # fmt: skip
 
 

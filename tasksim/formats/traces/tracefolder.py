@@ -190,6 +190,10 @@ def _save_models(run: Run, folder: Path) -> list[str]:
             names = names or model.names_
             if model.names_ == names:
                 entries[architecture] = Entry(model, Measured(when, f"trace {run.graph_name}"))
+            else:
+                notes.append(
+                    f"no model of {kernel} on {architecture}: other parameters than others"
+                )
         if entries:
             save_kernel(folder, kernel, entries, machine=Machine(run.platform))
     return notes

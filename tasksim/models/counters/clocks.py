@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.counters.columns import CLOCK
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.samples import Samples
 
-__all__ = ["CLOCK", "with_clock", "without_clock"]
+__all__ = ["with_clock", "without_clock"]
 
-CLOCK: Final = "frequency_hz"
-"""The counter, and the parameter, that is the clock of the core."""
 ONE_CLOCK: Final = 1.05
 """Frequencies within this factor of the next are one clock: governors choose steps of a tenth of a
 GHz or more, and measured frequencies scatter by a few per cent."""

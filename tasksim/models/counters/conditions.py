@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.counters.clocks import CLOCK
-from tasksim.models.counters.columns import HITS
+from tasksim.models.counters.columns import CLOCK, HITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
