@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Iterable
+from math import inf, isfinite
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeVar
 
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, expect, nearest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = [
+    "all_of", "finite_number", "flag", "one_of", "path_of", "positive_number", "short",
+    "whole_number",
+]  # fmt: skip
 
-__all__ = ["flag", "one_of", "path_of", "positive_number", "short", "whole_number"]
+T = TypeVar("T")
 
 LONGEST = 60
 """Characters of a value that a message shows: it stays on a line with the rest."""
@@ -106,12 +109,55 @@ def positive_number(value: Any, what: str, example: str) -> float:
     Traceback (most recent call last):
     tasksim.base.errors.InputError: tolerance: got 0 (int); legal: a number above 0, as 0.02
     """
-    number = None
-    if isinstance(value, SupportsFloat) and type(value).__name__ not in ("bool", "bool_"):
-        number = float(value)
+    number = _number(value)
     if number is None or not 0 < number < inf:
         raise InputError(f"{what}: got {short(value)}; legal: a number above 0, as {example}")
     return number
+
+
+def finite_number(value: Any, what: str) -> float:
+    """Return *value* as a ``float`` if it is a finite number.
+
+    Raises
+    ------
+    InputError
+        If it is not: neither are texts, ``True`` and ``False``.
+
+    Examples
+    --------
+    >>> finite_number("1", "b")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: b: got '1' (str); legal: a finite number
+    """
+    number = _number(value)
+    if number is None or not isfinite(number):
+        raise InputError(f"{what}: got {short(value)}; legal: a finite number")
+    return number
+
+
+def all_of(values: Any, kind: type[T], what: str) -> tuple[T, ...]:
+    """Return *values* as a tuple if there are several, each a *kind*.
+
+    Raises
+    ------
+    InputError
+        If it is a single thing, texts included, or one of them is of another kind.
+
+    Examples
+    --------
+    >>> all_of(3, str, "names")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: names: got 3 (int); legal: a sequence of str
+    >>> all_of(["m", 3], str, "names")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: names[1]: expected str, got 3 (int)
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{what}: got {short(values)}; legal: a sequence of {kind.__name__}")
+    found = tuple(values)
+    for place, value in enumerate(found):
+        expect(value, kind, f"{what}[{place}]")
+    return found
 
 
 def flag(value: Any, what: str) -> bool:
@@ -126,3 +172,13 @@ def flag(value: Any, what: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{what}: got {short(value)}; legal: True or False")
     return value
+
+
+def _number(value: Any) -> float | None:
+    """Return *value* as a ``float``; nothing for what is no number."""
+    if not isinstance(value, SupportsFloat) or type(value).__name__ in ("bool", "bool_"):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):  # arrays; integers that no float is near
+        return None

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tasksim.base.errors import GraphError, expect
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -156,11 +158,13 @@ class TaskGraph:
     apart: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        tables = tuple(_frozen(table, np.float64) for table in self.parameters)
+        expect(self.arguments, Mapping, "arguments")
+        expect(self.parameters, tuple, "parameters")
+        tables = tuple(_frozen(table, np.float64, "parameters") for table in self.parameters)
         object.__setattr__(self, "parameters", tables)
         object.__setattr__(self, "arguments", dict(self.arguments))
         for name, dtype in COLUMNS.items():
-            object.__setattr__(self, name, _frozen(getattr(self, name), dtype))
+            object.__setattr__(self, name, _frozen(getattr(self, name), dtype, name))
 
     def __len__(self) -> int:
         """Return the number of tasks."""
@@ -206,7 +210,7 @@ class TaskGraph:
     def predecessor_count(self) -> Int32:
         """Per task, how many tasks it depends on."""
         counts = np.bincount(self.successors, minlength=len(self))
-        return _frozen(counts, np.int32)
+        return _frozen(counts, np.int32, "predecessors")
 
     def kernel_of(self, task: int) -> str:
         """Return the name of the kernel of *task*."""
@@ -290,8 +294,11 @@ class TaskGraph:
         }
 
 
-def _frozen(values: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.ascontiguousarray(values, dtype=dtype).view()
+def _frozen(values: ArrayLike, dtype: type[np.generic], what: str) -> NDArray[Any]:
+    try:
+        array = np.ascontiguousarray(values, dtype=dtype).view()
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what}: {error}") from None
     array.flags.writeable = False
     return array
 

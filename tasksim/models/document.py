@@ -151,7 +151,8 @@ class Node:
 
     def expected(self, what: str) -> FormatError:
         """Return the error that this value is not *what*."""
-        got = json.dumps(self.value, ensure_ascii=False)
+        # Python code may have given what no file has.
+        got = json.dumps(self.value, ensure_ascii=False, default=repr)
         short = got if len(got) <= 40 else f"{got[:37]}..."
         return self.error(f"expected {what}, got {short}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ from tasksim.models.samples import Samples, checked_table, unfit_duration
 from tasksim.models.uncertainty.doubt import Anchors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -323,7 +324,9 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError`, with the path to what is missing or wrong.
         """
-        return read_model(cls, data if isinstance(data, Node) else Node(dict(data)))
+        if not isinstance(data, Node):
+            data = Node(dict(data) if isinstance(data, Mapping) else data)
+        return read_model(cls, data)
 
     def get_params(self) -> dict[str, Any]:
         """Return the options that the model was made with."""

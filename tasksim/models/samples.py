@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.arguments import all_of, short
 from tasksim.base.errors import InputError, nearest
 from tasksim.models.counters.columns import checked_counters, counters_among
 from tasksim.models.rows import distinct_rows
@@ -150,13 +151,16 @@ class Samples:
         >>> Samples.from_columns({"m": [1, 2], "duration_s": [0.1, 0.2]}).names
         ('m',)
         """
+        if not hasattr(columns, "keys"):  # pandas tables have some, and are no Mapping
+            raise InputError(f"columns: got {short(columns)}; legal: columns by name")
+        all_of(columns, str, "columns")
         if "duration_s" not in columns:
             got = ", ".join(columns) or "none"
             raise InputError(
                 f"samples need a column 'duration_s', in seconds{nearest('duration_s', columns)}"
                 f" (columns: {got})"
             )
-        durations = np.asarray(columns["duration_s"])
+        durations = _checked_durations(columns["duration_s"])
         names = tuple(name for name in columns if name not in ("duration_s", "run"))
         for name in names:
             _check_length(f"column '{name}'", np.asarray(columns[name]), len(durations))
@@ -170,6 +174,7 @@ class Samples:
         """Return the samples of all *parts*, in order; all have the same parameters."""
         from tasksim.models.unused import Unused
 
+        parts = all_of(parts, Samples, "parts")
         if not parts:
             raise InputError("no samples to put together: the list is empty")
         names = parts[0].names
@@ -247,12 +252,13 @@ def unfit_duration(samples: Samples) -> str:
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise InputError(f"the names of parameters must be a tuple of texts, got '{names}'")
+    names = all_of(names, str, "names")
     for index, name in enumerate(names):
-        if not isinstance(name, str) or not name:
+        if not name:
             raise InputError(f"parameter {index} needs a name, got {name!r}")
         if name in names[:index]:
             raise InputError(f"parameter '{name}' is given twice (of {', '.join(names)})")
-    return tuple(names)
+    return names
 
 
 def _checked_durations(durations_s: ArrayLike) -> NDArray[np.float64]:
@@ -273,8 +279,9 @@ def _checked_durations(durations_s: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_length(what: str, column: NDArray[Any], length: int) -> None:
-    if len(column) != length:
-        raise InputError(f"{what}: {len(column)} rows, but there are {length} durations")
+    rows = len(np.atleast_1d(column))
+    if column.ndim == 0 or rows != length:
+        raise InputError(f"{what}: {rows} rows, but there are {length} durations")
 
 
 def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
+from tasksim.base.arguments import all_of, whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_folder
 from tasksim.base.notebook import html_summary
@@ -54,6 +55,12 @@ __all__ = [
 MAX_WORKERS: Final = 1_000_000
 """The most workers of a platform. Each takes 1.5 kB and 10 us to set up: a typing error of some
 zeros ends in a message, and not in a machine without memory."""
+
+_PARTS: Final[dict[str, type]] = {
+    "workers": Worker, "memories": Memory, "links": Link, "routes": Route,
+    "memory_domains": MemoryDomain, "memory_hierarchy": MemoryLevel,
+}  # fmt: skip
+"""The fields of a platform that have several things of a kind."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
@@ -149,6 +156,8 @@ class Platform:
 
     def __post_init__(self) -> None:
         """Complete the tables of architectures, and check everything."""
+        for name, kind in _PARTS.items():
+            object.__setattr__(self, name, all_of(getattr(self, name), kind, name))
         speeds = dict.fromkeys(self.architectures, 1.0)
         object.__setattr__(self, "speeds", _completed(self.speeds, speeds))
         own = {name: name for name in self.speeds}
@@ -167,10 +176,7 @@ class Platform:
         >>> Platform.identical(2).summary()
         'identical-2: 2 cpu; 1 memory: ram; no overheads'
         """
-        if not (hasattr(n, "__index__") and 1 <= n <= MAX_WORKERS):
-            raise InputError(
-                f"a platform has at least 1 worker and at most {MAX_WORKERS} (got {n!r})"
-            )
+        n = whole_number(n, "workers", low=1, high=MAX_WORKERS)
         workers = tuple(Worker(i, f"cpu{i}", "cpu", 0) for i in range(n))
         return cls(f"identical-{n}", workers, (Memory(0, "ram"),))
 

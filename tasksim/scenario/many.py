@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.arguments import one_of, whole_number
-from tasksim.base.errors import InputError, expect
+from tasksim.base.arguments import all_of, one_of, whole_number
+from tasksim.base.errors import InputError
 from tasksim.engine.choice import ENGINES
 from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
@@ -172,17 +172,15 @@ def simulate_many(
     one_of(engine, ENGINES, "engine")
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
-    asked = tuple(_simulated(scenario) for scenario in scenarios)
+    asked = tuple(map(_simulated, all_of(scenarios, Scenario, "scenarios")))
     found = list(totals(_items(asked), threads=threads or _cores(), engine=engine))
     return Replays(asked, **_columns(found))
 
 
-def _simulated(scenario: Any) -> Scenario:
-    expect(scenario, Scenario, "scenario")
-    known: Scenario = scenario
-    if known.clock != "simulated":
-        raise InputError(f"{known.label}: its clock is native; simulate_many only simulates")
-    return known
+def _simulated(scenario: Scenario) -> Scenario:
+    if scenario.clock != "simulated":
+        raise InputError(f"{scenario.label}: its clock is native; simulate_many only simulates")
+    return scenario
 
 
 def _items(scenarios: Sequence[Scenario]) -> list[Item]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from tasksim.base.arguments import all_of
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
 from tasksim.models.document import LIMIT, to_data
@@ -127,7 +128,7 @@ class SizeHistory(KernelModel):
             If there are none, or a mean is not positive, or anything negative.
         """
         model = cls()
-        model._set_entries(tuple(map(_checked, entries)))
+        model._set_entries(tuple(map(_checked, all_of(entries, SizeEntry, "entries"))))
         model.exponent_ = model._exponent_of_entries()
         model.names_ = (name,)
         model.domain_ = {name: (float(model._size_[0]), float(model._size_[-1]))}

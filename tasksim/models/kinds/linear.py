@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.arguments import all_of, finite_number
+from tasksim.base.errors import InputError, expect, unknown
 from tasksim.models.columns import columns
 from tasksim.models.document import to_data
 from tasksim.models.draws import scattered
@@ -30,7 +32,7 @@ from tasksim.models.terms.termerrors import FLOOR, Measurements, error_of_terms
 from tasksim.models.uncertainty.doubt import Covariance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -188,11 +190,12 @@ class LinearModel(KernelModel):
         >>> model.predict([[2, 3]]).tolist()
         [1.012e-06]
         """
-        text = " + ".join(["0", *coefficients_s])
-        terms = parse_terms(text, names)
-        values = np.array(list(coefficients_s.values()), dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise InputError(f"coefficients of {text} must be finite, got {values.tolist()}")
+        expect(coefficients_s, Mapping, "coefficients_s")
+        text = " + ".join(["0", *all_of(coefficients_s, str, "coefficients_s")])
+        terms = parse_terms(text, all_of(names, str, "names"))
+        values = np.array(
+            [finite_number(v, f"coefficient of {n}") for n, v in coefficients_s.items()]
+        )
         model = cls(text, weights="none", fence=None)
         model._set_terms(terms)
         unknown = np.full((len(values), 2), np.nan)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from tasksim.base.arguments import finite_number
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
 from tasksim.models.fitreport import nothing_reported
@@ -129,8 +129,10 @@ class PowerLaw(KernelModel):
         InputError
             If numbers are not finite, *a_s* is not positive, or sizes or spread are negative.
         """
-        numbers = (a_s, b, c_s or 0.0, low, high, spread)
-        if not (all(map(math.isfinite, numbers)) and a_s > 0 and 0 <= low <= high and spread >= 0):
+        given = {"a_s": a_s, "b": b, "c_s": c_s or 0.0, "low": low, "high": high, "spread": spread}
+        for name_of, number in given.items():
+            finite_number(number, name_of)
+        if not (a_s > 0 and 0 <= low <= high and spread >= 0):
             raise InputError(
                 f"power law {a_s!r}*size^{b!r} + {c_s!r} for sizes from {low!r} to {high!r}, "
                 f"spread {spread!r}: a must be positive, sizes and spread not negative, all finite"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, expect
 from tasksim.graph.access_mode import AccessMode
 from tasksim.platform.copyestimates import copy_seconds
 from tasksim.schedulers.static.dataflow import Edges, Flows, edges_of, flows_of
@@ -87,6 +87,9 @@ class Problem:
         known : bool, default True
             Whether durations must be numbers; else they may be NaN.
         """
+        from tasksim.schedulers.base import View
+
+        expect(view, View, "view")
         return cls._made(
             view.graph, view.workers, view.classes, view.estimates, view.copy_estimate, known
         )
@@ -110,6 +113,11 @@ class Problem:
         InputError
             If a duration is negative or not known.
         """
+        from tasksim.graph.taskgraph import TaskGraph
+        from tasksim.platform.description import Platform
+
+        expect(graph, TaskGraph, "graph")
+        expect(platform, Platform, "platform")
         copy_estimate = partial(copy_seconds, platform)
         return cls._made(
             graph, platform.workers, platform.classes, costs_s, copy_estimate, known=True

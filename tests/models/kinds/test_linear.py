@@ -272,7 +272,7 @@ def test_samples_tell_domain_and_spread_of_known_coefficients():
     [
         ({"k": 1.0}, "unknown parameter 'k'"),
         ({"n*m": 1.0, "m*n": 2.0}, r"the term m\*n is given twice"),
-        ({"n": np.inf}, "must be finite"),
+        ({"n": np.inf}, "legal: a finite number"),
         ({}, "there are no terms"),
     ],
 )
