@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +11,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
 from tasksim.models.columns import in_box
-from tasksim.models.document import Node
 from tasksim.models.draws import checked_generator, sampler_of
 from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
@@ -21,10 +19,11 @@ from tasksim.models.samples import Samples, checked_table, unfit_duration
 from tasksim.models.uncertainty.doubt import Anchors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.models.document import Node
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.uncertainty.doubt import Doubt
     from tasksim.models.uncertainty.intervals import Uncertainty
@@ -324,8 +323,6 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError`, with the path to what is missing or wrong.
         """
-        if not isinstance(data, Node):
-            data = Node(dict(data) if isinstance(data, Mapping) else data)
         return read_model(cls, data)
 
     def get_params(self) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import unknown
-from tasksim.models.document import read_domain, to_data
+from tasksim.models.document import Node, read_domain, to_data
 from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:
-    from tasksim.models.document import Node
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["model_data", "read_model"]
@@ -35,8 +35,11 @@ def model_data(model: KernelModel) -> dict[str, Any]:
     return plain
 
 
-def read_model(kind: type[Model], node: Node) -> Model:
-    """Return the model of a *kind* that *node* describes."""
+def read_model(kind: type[Model], data: Mapping[str, Any] | Node) -> Model:
+    """Return the model of a *kind* that *data* describe."""
+    node = data
+    if not isinstance(node, Node):
+        node = Node(dict(data) if isinstance(data, Mapping) else data)
     if node["kind"].text() != kind.kind:
         raise node["kind"].expected(f"'{kind.kind}'")
     model = kind(**_options(kind, node["options"]))
