@@ -6,18 +6,20 @@ PYTHON ?= $(shell for p in python3 python3.15 python3.14 python3.13 python3.12 p
 	&& echo $$p && break; done)
 VENV   ?= .venv
 BIN     = $(VENV)/bin
-# A process per core, as many as 8: each collects all tests, some 10 s. Who has none left takes over
+# A process per core, as many as 8: each collects all tests, some 8 s. Who has none left takes over
 # tests of another: those of one file take from microseconds to a minute.
-PYTEST  = $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+SPREAD  = --numprocesses auto --maxprocesses 8 --dist worksteal
+PYTEST  = $(BIN)/python -m pytest $(SPREAD)
 
-.PHONY: demo core test smoke test-all lint docs bench clean help
+.PHONY: demo core test smoke test-all test-blas lint docs bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
 	@echo "make core      the compiled core, after its sources have changed"
-	@echo "make test      style, types and tests"
+	@echo "make test      style, types and the fast tests, with few cases of what is drawn: minutes"
 	@echo "make smoke     the tests of what differs between installations"
-	@echo "make test-all  the same with the slow tests"
+	@echo "make test-all  the same with the slow tests, all cases, and the pages: what CI runs first"
+	@echo "make test-blas the numeric tests as older and newer processors run them"
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
 	@echo "make bench     speed and fidelity, measured here"
 
@@ -53,7 +55,11 @@ smoke: $(VENV)/.installed $(CORE)
 		tests/test_package.py
 
 test-all: lint docs $(CORE)
-	$(PYTEST) --durations=15 --durations-min=1
+	TASKSIM_ALL_CASES=1 $(PYTEST) --durations=15 --durations-min=1
+
+# OpenBLAS, NumPy and others told to take the code that they have for other processors.
+test-blas: $(VENV)/.installed $(CORE)
+	$(BIN)/python -m tests.any_processor $(SPREAD)
 
 # Warnings are errors: a link that leads nowhere, a docstring that does not parse.
 docs: $(VENV)/.installed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -52,6 +53,9 @@ def pytest_xdist_setupnodes() -> None:
 
 def pytest_collection_finish() -> None:
     """Forget the applications that test modules registered when they were imported."""
+    # What was collected stays: collections of garbage during the tests need not look at it again.
+    gc.collect()
+    gc.freeze()
     found = GENERATORS._found
     OF_TESTS.update(
         (name, thing) for name, thing in found.items() if name not in GENERATORS.built_in

@@ -68,6 +68,7 @@ def called_by_the_core(program):
     return (program.calls(library()).function >= 0).tolist()
 
 
+@pytest.mark.slow
 @core
 def test_the_core_calls_them_with_the_same_results():
     results = []

@@ -265,6 +265,7 @@ def test_histories_may_be_asked_for(machine, tmp_path):
     assert report.notes == ["after 3 s fewer than 10 samples from 5 runs: gemm, potrf"]
 
 
+@pytest.mark.slow
 def test_a_second_input_adds_to_the_models_of_the_first(machine, tmp_path):
     machine.durations_s = bent
     here([SMALL], tmp_path / "a")
@@ -287,6 +288,7 @@ def test_a_second_input_adds_to_the_models_of_the_first(machine, tmp_path):
     assert known.inside([[200.0, 50.0], [5000.0, 50.0]]).all()
 
 
+@pytest.mark.slow
 def test_a_small_input_does_not_turn_models_into_histories(machine, tmp_path):
     machine.durations_s = bent
     here([SMALL], tmp_path)
@@ -298,6 +300,7 @@ def test_a_small_input_does_not_turn_models_into_histories(machine, tmp_path):
     assert (model.kind, model.report()["configurations"]) == ("mlr", 62)
 
 
+@pytest.mark.slow
 def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_samples, "MOST_RUNS", 6)
     machine.durations_s = bent

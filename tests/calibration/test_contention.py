@@ -140,6 +140,7 @@ def test_a_graph_and_kernels_are_measured_and_written(tmp_path):
     assert any(note.startswith("memory gives ") for note in report.notes)
 
 
+@pytest.mark.slow
 def test_kernels_beside_each_other():
     calls = [
         KernelCall("gemm", {"m": 48, "n": 48, "k": 48}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tiers import few
 
 from tasksim.calibration.known_terms import KNOWN_TERMS, fit_searched
 from tasksim.graph.apps.registry import generate
@@ -23,11 +24,12 @@ def line(particles):
 
 
 def test_where_samples_leave_it_open_known_terms_are_taken():
-    for seed in range(20):
+    for seed in range(few(20)):
         model = fit_searched("L2P", particles(line, seed=seed))
         assert set(model.terms_) <= {"1", "NbParticles"}
 
 
+@pytest.mark.slow
 def test_what_is_known_of_other_kernels_does_not_count():
     names = {fit_searched("mine", particles(line, seed=seed)).terms_ for seed in range(20)}
     assert any("NbParticles^" in term for terms in names for term in terms)

@@ -101,6 +101,7 @@ def test_two_loads_tell_computing_from_memory(tmp_path, monkeypatch):
     assert model.bf_mem_ == pytest.approx(BF, rel=1e-6)
 
 
+@pytest.mark.slow
 @several_cores
 @pytest.mark.skipif(not has_compiler(), reason="there is no compiler")
 def test_processes_stream_on_other_cores_and_end():

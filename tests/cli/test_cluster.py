@@ -55,6 +55,7 @@ def test_a_run_on_nodes_is_kept_compared_and_repeated(tasksim, cholesky):
     assert words == {"network": SWITCH, "nodes": 4, "grid": "2x2", "owner": "column"}
 
 
+@pytest.mark.slow
 def test_bounds_of_a_run_on_nodes_are_those_of_its_graph(tasksim, cholesky):
     assert cholesky(f"--workers 2 {ON_FOUR} -o kept").code == 0
     said = tasksim("bounds kept --json").json

@@ -122,6 +122,7 @@ def test_a_linear_model_is_written_as_a_function(tasksim, files):
     assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files; got '.f90'"]
 
 
+@pytest.mark.slow
 def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, tmp_path):
     (tmp_path / "gemm.csv").write_text("\n".join([*measured(30, 2), ""]))
     found = tasksim("fit gemm.csv --kind cp --json").json
@@ -147,6 +148,7 @@ def test_what_is_printed_for_people(tasksim, files):
     assert called.err == "Wrote gemm.json\n"
 
 
+@pytest.mark.slow
 def test_what_samples_cannot_tell_is_said(tasksim, files):
     """Where sizes hardly change, many powers of them fit alike."""
     rng = np.random.default_rng(0)

@@ -56,6 +56,7 @@ def test_markdown_has_its_figures_beside_it(tasksim, many_sizes, models):
     assert all((Path("out") / image).is_file() for image in images)
 
 
+@pytest.mark.slow
 def test_terms_may_be_given_instead_of_searched_for(tasksim, many_sizes):
     many_sizes("run")
     line = "report kernels run --json --terms"
@@ -71,6 +72,7 @@ def test_terms_may_be_given_instead_of_searched_for(tasksim, many_sizes):
     assert f"Adjusted R² {wrong['rsquared_adj']:.4f}. " in summary
 
 
+@pytest.mark.slow
 def test_given_terms_need_no_four_configurations(tasksim, many_sizes):
     many_sizes("run")
     called = tasksim("report kernels run -o out --json --terms work=n^3 --terms 'fixed=0 + n'")
@@ -81,6 +83,7 @@ def test_given_terms_need_no_four_configurations(tasksim, many_sizes):
     assert "nothing varies" in row_of(searched, "fixed")["reason"]
 
 
+@pytest.mark.slow
 def test_weights_of_fits(tasksim, many_sizes):
     graph = many_sizes("run")
     line = "report kernels run --terms work=n --json"
@@ -97,6 +100,7 @@ def test_weights_of_fits(tasksim, many_sizes):
     assert relative["mlogq"] < plain["mlogq"]
 
 
+@pytest.mark.slow
 def test_runs_of_one_graph_may_be_averaged(tasksim, many_sizes):
     for number in range(3):
         many_sizes(f"run{number}", seed=number)
@@ -117,6 +121,7 @@ def test_runs_of_one_graph_may_be_averaged(tasksim, many_sizes):
     assert rows == [("0", f"run{number}", "96") for number in range(3)]
 
 
+@pytest.mark.slow
 def test_a_model_file_is_judged(tasksim, many_sizes):
     many_sizes("run")
     sizes = np.repeat(np.array(SIZES, dtype=float), 3)
@@ -175,6 +180,7 @@ def test_the_models_of_a_folder_are_judged_and_not_fitted_again(tasksim, many_si
     assert "even where it was fitted" not in page
 
 
+@pytest.mark.slow
 def test_terms_of_models_that_are_judged_are_not_searched_for(tasksim, many_sizes, monkeypatch):
     many_sizes("run")
     sizes = np.repeat(np.array(SIZES, dtype=float), 3)
@@ -223,6 +229,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(tasksim, many_sizes, line,
     assert not Path("out").exists()
 
 
+@pytest.mark.slow
 def test_only_folders_of_reports_are_replaced(tasksim, many_sizes, models):
     many_sizes("run")
     Path("home").mkdir()

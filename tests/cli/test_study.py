@@ -164,7 +164,10 @@ def test_commands_are_told_with_the_nearest(study):
     assert "unknown command 'tabel', did you mean 'table'?" in called.err
 
 
-@pytest.mark.parametrize("executor", ["serial", "processes", "threads"])
+@pytest.mark.parametrize(
+    "executor",
+    ["processes", *(pytest.param(e, marks=pytest.mark.slow) for e in ("serial", "threads"))],
+)
 def test_ctrl_c_keeps_what_is_done(file, tmp_path, executor):
     (tmp_path / "slowly.py").write_text(SLOW)
     slow = SMALL.replace("- lws", "- slowly:Slow").replace("seeds: 2", "seeds: 20")

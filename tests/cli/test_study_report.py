@@ -74,6 +74,7 @@ def test_an_unfinished_study_is_reported_as_far_as_it_is(tasksim, study):
     assert said in done.err
 
 
+@pytest.mark.slow
 def test_failures_are_told(tasksim, rows, tmp_path):
     def one_fails(row):
         failed = {"status": "timeout", "error": "took <10 min>", "makespan_s": ""}
@@ -179,6 +180,7 @@ def test_sobol_indices_of_a_full_grid_only(tasksim, rows):
     assert "2 of the 12 combinations of graph, scheduler, graph.tiles" in done.errors[0]
 
 
+@pytest.mark.slow
 def test_an_older_report_is_replaced_only_when_asked(tasksim, study):
     assert tasksim("study report study -o report").code == 0
     assert tasksim("study report study -o report").code == 2

@@ -51,6 +51,7 @@ def made_up(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
 def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
     done = tasksim("tune report --native --workers 2 -o report.json --json")
     assert done.code == 0, done.err
@@ -144,6 +145,7 @@ def test_one_part_alone(tasksim, made_up):
     assert done.json["loops"] == {}
 
 
+@pytest.mark.slow
 def test_loops_of_other_sizes_and_fewer_that_teach(tasksim, made_up):
     done = tasksim("tune report --native --quick --part loops --seed 4 --examples 3 --json")
     usual = tasksim("tune report --native --quick --part loops --json")

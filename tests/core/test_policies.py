@@ -154,6 +154,7 @@ def compare_examples(count, schedulers, number):
     (hypothesis.seed(number)(agree) if settings().derandomize else agree)()
 
 
+@pytest.mark.slow
 @core
 def test_both_engines_give_the_same_bytes_on_examples():
     compare_examples(300, SCHEDULERS, PARTS)

@@ -155,6 +155,7 @@ def wheel(tmp_path_factory) -> Path:
     return built
 
 
+@pytest.mark.slow
 def test_the_wheel_contains_the_data(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())

@@ -3,6 +3,12 @@
 import pytest
 from executed_pages import DESIGN, LANGUAGES, PAGES, ROOT, STARPU, Session, blocks_of
 
+LONG = {
+    f"docs/{name}.md"
+    for name in ("cli", "irregular", "recording", "studies", "tuning", "tutorial", "uncertainty")
+}
+"""Pages whose examples take from 2 to 20 seconds of a processor; the other 15 take 6 together."""
+
 
 def is_executed(page: str) -> bool:
     return not page.startswith(DESIGN) or page.startswith(f"{DESIGN}add-")
@@ -12,7 +18,14 @@ def has_slow_examples(page: str) -> bool:
     return any("slow" in block.flags for block in blocks_of((ROOT / page).read_text()))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if is_executed(page)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
+        for page in PAGES
+        if is_executed(page)
+    ],
+)
 def test_examples_print_what_the_page_says(page, folder):
     problems = Session(page).execute((ROOT / page).read_text()).problems
     assert not problems, "\n\n".join(problems)

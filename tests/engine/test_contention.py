@@ -13,6 +13,7 @@ from equal import LONG, disagreement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import drawn_question
+from tiers import few
 
 from tasksim import Platform
 from tasksim.base.errors import TasksimError
@@ -227,7 +228,7 @@ def assigned(draw):
     return graph, owner, seconds, known, draw(st.sampled_from([(), (9.0,), (9.0, 12.0)]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(assigned())
 def test_work_is_done_once_and_nothing_is_faster(asked):
     graph, owner, seconds, known, curve = asked

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, RAM, machine, play, tasks
 from strategies import costs, graphs, machines, moving_graphs
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.engine.machine.machine import MachineReplay
@@ -232,7 +233,7 @@ def simulated(graph, platform, scheduler, pushes, seed):
         raise
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=few(150), deadline=None)
 @given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
 def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler, pushes, seed):
     run = simulated(graph, platform, scheduler, pushes, seed)
@@ -241,7 +242,7 @@ def test_all_tasks_are_done_and_every_invariant_holds(graph, platform, scheduler
 
 
 @pytest.mark.slow
-@settings(max_examples=1000 if LONG else 400, deadline=None)
+@settings(max_examples=few(1000 if LONG else 400), deadline=None)
 @given(
     moving_graphs(max_tasks=40),
     machines(),
@@ -256,7 +257,7 @@ def test_all_tasks_are_done_and_every_invariant_holds_at_length(
     check_run(run, graph, platform)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(moving_graphs(), machines(), st.sampled_from(names(bare=True)), PUSHES, st.integers(0, 3))
 def test_the_same_seed_gives_the_same_tables(graph, platform, scheduler, pushes, seed):
     one, other = (simulated(graph, platform, scheduler, pushes, seed) for _ in range(2))
@@ -277,7 +278,7 @@ def plain(draw):
     return Platform(name="plain", workers=workers, memories=free.memories)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=few(150), deadline=None)
 @given(st.data(), graphs(), plain(), st.sampled_from(names(bare=True)))
 def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, scheduler):
     """But for the order within an instant, of tasks that take no time or update data in turn."""

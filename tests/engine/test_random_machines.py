@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 import pytest
 from equal import LONG
 from scripted import GPU0, GPU1, RAM, machine, play, tasks
+from tiers import few
 
 from tasksim import (
     RW,
@@ -156,14 +157,14 @@ def broken_case(seed, graph, platform, scheduler, pushes):
 
 
 def test_every_run_is_possible():
-    assert [found for seed in range(300) if (found := broken(seed))] == []
+    assert [found for seed in range(few(300)) if (found := broken(seed))] == []
 
 
 @pytest.mark.parametrize("scheduler", ["eager", "prio", "ws"])
 def test_so_is_every_run_of_threads(scheduler):
     """With all costs of StarPU-SimGrid, blind pushes of these schedulers are those of threads."""
     found = []
-    for seed in range(150):
+    for seed in range(few(150)):
         graph, platform, _, _ = drawn_case(seed)
         platform = replace(platform, overheads=OVERHEADS[-1])
         found.append(broken_case(seed, graph, platform, scheduler, "blind"))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, GPU1, RAM, machine, tasks
+from tiers import few
 
 import tasksim
 from tasksim.engine.data.copies import Copies
@@ -104,7 +105,7 @@ MOVES = (
 )  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=few(500), deadline=None)
 @given(
     moves=st.lists(
         st.tuples(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs, platforms
+from tiers import few
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.engine import replay as replay_module
@@ -189,7 +190,7 @@ def test_no_lucky_draw_beats_the_bounds():
 LOCALITIES = st.sampled_from([None, Locality(8.0, 0.02, 0.5), Locality(20.0, 0.1, 1.0)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=few(150), deadline=None)
 @given(
     graphs(),
     platforms(),

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, machine, play, tasks
 from strategies import ALLOCATIONS, COSTS
+from tiers import few
 
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulate import simulate
@@ -75,7 +76,7 @@ def test_three_tiles_of_memory_are_enough_for_a_cholesky_but_copies_are_many(sch
     assert small.memory.used_bytes.max() == 3 * TILE
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(
     st.sampled_from(["cholesky", "lu", "qr"]),
     st.integers(3, 5),

@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import GPU0, GPU1, RAM, machine, tasks
+from tiers import few
 
 from tasksim.engine.data.candidates import MANY
 from tasksim.engine.data.copies import Copies
@@ -184,7 +185,7 @@ MOVES = (
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=few(300), deadline=None)
 @given(
     moves=st.lists(
         st.tuples(st.sampled_from(MOVES), st.integers(0, len(SIZES) - 1), st.booleans()),

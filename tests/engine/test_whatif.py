@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import machine, play, tasks
 from strategies import costs, graphs, platforms
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.engine.simulate import simulate
@@ -70,20 +71,20 @@ def relinked(platform, **changes):
 LINKS = [{"bandwidth_bytes_per_s": 2.0}, {"bandwidth_bytes_per_s": 1.3}, {"latency_s": 0.5}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(chains(), one_worker_each(), st.sampled_from(LINKS))
 def test_better_links_never_make_a_chain_longer(graph, platform, better):
     assert makespan_s(graph, relinked(platform, **better)) <= makespan_s(graph, platform) + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(chains(), one_worker_each(), st.sampled_from([1.5, 2.0, 10.0]))
 def test_a_faster_device_never_makes_a_chain_longer(graph, platform, speed):
     faster = replace(platform, speeds={"cuda": speed})
     assert makespan_s(graph, faster) <= makespan_s(graph, platform) + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(chains(), one_worker_each())
 def test_more_memory_never_makes_a_chain_longer(graph, platform):
     roomy = replace(
@@ -92,7 +93,7 @@ def test_more_memory_never_makes_a_chain_longer(graph, platform):
     assert makespan_s(graph, roomy) <= makespan_s(graph, platform) + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(chains(), one_worker_each())
 def test_an_infinitely_fast_bus_leaves_the_kernels(graph, platform):
     free = replace(

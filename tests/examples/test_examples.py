@@ -38,11 +38,18 @@ CASES = {
 """Name -> file, settings, three sizes to calibrate and one to predict, terms of the models."""
 
 
+MARKS = {
+    "stencil in C": COMPILER,
+    # Numba compiles their kernels anew in each process, for 5 to 10 seconds.
+    "stencil in Numba": pytest.mark.slow,
+    "conjugate gradient": pytest.mark.slow,
+    "sparse Cholesky": pytest.mark.slow,
+    "sparse Cholesky in 3-D": pytest.mark.slow,
+}
+
+
 def cases():
-    return [
-        pytest.param(*case, id=name, marks=COMPILER if name == "stencil in C" else ())
-        for name, case in CASES.items()
-    ]
+    return [pytest.param(*case, id=name, marks=MARKS.get(name, ())) for name, case in CASES.items()]
 
 
 @pytest.mark.parametrize(("file", "settings", "sizes", "terms"), cases())
@@ -69,6 +76,7 @@ def test_it_is_calibrated_and_predicted_at_another_size(file, settings, sizes, t
     assert tasksim.compare(measured, simulated)
 
 
+@pytest.mark.slow
 @COMPILER
 def test_the_stencil_gives_the_same_numbers_in_all_languages():
     import sys

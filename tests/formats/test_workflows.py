@@ -242,6 +242,7 @@ def test_entities_are_neither_expanded_nor_fetched(tmp_path):
             graph_in(tmp_path / "w.dax")
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_hundred_thousand_tasks(tmp_path):
     lines = [f"{i} [size=1]" for i in range(100_000)]
     lines += [f"{i} -> {i + 1}" for i in range(99_999)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KEPT = sorted(path for path in FINDS.glob("*/*") if path.is_dir())
 INPUTS = 60
-"""For each reader in every run of the tests: from a tenth of a second to two."""
+"""For each reader in CI: from a tenth of a second to two, most of it for a process of its own."""
 LONG = 100_000
 """The bytes of a word whose square, in nanoseconds, is the CPU time that an input may take."""
 MANY = 300
@@ -40,6 +40,7 @@ def test_valid_inputs_are_read(reader, tmp_path):
         target.read(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", TARGETS)
 def test_any_input_is_read_or_refused(reader):
     result = search(reader, seed=0, inputs=INPUTS, nice=0)
@@ -84,7 +85,16 @@ def test_every_find_is_of_a_reader():
 # The search itself
 
 
-@pytest.mark.parametrize("reader", ["platform", "parquet-samples", "graph", "run"])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "platform",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("parquet-samples", "graph", "run")
+        ),
+    ],
+)
 def test_the_same_seed_tries_the_same_inputs(reader):
     one, two, other = (search(reader, seed=seed, inputs=25, nice=0) for seed in (0, 0, 1))
     assert one.digest == two.digest != other.digest

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.graph import dependencies
 from tasksim.graph.access_mode import AccessMode
@@ -96,14 +97,14 @@ def conflict(one, other):
     return AccessMode.SCRATCH not in (one, other) and not (one == other and one in TOGETHER)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=few(200))
 @given(access_sequences())
 def test_edges_are_those_of_the_access_by_access_reference(case):
     handles, tasks = case
     assert edges(built(handles, tasks)) == naive(tasks)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=few(100))
 @given(access_sequences())
 def test_tasks_are_ordered_exactly_if_a_chain_of_conflicts_orders_them(case):
     handles, tasks = case
@@ -123,7 +124,7 @@ def test_tasks_are_ordered_exactly_if_a_chain_of_conflicts_orders_them(case):
     assert closures[0] == closures[1]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=few(100))
 @given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([1, 2, 3])), max_size=6)))
 def test_repeated_accesses_order_as_their_union(tasks):
     merged = []

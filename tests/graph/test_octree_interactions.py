@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.graph.octree import interactions
@@ -151,7 +152,7 @@ def pruned_trees(draw):
 
 
 @given(tree=pruned_trees(), group_size=st.integers(1, 12), block=st.sampled_from([1, 600, 1 << 20]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=few(150))
 def test_agrees_with_the_definitions(tree, group_size, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interactions, "BLOCK_PAIRS", block)
@@ -167,7 +168,7 @@ def test_agrees_with_the_definitions(tree, group_size, block):
 
 
 @given(tree=pruned_trees())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=few(50))
 def test_cells_are_found_without_a_table_too(tree):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interactions, "TABLE_CELLS", 0)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.graph.octree import morton, particles, tree
@@ -195,7 +196,7 @@ def test_particles_at_the_centres_of_those_cells_grow_the_same_tree():
     assert_array_equal(centres[shuffled][order], centres)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=few(150))
 @given(clouds(), st.integers(1, 4))
 def test_a_tree_agrees_with_brute_force(points, height):
     grown, order = tree_of_particles(points, height)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from numba import types
 
 import tasksim
@@ -26,6 +27,7 @@ def second(x):
 """
 
 
+@pytest.mark.slow
 def test_the_first_time_says_once_that_it_compiles_and_the_next_does_not(tmp_path):
     script = tmp_path / "two.py"
     script.write_text(TWO_LOOPS)

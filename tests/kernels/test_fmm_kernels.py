@@ -85,7 +85,8 @@ class TestInterpolation:
         whole, part = np.zeros((2, 3, order**dimension))
         p2m(order, points, q, offsets, whole)
         p2m(order, points, q, offsets[1:], part[1:])
-        np.testing.assert_array_equal(part[1:], whole[1:])
+        # Fewer points are a product of another shape, for which a BLAS may sum in another order.
+        np.testing.assert_allclose(part[1:], whole[1:], atol=1e-13)
         assert not part[0].any()
 
     def test_l2p_gives_potential_and_minus_charge_times_gradient(self, order, dimension):

@@ -100,6 +100,7 @@ def test_particles_and_charges_are_those_of_the_arguments_of_the_graph():
     assert not np.array_equal(kept, drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_neither_scheduler_nor_workers_change_more_than_the_rounding(dimension):
     graph = made(particles=1000, group_size=30, dimension=dimension)

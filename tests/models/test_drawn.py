@@ -25,6 +25,7 @@ def _samples(n, cov=0.2, seed=0, sizes=(64,)):
     return Samples(("n",), table, 1e-6 * table[:, 0] ** 1.5 * noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 20])
 def test_intervals_of_a_history_hold_the_mean_as_often_as_they_say(n):
     rng, inside = np.random.default_rng(1), 0

@@ -40,6 +40,7 @@ def lookup(table):
     return 1e-5 * np.exp(codes / 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "parameters", "kind"),
     [(power_law, 1, "power"), (polynomial, 3, "mlr"), (lookup, 3, "history")],
@@ -152,6 +153,7 @@ def test_budgets_that_are_none(budget):
         select(samples_of(power_law, 1), budget_s=budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "searches"),
     [

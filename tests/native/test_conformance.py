@@ -40,17 +40,31 @@ OURS = [
     f"{EXAMPLES}/{text}"
     for text in (
         "stencil.py n=96 steps=3 blocks=4 language=numpy",
-        "stencil.py n=96 steps=3 blocks=4 language=numba",
         *(["stencil.py n=96 steps=3 blocks=4 language=c"] if which("cc") else []),
-        "conjugate_gradient.py n=48 iterations=2 blocks=4",
-        "sparse_cholesky.py n=12 leaf=8",
         "image_pipeline.py images=4 width=160",
     )
 ]
 
 
+IN_NUMBA = [
+    f"{EXAMPLES}/{text}"
+    for text in (
+        "stencil.py n=96 steps=3 blocks=4 language=numba",
+        "conjugate_gradient.py n=48 iterations=2 blocks=4",
+        "sparse_cholesky.py n=12 leaf=8",
+    )
+]
+"""What is compiled anew in each process, for up to 10 seconds."""
+
+
 @parametrize_with_checks([*SHIPPED, *OURS])
 def test_shipped_applications_and_examples(application, check):
+    check(application)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(IN_NUMBA)
+def test_examples_in_numba(application, check):
     check(application)
 
 

@@ -12,6 +12,7 @@ from compiled_core import needs_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
+from tiers import few
 
 from tasksim.base.errors import InputError, SchedulerError, TaskFailed
 from tasksim.graph.apps.registry import generate
@@ -49,7 +50,7 @@ def of_functions(graph, function):
     return bind(graph, 1, functions=dict.fromkeys(graph.kernels, function))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(graphs(max_tasks=15), st.integers(1, 4), st.sampled_from(names(bare=True)))
 def test_every_invariant_holds_for_random_graphs_under_every_scheduler(graph, workers, scheduler):
     result = run(graph, workers, scheduler)

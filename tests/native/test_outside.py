@@ -11,6 +11,7 @@ from compiled_core import needs_core
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
+from tiers import few
 
 from tasksim.base.errors import SchedulerError, TaskFailed
 from tasksim.graph.builder import RW, GraphBuilder
@@ -63,7 +64,7 @@ def executed(graph, runtime, outside, scheduler="eager", workers=2, functions=No
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.data())
 def test_every_task_is_done_once_by_whom_it_is_for(runtime, data):
     graph = data.draw(graphs(max_tasks=15))

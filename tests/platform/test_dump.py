@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.units import exact_quantity, parse_quantity
@@ -188,7 +189,7 @@ def ways(draw, memories):
 
 
 @given(descriptions())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=few(100))
 def test_every_valid_description_is_consistent_and_reads_back(tmp_path_factory, description):
     path = tmp_path_factory.mktemp("platforms") / "drawn.yaml"
     platform = dump(description, path)
@@ -212,7 +213,7 @@ def test_every_valid_description_is_consistent_and_reads_back(tmp_path_factory, 
 
 
 @given(descriptions(), st.data())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=few(50))
 def test_any_counts_leave_a_consistent_platform(tmp_path_factory, description, data):
     path = tmp_path_factory.mktemp("platforms") / "drawn.yaml"
     dump(description, path)

@@ -7,6 +7,7 @@ import re
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.platform.checks import check_platform
@@ -86,7 +87,7 @@ def complaint(path, changes=()):
     return []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(st.sampled_from([p for p in places(WHOLE) if p != ("version",)]), JUNK)
 def test_junk_in_one_place(tmp_path_factory, place, junk):
     path = tmp_path_factory.mktemp("platforms") / "p.yaml"
@@ -114,7 +115,7 @@ PLACES = st.sampled_from(list(settable(TREE)))
 VALUES = st.sampled_from(["0", "3", "x2", "x0.5", "null", "2 us", "2 GiB", "x1e999", "[0]", "ram"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(st.lists(st.tuples(PLACES, VALUES | st.text(max_size=5)), max_size=4))
 def test_any_settings(tmp_path_factory, drawn):
     path = tmp_path_factory.mktemp("platforms") / "p.yaml"

@@ -58,6 +58,7 @@ def test_all_that_is_said():
     assert str(sure).startswith("makespan ")
 
 
+@pytest.mark.slow
 def test_runs_make_one_run_wider_and_share_by_their_variance():
     calm = tasksim.how_sure(_scenario(effect=RunEffect(0.0, 0.0, 30)), replications=600)
     busy = tasksim.how_sure(_scenario(effect=RunEffect(0.2, 0.0, 300)), replications=600)

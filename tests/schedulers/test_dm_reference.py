@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.schedulers import expected_ends as expected
 from tasksim.schedulers.registry import create
@@ -161,7 +162,7 @@ def drawn_view(draw):
 
 @pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("name", FAMILY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_every_choice_and_every_pop_is_that_of_the_rules(name, few, seed):
     draw = random.Random(seed)

@@ -10,6 +10,7 @@ from classic import processors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import costs, graphs, platforms
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.engine.machine.machine import MachineReplay
@@ -86,7 +87,7 @@ def test_an_unknown_order_is_told():
         create("heft:order=strikt")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(st.data(), graphs(), platforms(), st.sampled_from(["strict", "ready"]))
 def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform, order):
     """Also where tasks take other times than planned, commute, and are submitted late."""
@@ -99,7 +100,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
     assert replay.ledger.worker == scheduler.plan.worker.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.data(), graphs(), st.sampled_from(sorted(ALGORITHMS)))
 def test_plans_can_be_followed_with_several_memories(data, graph, name):
     platform = processors([0, 1, 1, 2])

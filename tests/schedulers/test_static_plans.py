@@ -11,6 +11,7 @@ from classic import assert_valid, processors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import ACCESSES
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.engine.machine.machine import MachineReplay
@@ -52,7 +53,7 @@ def problems(draw, max_tasks=12, commuting=True):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(problem=problems())
 def test_every_plan_is_valid_and_within_its_bounds(name, problem):
     made = plan(name, problem)
@@ -144,7 +145,7 @@ def positive(problem):
     return replace(problem, costs_s=np.where(problem.costs_s == 0, 0.25, problem.costs_s))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=few(80), deadline=None)
 @given(problem=problems(commuting=False).map(positive))
 def test_heft_is_heft_by_the_book(problem):
     book = ByTheBook(problem)
@@ -156,7 +157,7 @@ def test_heft_is_heft_by_the_book(problem):
     assert rows(plan("heft", problem)) == book.plan()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=few(80), deadline=None)
 @given(problem=problems(commuting=False), longest=st.booleans())
 def test_min_min_and_max_min_are_by_the_book(problem, longest):
     book = ByTheBook(problem)
@@ -178,7 +179,7 @@ def test_min_min_and_max_min_are_by_the_book(problem, longest):
     assert rows(plan("max-min" if longest else "min-min", problem)) == book.plan()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(problem=problems())
 def test_the_optimistic_cost_table_is_by_the_book(problem):
     edges, memory = problem.edges, problem.memory_of
@@ -200,7 +201,7 @@ def test_the_optimistic_cost_table_is_by_the_book(problem):
     assert optimistic_costs(problem)[:, problem.class_of].tolist() == table.tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(tasks=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), min_size=1, max_size=20))
 def test_a_timeline_finds_the_first_gap(tasks):
     line, busy = Timeline(), []

@@ -61,6 +61,7 @@ def test_a_hundred_thousand_workers_take_memory_each_and_not_each_pair():
     assert peak < 100 * 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["ws", "lws", "dmdas", "heteroprio", "modular-heft"])
 def test_a_hundred_thousand_workers(scheduler):
     graph = tasksim.generate("cholesky", tiles=3)

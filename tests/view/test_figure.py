@@ -66,13 +66,16 @@ def test_no_text_is_over_another(make, workers, duration_s, shares):
     assert_readable(figure(run))
 
 
-@pytest.mark.parametrize("share", [0.03, 0.4, 0.97])
+@pytest.mark.parametrize(
+    "share", [0.03, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.4, 0.97))]
+)
 def test_no_text_is_over_another_with_two_runs(make, share):
     long = with_bounds(make.run(12, 120), 0.3, 0.9)
     short = with_bounds(make.run(12, 120, 0.1 * share, kind="native"), 0.9, 0.92)
     assert_readable(figure([long, short], EVERYWHERE))
 
 
+@pytest.mark.slow
 def test_no_text_is_over_another_with_long_names(make):
     names = tuple(f"some_long_kernel_{i}" for i in range(15))
     run = make.run(40, 400, kernels=names)
@@ -81,7 +84,7 @@ def test_no_text_is_over_another_with_long_names(make):
     assert_readable(figure([dataclasses.replace(run, workers=tuple(named)), other], EVERYWHERE))
 
 
-@pytest.mark.parametrize(("gpus", "tasks"), [(1, 300), (8, 30)])
+@pytest.mark.parametrize(("gpus", "tasks"), [(1, 300), pytest.param(8, 30, marks=pytest.mark.slow)])
 def test_no_text_is_over_another_with_several_memories(make, gpus, tasks):
     run = make.hybrid(gpus, 2 * gpus, tasks, copies=tasks)
     assert_readable(figure(with_bounds(run, 0.4, 0.9), arrows=True))
@@ -163,6 +166,7 @@ def test_no_runs():
         figure([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
 def test_the_same_figure_gives_the_same_bytes(make, tmp_path, suffix):
     for name in ("a", "b"):
@@ -187,6 +191,7 @@ def test_svg_has_text_as_text_and_tasks_as_shapes(make, tmp_path):
     assert len(text) < 2_500_000
 
 
+@pytest.mark.slow
 def test_pdf_has_tasks_as_shapes(make, tmp_path):
     save_figure(figure(make.run(tasks=400), ("gantt",)), tmp_path / "a.pdf")
     assert b"/Subtype /Image" not in (tmp_path / "a.pdf").read_bytes()
@@ -263,7 +268,7 @@ def test_runs_of_very_different_lengths_have_time_axes_of_their_own(make):
     assert len(alike.axes) == 3
 
 
-@pytest.mark.parametrize("others", [0.01, 0.09])
+@pytest.mark.parametrize("others", [0.01, pytest.param(0.09, marks=pytest.mark.slow)])
 def test_all_panels_of_several_runs_are_readable(make, others):
     kernels = tuple(f"kernel_of_{i}" for i in range(9))
     long = make.hybrid(3, 9, 600, copies=300)

@@ -92,7 +92,7 @@ def test_it_draws_into_given_axes(make):
 
 
 def test_a_busy_row_has_no_gaps_however_short_its_tasks(make):
-    run = make.run(workers=1, tasks=20_000, gap=0)
+    run = make.run(workers=1, tasks=4000, gap=0)
     axes = panel_gantt(run, bounds={}, until_s=0.9 * run.makespan_s)
     area = inside(axes)
     middle = area[area.shape[0] // 2, 3:-3]

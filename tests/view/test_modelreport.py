@@ -143,6 +143,7 @@ def test_models_of_every_kind_have_a_report(tmp_path, kind):
     assert "Coefficients" not in text
 
 
+@pytest.mark.slow
 def test_the_same_report_has_the_same_bytes(tmp_path, samples, model):
     for name in ("a.html", "b.html"):
         write_report(model, samples, None, tmp_path / name)
@@ -173,6 +174,7 @@ def test_findings_for_a_terminal(samples, model):
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_samples_are_decimated_and_that_is_said(tmp_path):
     samples = gemm(1600)
     diagnosis = diagnose(LinearModel("m*n*k").fit(samples), samples)

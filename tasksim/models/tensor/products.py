@@ -41,6 +41,9 @@ ROUNDS: Final = 4
 """Weights are relative to what was fitted the round before: the error of generated durations is
 the same from two on."""
 LEAST: Final = np.finfo(np.float64).tiny
+ROUNDING: Final = 1e-12
+"""A product whose share is at most this in every sample is what rounding left, other products on
+another processor: they are seen at 1e-16 of a duration, and no measurement is as exact as this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,7 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
         relative = design / scale / reference[:, None]
         coefficients = non_negative(relative, durations / reference)
         reference = np.clip(design / scale @ coefficients, durations / 2, durations * 2)
-    kept = coefficients > 0
+    kept = (relative * coefficients).max(axis=0, initial=0) > ROUNDING
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
 
 

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.engine.clock import Alarm, TickClock, run
 from tasksim.engine.cluster.flows import Flows
@@ -66,7 +67,7 @@ ways = st.builds(
 
 
 @given(st.lists(ways, min_size=1, max_size=12), st.lists(st.floats(0.1, 3), min_size=6, max_size=6))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=few(200))
 def test_shares_are_those_of_the_naive_solver(claims, capacity):
     links = {link for claim in claims for link, _ in claim.uses}
     filling = Filling(claims, {link: capacity[link] for link in sorted(links)})
@@ -103,7 +104,7 @@ class Watched(Flows):
 
 
 @given(st.sampled_from(TEXTS), messages)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=few(150))
 def test_what_is_settled_in_part_is_what_a_whole_solution_says(text, sent):
     network = read_network(text).sized(NODES)
     clock = TickClock()
@@ -128,7 +129,7 @@ def test_what_is_settled_in_part_is_what_a_whole_solution_says(text, sent):
 
 
 @given(messages)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=few(50))
 def test_all_that_is_sent_moves(sent):
     """Work is conserved: what the links have moved is the bytes that were sent."""
     network = read_network("switch:bandwidth=1GB/s,latency=1us").sized(NODES)

@@ -86,6 +86,7 @@ def test_no_text_is_over_another_or_outside_the_figure(results, name):
         assert not a.padded(-1.0).overlaps(b.padded(-1.0)), (one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_figure_has_the_same_bytes(results, name):
     assert png(drawn(results)[name]()) == png(drawn(results)[name]())

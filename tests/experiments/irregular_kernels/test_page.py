@@ -80,6 +80,7 @@ def test_a_page_is_its_files(page):
     assert sorted(path.name for path in page.iterdir()) == sorted(names)
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(few, few_paths, tmp_path):
     again = write_page(few, tmp_path / "new" / "folder")
     assert sorted(again) == sorted((tmp_path / "new" / "folder").iterdir())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
@@ -93,7 +94,7 @@ def flows(draw):
 
 
 @given(flows(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few(200), deadline=None)
 def test_messages_are_those_of_the_submission_loop(flow, cache):
     graph, owners, nodes = flow
     cut = distribute(graph, owners, nodes, cache=cache)
@@ -103,7 +104,7 @@ def test_messages_are_those_of_the_submission_loop(flow, cache):
 
 
 @given(flows())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 def test_parts_are_graphs_that_hold_together(flow):
     graph, owners, nodes = flow
     cut = distribute(graph, owners, nodes)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
@@ -41,7 +42,7 @@ def graphs(draw):
 
 
 @pytest.mark.parametrize("by", BY)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(graph=graphs(), nodes=st.integers(1, 5))
 def test_every_datum_has_one_owner_and_the_work_is_balanced(by, graph, nodes):
     cut = cut_by(graph, Grid(1, nodes), by)

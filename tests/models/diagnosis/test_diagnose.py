@@ -52,7 +52,10 @@ CLEAN = {
 }
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "gemm" else ()) for name in CLEAN],
+)
 def test_a_good_model_of_good_samples_raises_no_alarm(name):
     make, draws = CLEAN[name]
     alarms = [seed for seed in range(draws) if diagnose(*make(seed)).warnings]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
@@ -59,7 +60,7 @@ def test_appending_samples_with_other_parameters_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
-@settings(suppress_health_check=SHARED_FIXTURE, max_examples=30)
+@settings(suppress_health_check=SHARED_FIXTURE, max_examples=few(30))
 @given(
     st.lists(
         st.tuples(st.floats(0, 1e300), st.floats(1e-300, 1e300), st.integers(-1, 5)), min_size=1

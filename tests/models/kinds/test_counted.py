@@ -264,6 +264,7 @@ def test_options_that_are_wrong(options, message):
         CounterModel(**options).fit(made())
 
 
+@pytest.mark.slow
 def test_it_is_selected_judged_drawn_and_read_back():
     found = select(
         made(0.03), ["counters", "mlr"], options={"counters": {"latencies_s": LATENCIES}}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import few
 
 from tasksim.models.tensor.als import balance, complete, elements
 from tasksim.models.tensor.cells import Cells, cell_indices, observed, slices
@@ -136,7 +137,7 @@ def test_the_matrix_is_the_hessian_where_the_fit_is_exact():
         assert matrix[:, :, component] == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=few(20), deadline=None)
 @given(seed=st.integers(0, 10**6), rank=st.integers(1, 3))
 def test_factors_stay_positive_and_explain_positive_tensors(seed, rank):
     truth = random_factors((6, 7), 1, seed, positive=True)

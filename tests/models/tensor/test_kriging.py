@@ -118,6 +118,7 @@ def measured(count, seed=0, noise=0.02):
     return Samples(("m", "n"), table, steps_s(table) * rng.lognormal(0, noise, count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "bound"), [(64, 0.055), (256, 0.03), (1024, 0.016)])
 def test_few_samples_teach_more_with_kriging(count, bound):
     samples = measured(count)

@@ -113,6 +113,7 @@ def test_several_parameters_are_extrapolated_by_positive_factors():
     assert error(model, test) <= 0.08
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3])
 def test_the_exponent_is_found_whatever_the_unit(rank):
     rng = np.random.default_rng(0)
@@ -161,6 +162,7 @@ def test_cells_without_samples_between_others_are_outside_and_yet_predicted():
     assert error(model, between) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TensorModel, HybridModel])
 def test_the_same_samples_in_any_order_and_unit_give_the_same_model(kind):
     rng = np.random.default_rng(6)
@@ -175,6 +177,7 @@ def test_the_same_samples_in_any_order_and_unit_give_the_same_model(kind):
     assert slow.predict(samples.parameters) == pytest.approx(1000 * plain, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_few_samples_are_not_overfitted():
     for seed in range(2):
         rng = np.random.default_rng(seed)

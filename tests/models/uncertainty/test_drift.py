@@ -68,6 +68,7 @@ def fitted(case, seed=0):
     return model, rng, expected_s, parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_measurements_outside_are_in_their_intervals(case):
     covered = {}

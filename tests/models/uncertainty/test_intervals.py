@@ -54,6 +54,7 @@ def sizes(rng, count, parameters):
     return np.exp(rng.uniform(np.log(32), np.log(1024), (count, parameters))).round()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["heteroscedastic", "heavy-tailed"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nine_of_ten_new_measurements_are_in_their_interval(kind, noise):

@@ -34,6 +34,7 @@ def test_runs_take_what_the_pace_says():
     assert np.std([at.drawn_rest(rng) for _ in range(2000)]) == pytest.approx(0.05, rel=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [15, 40, 150])
 def test_intervals_at_a_pace_hold_further_runs(count):
     inside = []
@@ -84,6 +85,7 @@ def _held(kind, seed):
     return np.mean(inside), np.median(widths)
 
 
+@pytest.mark.slow
 def test_intervals_hold_runs_where_others_come_and_go():
     """Where a fast probe is followed by a slow run half of the time, and the other way round."""
     held = {kind: np.mean([_held(kind, seed) for seed in range(12)], axis=0) for kind in MINUTES}

@@ -49,6 +49,7 @@ def test_the_table_is_the_same_whoever_computes_it(serial, study_file, tmp_path,
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), serial)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_s", [0.0, 1e9])
 def test_auto_starts_processes_where_they_pay(serial, study_file, tmp_path, monkeypatch, start_s):
     monkeypatch.setattr(auto, "START_S", start_s)
@@ -142,6 +143,7 @@ def test_a_cell_whose_process_is_killed_is_tried_again(study_file, tmp_path, mon
     pd.testing.assert_frame_equal(others, serial)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("misbehaving")
 @pytest.mark.parametrize(
     "executor", ["processes", pytest.param("spawning", marks=pytest.mark.slow)]
@@ -229,6 +231,7 @@ def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_p
     assert set(kept["status"]) == {"done"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["serial", "threads"])
 def test_processes_for_cells_with_limits_know_what_can_be_imported_now(
     study_file, tmp_path, monkeypatch, executor

@@ -41,6 +41,7 @@ def test_of_many_normal_values_it_is_students():
     assert intervals(values[:, None])[0] == pytest.approx([t.low, t.high], abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("blocks", "low", "high"), [(6, 0.93, 0.97), (12, 0.93, 0.97)])
 def test_as_many_intervals_hold_the_truth_as_they_say(blocks, low, high):
     values = np.random.default_rng(7).normal(1.0, 1.0, size=(blocks, 1500))

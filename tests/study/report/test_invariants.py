@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from study_tables import frame_of, names
+from tiers import few
 
 from tasksim.study.report import differences
 from tasksim.study.report.findings import examine
@@ -45,7 +46,7 @@ def said(frame):
     return examine(StudyTable.of(frame))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=few(25))
 @given(frames(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(frame, random):
     order = list(range(len(frame)))
@@ -54,7 +55,7 @@ def test_the_order_of_rows_changes_nothing(frame, random):
     assert _plain(said(frame).to_json()) == _plain(said(shuffled).to_json())
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=few(25))
 @given(frames(), st.floats(1e-3, 1e3))
 def test_the_unit_of_time_changes_no_rank_and_no_verdict(frame, factor):
     before = said(frame)
@@ -72,7 +73,7 @@ def test_the_unit_of_time_changes_no_rank_and_no_verdict(frame, factor):
         assert numbers[0] == pytest.approx(numbers[1], rel=1e-6, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=few(25))
 @given(frames())
 def test_wins_and_ties_add_up(frame):
     found = said(frame)
@@ -86,7 +87,7 @@ def test_wins_and_ties_add_up(frame):
         assert sum(found.ranks.ranks) == pytest.approx(k * (k + 1) / 2)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=few(25))
 @given(frames())
 def test_a_copy_of_the_winner_leaves_no_winner(frame):
     found = said(frame)

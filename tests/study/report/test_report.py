@@ -121,6 +121,7 @@ def test_cells_are_shown_by_a_command(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_report(folder, tmp_path):
     write_report(examine(full_study()), tmp_path / "again")
     for path in folder.rglob("*"):

@@ -100,6 +100,7 @@ def test_a_study_is_finished_after_it_was_interrupted(study_file, tmp_path):
     pd.testing.assert_frame_equal(answers(tmp_path / "study"), answers(tmp_path / "whole"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slowly")
 def test_a_study_is_finished_after_its_process_was_killed(study_file, tmp_path):
     run_study(study_file(*SLOWLY), tmp_path / "whole", trust=True, executor="threads", jobs=2)

@@ -1,0 +1,134 @@
+"""The numeric tests as other processors run them: ``make test-blas``, from the top level.
+
+OpenBLAS, NumPy, the C library and Numba each choose, for the processor that they find, other code,
+which sums in another order. They can be told to take that of an older one. What this processor
+cannot execute is left out, and why is said.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+ROOMS = ("applications", "calibration", "kernels", "models", "recording", "run", "study/report")
+"""Those of which more than one result in a thousand is a product of matrices, or a solution: the
+engines and schedulers compute sums of a few numbers, in an order that they say."""
+ARCHITECTURE = """
+import numpy, threadpoolctl
+print(*(found.get("architecture", "") for found in threadpoolctl.threadpool_info()))
+"""
+FEATURES = """
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+print(*(name for name in __cpu_dispatch__ if __cpu_features__[name]))
+"""
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What is told to the libraries.
+
+    Attributes
+    ----------
+    coretype
+        Whose kernels OpenBLAS takes.
+    flags
+        What the processor here must have for them, as Linux calls it.
+    threads
+        Those of BLAS.
+    widest
+        Letters with which the names of NumPy's wider instructions begin, that are not used.
+    old
+        Whether the C library and Numba leave out what came after 2004, too.
+    """
+
+    coretype: str
+    flags: frozenset[str]
+    threads: int
+    widest: tuple[str, ...] = ()
+    old: bool = False
+
+
+PROCESSORS = (
+    Processor("Prescott", frozenset({"pni"}), 1, widest=("",), old=True),
+    Processor("Haswell", frozenset({"avx2", "fma"}), 2, widest=("AVX512", "X86_V4")),
+    Processor("Zen", frozenset({"avx2", "fma"}), 1, widest=("AVX512", "X86_V4")),
+    Processor("SkylakeX", frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl"}), 2),
+)
+
+
+def flags_here() -> frozenset[str]:
+    """Return what Linux says that this processor can do; nothing on other systems."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(next((line.split() for line in lines if line.startswith("flags")), ()))
+
+
+def printed(code: str, environment: dict[str, str]) -> str:
+    """Return what Python prints when it executes *code*."""
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def environment_of(processor: Processor) -> dict[str, str]:
+    """Return the variables in which the libraries find that they run on *processor*."""
+    left_out = [
+        name for name in printed(FEATURES, dict(os.environ)).split()
+        if name.startswith(processor.widest)
+    ]  # fmt: skip
+    found = {
+        **os.environ,
+        "OPENBLAS_CORETYPE": processor.coretype,
+        "OPENBLAS_NUM_THREADS": str(processor.threads),
+        "NPY_DISABLE_CPU_FEATURES": " ".join(left_out),
+    }
+    if processor.old:
+        newer = ",".join(f"-{name}" for name in ("AVX", "AVX2", "FMA", "FMA4", "AVX512F"))
+        found |= {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={newer}", "NUMBA_CPU_NAME": "x86-64"}
+    return found
+
+
+def main() -> int:
+    """Run the tests on each processor that can be had; return 1 if one failed."""
+    here, seen, failed = flags_here(), set(), []
+    for processor in PROCESSORS:
+        name = f"{processor.coretype}, threads of BLAS: {processor.threads}"
+        if missing := processor.flags - here:
+            why = ", ".join(sorted(missing)) if here else f"flags that {platform.system()} tells"
+            say(f"{name}: left out: this processor lacks {why}")
+            continue
+        environment = environment_of(processor)
+        kernels = printed(ARCHITECTURE, environment)
+        if not kernels or kernels in seen:
+            why = f"has the kernels of {kernels} for it" if kernels else "is not OpenBLAS"
+            say(f"{name}: left out: NumPy's BLAS {why}")
+            continue
+        seen.add(kernels)
+        began = perf_counter()
+        code = subprocess.run([*tests(), *sys.argv[1:]], env=environment, check=False).returncode
+        say(f"{name}: {'failed' if code else 'passed'} in {perf_counter() - began:.0f} s")
+        failed += [name] if code else []
+    return bool(failed)
+
+
+def tests() -> list[str]:
+    """Return the command that runs the tests of all rooms that are numeric."""
+    rooms = [f"tests/{room}" for room in ROOMS]
+    return [sys.executable, "-m", "pytest", "--quiet", "-m", "not slow", *rooms]
+
+
+def say(line: str) -> None:
+    """Print a *line* at once: pytest's own lines come in between."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
