@@ -1,10 +1,13 @@
 """Curves, speed-up and scalability of tables made by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from study_tables import grid_of
 
 from tasksim.study.report.curves import makespan_curve, scalability, speedup
+from tasksim.study.report.figures.curves import CURVES
+from tasksim.study.report.findings import examine
 from tasksim.study.report.table import StudyTable
 
 COUNT = "platform.workers.cpu.count"
@@ -71,3 +74,38 @@ def test_what_a_setting_does_not_apply_to_is_not_on_its_curve():
     curve = makespan_curve(table, table.axis("tiles"))
     assert curve["x"].tolist() == [4.0, 8.0]
     assert set(curve["graph"]) == {"lu"}
+
+
+def chunks(schedulers):
+    """Return the curves over chunk sizes on 1, 2 and 4 threads, of two operations."""
+
+    def makespan(scheduler, seed, operation, chunk, count):
+        return (8.0 / count + chunk) * {"lws": 1.0, "prio": 1.5}[scheduler]
+
+    table = grid_of(
+        makespan, schedulers, graph__operation=["add", "dot"], graph__chunk_size=[1, 2, 4],
+        platform__workers__cpu__count=[1, 2, 4],
+    )  # fmt: skip
+    frame = table.frame.drop(columns="used").assign(lower_bound_s=0.5, tasks=8)
+    drawings = CURVES.draw(examine(StudyTable.of(frame)))
+    return next(drawing for drawing in drawings if drawing.name == "curve-graph.chunk_size")
+
+
+def named(axes):
+    return [line.get_label() for line in axes.lines if not line.get_label().startswith("_")]
+
+
+def test_threads_of_one_scheduler_are_curves_of_one_panel():
+    first, second = chunks(("lws",)).figure.axes
+    counts = ["workers.cpu.count=1", "workers.cpu.count=2", "workers.cpu.count=4"]
+    assert named(first) == named(second) == [*counts, "lower bound"]
+    assert first.get_title(loc="left") == "operation=add"
+    curves = [line for line in first.lines if line.get_label() in counts]
+    drawn = np.array([line.get_ydata() for line in curves])
+    assert drawn == pytest.approx(np.array([[9, 10, 12], [5, 6, 8], [3, 4, 6]]))
+
+
+def test_of_several_schedulers_each_number_of_threads_has_a_panel():
+    figure = chunks(("lws", "prio")).figure
+    assert len(figure.axes) == 6
+    assert all(named(axes) == ["lws", "prio", "lower bound"] for axes in figure.axes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.times import time_unit
-from tasksim.study.report.curves import facets_of, makespan_curve
+from tasksim.study.report.curves import makespan_curve
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
     facet_panels,
     legend_below,
-    line_looks,
+    lines_over,
     plain_axes,
     ticks_of,
 )
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tasksim.study.report.axes import Axis
+    from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
 
 __all__ = ["CURVES", "of_how_many"]
@@ -38,10 +39,11 @@ def _draw(findings: Findings) -> list[Drawing]:
 def _over(findings: Findings, axis: Axis) -> Drawing:
     table = findings.table
     curve = makespan_curve(table, axis)
-    figure, panels, count = facet_panels(curve, facets_of(table, axis))
+    lines = lines_over(table, axis)
+    figure, panels, count = facet_panels(curve, lines.panels)
     for axes, part, title in panels:
         plain_axes(axes, title)
-        _lines(axes, part, line_looks(table))
+        _lines(axes, part, lines)
         ticks_of(axes, axis)
     legend_below(figure, panels[0][0])
     caption = (
@@ -54,21 +56,15 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
     )
 
 
-def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
+def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
     factor, unit = time_unit(float(part["high_s"].max()))
-    for name, line in part.groupby("scheduler", sort=False):
-        look = looks[str(name)]
+    for name, look, line in lines.of(part):
         axes.fill_between(
             line["x"], factor * line["low_s"], factor * line["high_s"],
             color=look["color"], alpha=0.15, linewidth=0.0,
         )  # fmt: skip
-        axes.plot(line["x"], factor * line["makespan_s"], label=str(name), **look)
-    bound = part.drop_duplicates("x").sort_values("x")
-    if bound["bound_s"].notna().any():
-        axes.plot(
-            bound["x"], factor * bound["bound_s"],
-            color=BOUND_COLOUR, linestyle="--", linewidth=1.2, label="lower bound",
-        )  # fmt: skip
+        axes.plot(line["x"], factor * line["makespan_s"], label=name, **look)
+    _bounds(axes, part, lines, factor)
     low, high = float(part["low_s"].min()), float(part["high_s"].max())
     # Over two powers of ten, what is below is not to be seen on a linear axis.
     if high / low > 100:
@@ -76,6 +72,20 @@ def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> 
     else:
         axes.set_ylim(bottom=0.0)
     axes.set_ylabel(f"makespan ({unit})", fontsize=TEXT["normal"])
+
+
+def _bounds(axes: Axes, part: pd.DataFrame, lines: Lines, factor: float) -> None:
+    """Draw the lower bound: one for all schedulers, one for each number of threads."""
+    if not part["bound_s"].notna().any():
+        return
+    look: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
+    if lines.are_schedulers:
+        bound = part.drop_duplicates("x").sort_values("x")
+        axes.plot(bound["x"], factor * bound["bound_s"], **look, label="lower bound")
+        return
+    for _, own, line in lines.of(part):
+        axes.plot(line["x"], factor * line["bound_s"], **look | {"color": own["color"]})
+    axes.plot([], [], **look, label="lower bound")
 
 
 def of_how_many(shown: int, count: int) -> str:

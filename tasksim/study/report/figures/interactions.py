@@ -71,6 +71,7 @@ def _heat(axes: Axes, interaction: Interaction) -> None:
     axes.set_xlabel(shortened(second.label, 60), fontsize=TEXT["normal"])
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01, format="%g")
     bar.ax.tick_params(labelsize=TEXT["small"])
+    bar.set_label("makespan / shortest", fontsize=TEXT["small"])
     if relative.size > WRITTEN_IN:
         return
     for row, line in enumerate(relative):

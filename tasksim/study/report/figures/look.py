@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.study.report.axes import value_text
+from tasksim.study.report.curves import facets_of
 from tasksim.view.style import TEXT, WIDTH_INCHES, legend_columns, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BOUND_COLOUR",
     "MOST_PANELS",
+    "Lines",
     "facet_panels",
     "facet_text",
     "legend_below",
     "line_looks",
+    "lines_over",
     "plain_axes",
     "ticks_of",
 ]
@@ -42,16 +46,67 @@ _MARKS: Final = "osD^vP*X<>"
 
 def line_looks(table: StudyTable) -> dict[str, dict[str, Any]]:
     """Return colour and mark of each scheduler of a study, the same in all its figures."""
+    return {name: _look(k) for k, name in enumerate(table.schedulers)}
+
+
+def _look(number: int) -> dict[str, Any]:
+    # Eight colours and ten marks: the first forty have looks of their own.
     return {
-        name: {
-            "color": _COLOURS[k % len(_COLOURS)],
-            "marker": _MARKS[k % len(_MARKS)],
-            "markersize": 4.5,
-            "linewidth": 1.4,
-            # Eight colours and ten marks: the first forty have looks of their own.
-        }
-        for k, name in enumerate(table.schedulers)
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKS[number % len(_MARKS)],
+        "markersize": 4.5,
+        "linewidth": 1.4,
     }
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of a panel: what tells them apart, and what is the same for all of a panel.
+
+    Attributes
+    ----------
+    column : str
+        ``scheduler``, or an axis that counts workers or nodes.
+    looks : mapping
+        Value of the column -> name in the legend, colour and mark.
+    panels : list of str
+        The axes of which each panel has one value.
+    """
+
+    column: str
+    looks: Mapping[Any, tuple[str, dict[str, Any]]]
+    panels: list[str]
+
+    @property
+    def are_schedulers(self) -> bool:
+        """Whether each line is a scheduler's."""
+        return self.column == "scheduler"
+
+    def of(self, part: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
+        """Yield the name, the look and the rows of each line of a panel."""
+        for value, line in part.groupby(self.column, sort=False):
+            yield *self.looks[value], line
+
+
+def lines_over(table: StudyTable, axis: Axis) -> Lines:
+    """Return the lines of figures over *axis*.
+
+    They are those of the schedulers. Where there is one scheduler only, numbers of threads or nodes
+    are what readers compare: then a panel has a line for each of them.
+    """
+    fixed = facets_of(table, axis)
+    counts = [
+        other
+        for other in table.configuration
+        if other.is_count and other.name in fixed and len(other) <= len(_COLOURS)
+    ]
+    if len(table.schedulers) > 1 or not counts:
+        looks = {name: (name, look) for name, look in line_looks(table).items()}
+        return Lines("scheduler", looks, fixed)
+    told = max(counts, key=len)
+    names = {value: facet_text({told.name: value}) for value in told.values}
+    looks = {value: (names[value], _look(k)) for k, value in enumerate(told.values)}
+    return Lines(told.name, looks, [name for name in fixed if name != told.name])
 
 
 def plain_axes(axes: Axes, title: str = "") -> Axes:

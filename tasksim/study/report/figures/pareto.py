@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tasksim.base.times import time_unit
+from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.labels import label_points
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
     facet_panels,
     legend_below,
     line_looks,
     plain_axes,
+    shortened,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
 from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from tasksim.study.report.axes import Axis
     from tasksim.study.report.findings import Findings
 
 __all__ = ["PARETO", "unbeaten"]
@@ -73,9 +80,16 @@ def _drawing(findings: Findings, data: pd.DataFrame, graphs: list[str]) -> Drawi
     for axes, part, title in panels:
         _points(plain_axes(axes, title), part, line_looks(findings.table))
     legend_below(figure, panels[0][0])
+    varied = [
+        axis for axis in findings.table.configuration
+        if axis.name not in graphs and data[axis.name].nunique() > 1
+    ]  # fmt: skip
+    figure.draw_without_rendering()  # labels go where the panels are then
+    left_out = sum(_label(axes, part, varied) for axes, part, _ in panels) if varied else 0
     caption = (
         "Energy against makespan: a point per choice, a mean over seeds. The line joins those that "
-        f"no other beats in both.{of_how_many(len(panels), count)}"
+        f"no other beats in both.{_labels_text(varied, left_out)}"
+        f"{of_how_many(len(panels), count)}"
     )
     return Drawing("pareto", "Energy against makespan", caption, data, figure)
 
@@ -92,6 +106,34 @@ def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]])
         axes.plot(factor * points["makespan_s"], points[ENERGY], label=str(name), **look)  # type: ignore[arg-type]
     axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
     axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
+
+
+def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[Axis]) -> int:
+    """Say of the points that no other beats which choice each is; return how many had no room."""
+    factor, _ = time_unit(float(part["makespan_s"].max()))
+    places = np.column_stack([factor * part["makespan_s"], part[ENERGY]])
+    front = part["unbeaten"].to_numpy()
+    texts = [
+        ", ".join(shortened(value_text(row[axis.name]), 20) for axis in varied)
+        for _, row in part[front].iterrows()
+    ]
+    return label_points(axes, places[front], texts, np.vstack([places, _steps(places[front])]))
+
+
+def _steps(front: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points close together on the line that joins those of a *front*."""
+    corners = front[np.argsort(front[:, 0], kind="stable")].repeat(2, axis=0)
+    line = np.column_stack([corners[1:, 0], corners[:-1, 1]])
+    parts = np.linspace(0.0, 1.0, 40)[:, None]
+    return np.vstack([a + parts * (b - a) for a, b in pairwise(line)] or [line])
+
+
+def _labels_text(varied: Sequence[Axis], left_out: int) -> str:
+    if not varied:
+        return ""
+    names = ", ".join(axis.label for axis in varied)
+    lacking = f"; {left_out} had no room, the data have all" if left_out else ""
+    return f" Its points are labelled with {names}{lacking}."
 
 
 PARETO = StudyFigure("Energy against makespan, where energy was asked for.", _draw)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.study.report.curves import facets_of, makespan_curve, scalability
+from tasksim.study.report.curves import makespan_curve, scalability
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
     facet_panels,
     legend_below,
-    line_looks,
+    lines_over,
     plain_axes,
     ticks_of,
 )
@@ -35,13 +35,12 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
     data = scalability(makespan_curve(table, axis))
     if not data["bound_ratio"].notna().any():
         return None
-    figure, panels, count = facet_panels(data, facets_of(table, axis))
+    lines = lines_over(table, axis)
+    figure, panels, count = facet_panels(data, lines.panels)
     for axes, part, title in panels:
         plain_axes(axes, title)
-        for name, line in part.groupby("scheduler", sort=False):
-            axes.plot(
-                line["x"], line["bound_ratio"], label=str(name), **line_looks(table)[str(name)]
-            )
+        for name, look, line in lines.of(part):
+            axes.plot(line["x"], line["bound_ratio"], label=name, **look)
         ticks_of(axes, axis)
         axes.set_ylim(bottom=min(1.0, float(part["bound_ratio"].min())))
         axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])

@@ -15,7 +15,7 @@ from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
     facet_panels,
     legend_below,
-    line_looks,
+    lines_over,
     plain_axes,
     ticks_of,
 )
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tasksim.study.report.axes import Axis
+    from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.table import StudyTable
 
@@ -97,10 +98,11 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
     rows = scaling_rows(table, axis)
     if not len(rows):
         return None
-    figure, panels, count = facet_panels(rows, facets_of(table, axis))
+    lines = lines_over(table, axis)
+    figure, panels, count = facet_panels(rows, lines.panels)
     for axes, part, title in panels:
         plain_axes(axes, title)
-        _lines(axes, part, line_looks(table))
+        _lines(axes, part, lines)
         ticks_of(axes, axis)
     legend_below(figure, panels[0][0])
     return Drawing("scaling", "Scaling over nodes", _caption(rows, panels, count), rows, figure)
@@ -128,15 +130,14 @@ def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
     )
 
 
-def _lines(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, Any]]) -> None:
+def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
     factor, unit = time_unit(float(part["makespan_s"].max()))
-    for name, line in part.groupby("scheduler", sort=False):
-        look = looks[str(name)]
+    for name, look, line in lines.of(part):
         thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "alpha": 0.8}
         for column, (style, _) in LAWS.items():
             axes.plot(line["x"], factor * line[column], linestyle=style, **thin)
         marks = look | {"linestyle": "none"}
-        axes.plot(line["x"], factor * line["makespan_s"], label=str(name), **marks)
+        axes.plot(line["x"], factor * line["makespan_s"], label=name, **marks)
     for column, (style, law) in LAWS.items():
         if part[column].notna().any():
             axes.plot([], [], linestyle=style, color=BOUND_COLOUR, linewidth=0.9, label=law)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.study.report.curves import facets_of, makespan_curve, speedup
+from tasksim.study.report.curves import makespan_curve, speedup
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
     MOST_PANELS,
     facet_text,
     legend_below,
-    line_looks,
+    lines_over,
     plain_axes,
     ticks_of,
 )
@@ -36,7 +36,8 @@ def _draw(findings: Findings) -> list[Drawing]:
 def _over(findings: Findings, axis: Axis) -> Drawing:
     table = findings.table
     data = speedup(makespan_curve(table, axis), table, axis)
-    fixed = facets_of(table, axis)
+    lines = lines_over(table, axis)
+    fixed = lines.panels
     groups = list(data.groupby(fixed, sort=False)) if fixed else [((), data)]
     shown = groups[: MOST_PANELS // 2]
     figure = new_figure(3.0 * len(shown) + 0.5)
@@ -44,9 +45,8 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
         title = facet_text(dict(zip(fixed, values, strict=True)))
         gain = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 1), title)
         share = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 2))
-        for name, line in part.groupby("scheduler", sort=False):
-            look = line_looks(table)[str(name)]
-            gain.plot(line["x"], line["speedup"], label=str(name), **look)
+        for name, look, line in lines.of(part):
+            gain.plot(line["x"], line["speedup"], label=name, **look)
             share.plot(line["x"], 100.0 * line["efficiency"], **look)
         counts = np.linspace(part["x"].min(), part["x"].max())
         ideal: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
