@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     from tasksim.native.calm_moments import CalmValues
     from tasksim.run.record import Run
 
-__all__ = ["Measured", "measure_bandwidth", "measure_contention", "write_contention"]
+__all__ = [
+    "Measured",
+    "measure_bandwidth",
+    "measure_contention",
+    "measure_kernels",
+    "write_contention",
+]
 
 T = TypeVar("T")
 
@@ -141,7 +147,7 @@ def measure_contention(
             found.beside[kernel] = _by_neighbour(by_count)
         if kernels:
             tell("kernels beside each other", 0.8)
-            _measure_kernels(found, kernels, probe, each_s)
+            measure_kernels(found, kernels, probe, each_s)
     return found
 
 
@@ -264,8 +270,11 @@ def _widened(part: Seen, names: Sequence[str], every: Sequence[str]) -> Seen:
     return part._replace(beside_s=beside)
 
 
-def _measure_kernels(
-    found: Measured, kernels: Sequence[KernelCall], probe: Probe, seconds: float
+def measure_kernels(
+    found: Measured,
+    kernels: Sequence[KernelCall],
+    probe: Callable[[], float],
+    seconds: float,
 ) -> None:
     """Measure *kernels* alone, and each beside each on two cores."""
     names = list(dict.fromkeys(kernel.name for kernel in kernels))
@@ -287,7 +296,8 @@ def _measure_kernels(
         ratios = times[:, 0] / alone[one], times[:, 1] / alone[other]
         if one == other:  # cores are not served alike: either may be the one that is asked about
             ratios = (np.concatenate(ratios),) * 2
-        for name, neighbour, ratio in ((one, other, ratios[0]), (other, one, ratios[1])):
+        sides = ((one, other, ratios[0]), (other, one, ratios[1]))
+        for name, neighbour, ratio in sides[: 1 if one == other else 2]:
             factor = float(np.median(ratio))
             if factor < FASTEST_BESIDE:
                 text = f"{name} beside {neighbour} takes {factor:.3g} times as long, taken for 1"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain, repeat
+from types import SimpleNamespace
 
 import pytest
 
 from tasksim.calibration import contention
 from tasksim.calibration.caches import Cache
-from tasksim.calibration.contention import Measured, measure_bandwidth
+from tasksim.calibration.contention import Measured, measure_bandwidth, measure_kernels
+from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.memory import campaign
 from tasksim.calibration.memory.campaign import measure_memory, write_memory
 from tasksim.calibration.memory.level import Level
@@ -55,7 +57,7 @@ class Tool:
         return repeat(self._latencies_s[size_bytes])
 
     def bandwidth(self, size_bytes, threads, _seconds):
-        return next(self._rates[size_bytes * (threads if size_bytes < SIZES[1] else 1), threads])
+        return next(self._rates[size_bytes, threads])
 
 
 SIZES = (16384, 64 << 20)
@@ -73,12 +75,12 @@ def clock(monkeypatch):
 
 
 def rates(l1_alone=(60e9,), together=(12e9,)):
+    """Return what the tool tells; half of the bytes, as threads of a core share what holds them."""
     return {
-        (SIZES[0], 1): l1_alone,
-        (SIZES[0], 2): (100e9,),
-        (SIZES[1], 1): (9e9,),
+        (SIZES[0] // 2, 1): l1_alone,
+        (SIZES[0] // 2, 2): (100e9,),
+        (SIZES[1] // 2, 1): (9e9,),
         (SIZES[1] // 2, 2): together,
-        (SIZES[1], 2): together,
     }
 
 
@@ -103,6 +105,20 @@ def test_what_stays_impossible_is_told_and_written_with_a_word(tmp_path):
     assert load(str(path)).memory_hierarchy[1].bandwidths_bytes_per_s == (9e9, 6e9)
     write_memory(path, found.levels)  # of a calmer measurement nothing is told
     assert "disturbed" not in path.read_text()
+
+
+def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
+    monkeypatch.setattr(contention, "standalone", lambda *_, **__: SimpleNamespace(operands={}))
+    beside = {1: [1e-3], 2: [0.8e-3, 0.9e-3]}
+    monkeypatch.setattr(
+        contention, "run_beside", lambda bodies: [[seconds] for seconds in beside[len(bodies)]]
+    )
+    found = Measured()
+    measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], lambda: 1.0, 1.0)
+    assert found.beside["gemm"] == {"gemm": (1.0,)}
+    assert found.impossible == [
+        "disturbed, off by 15 % at least: gemm beside gemm takes 0.85 times as long, taken for 1"
+    ]
 
 
 def times(*pairs):

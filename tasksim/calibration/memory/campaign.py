@@ -244,9 +244,10 @@ def write_memory(path: Path, levels: Sequence[Level], warnings: Sequence[str] = 
 
 def _bandwidth(tool: MemoryTool, size: int, count: int) -> float:
     """Return the most that *count* cores get together: others only take from it."""
-    each = size if size <= MOST_BYTES // 8 else max(size // count, 1)
-    if count > 1 and each == size:  # what two threads of one core share holds both their data
-        each //= THREADS_OF_A_CORE
+    # What two threads of a core share must hold the data of both; of one thread no more, so that
+    # nearer levels answer as much of them.
+    few = size <= MOST_BYTES // 8
+    each = size // THREADS_OF_A_CORE if few else max(size // count, 1)
     return max(tool.bandwidth(each, count, STREAM_S) for _ in range(STREAMS))
 
 
