@@ -295,7 +295,7 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
     exact = [c for c in fitted if c.exact and _enough(c)]
     if not general:
         chosen = min(exact or fitted, key=lambda c: c.judged)
-        return chosen, f"{chosen.kind}: {_uncompared(chosen, fitted, alone=alone)}"
+        return chosen, f"{chosen.kind}: {_uncompared(chosen, alone=alone)}"
     best = min(general, key=lambda c: c.judged)
     chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
     history = min(exact, key=lambda c: c.judged, default=None)
@@ -324,13 +324,12 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
     return bool(difference.mean() <= error)
 
 
-def _uncompared(chosen: Candidate, fitted: Sequence[Candidate], *, alone: bool) -> str:
+def _uncompared(chosen: Candidate, *, alone: bool) -> str:
     """Return why *chosen* is taken where no candidate predicts what was not measured."""
     if chosen.mlogq_cv is None:
         return "nothing can be compared: no samples to leave out"
-    others = "the only one that can be judged" if len(fitted) > 1 else "the only one that fits"
-    if alone:
-        others = "the only kind tried"
+    # Others may have had no time, or too few samples: their rows of the table say so.
+    others = "the only kind tried" if alone else "the only one that could be judged"
     where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
     return f"{others}; it errs by {percent(chosen)} {where}"
 
@@ -341,7 +340,7 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
     if not others:
         if alone:
             return f"{chosen.kind}: {error}; it was the only kind tried"
-        return f"{chosen.kind}: {error}; no other kind tried predicts what was not measured"
+        return f"{chosen.kind}: {error}; no other kind could be judged by these"
     compared = ", ".join(f"{c.kind} by {percent(c)}" for c in others)
     if chosen is best:
         return f"{chosen.kind}: {error}, the least ({compared})"

@@ -83,7 +83,7 @@ def test_where_one_kind_is_asked_for_the_reason_says_that_no_other_was_tried():
     assert alone.why.endswith("on sizes left out; it was the only kind tried")
     assert select(samples, ("history",)).why.startswith("history: the only kind tried; it errs by")
     both = select(samples, ("history", "mlr"), options={"mlr": {"terms": "m^2"}})
-    assert both.why.endswith("; no other kind tried predicts what was not measured")
+    assert both.why.endswith("; no other kind could be judged by these")
 
 
 def test_a_power_law_may_have_a_constant():
@@ -122,6 +122,7 @@ def test_when_the_budget_is_used_up_the_rest_is_not_tried(monkeypatch):
     rows = {row.kind: row.reason for row in found.table}
     assert rows["mlr"] == "not tried: the budget of 19 s was used up"
     assert found.model.kind in ("history", "power")
+    assert "that fits" not in found.why
 
 
 def test_a_kind_that_is_asked_for_is_fitted_whatever_the_budget():

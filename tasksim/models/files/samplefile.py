@@ -1,7 +1,7 @@
 """Files of samples, ``<kernel>.samples.csv``: the raw measurements beside a coefficient file.
 
-Columns: ``run`` (empty where it is not known), ``architecture``, one per parameter,
-``duration_s``.
+Columns: ``run`` (empty where it is not known), ``architecture``, one per parameter, constant and
+counter, ``duration_s``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import csv
 import io
 import math
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, write_text
@@ -51,7 +53,10 @@ def read_samples(path: Path) -> dict[str, Samples]:
             f"{path}:{lines.line_num}: the last line is cut off; expected it to end: "
             "delete it, or restore the file"
         )
-    return {architecture: _samples(names, found) for architecture, found in rows.items()}
+    return {
+        architecture: _samples(names, found).with_counters_apart()
+        for architecture, found in rows.items()
+    }
 
 
 def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
@@ -60,6 +65,7 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
     Raises :exc:`InputError` if they have different parameters, :exc:`OutputError` where the
     system refuses.
     """
+    samples = {architecture: _with_all_columns(some) for architecture, some in samples.items()}
     names = _common_names(samples)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -83,6 +89,15 @@ def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
             earlier = merged.get(architecture)
             merged[architecture] = some if earlier is None else Samples.concat([earlier, some])
         write_samples(path, merged)
+
+
+def _with_all_columns(samples: Samples) -> Samples:
+    """Return the samples with constants and counters as parameters, which a file has as columns."""
+    count = len(samples)
+    further = {name: np.full(count, value) for name, value in (samples.constants or {}).items()}
+    further |= {n: c for n, c in (samples.counters or {}).items() if n not in samples.names}
+    table = np.column_stack([samples.parameters, *further.values()])
+    return Samples((*samples.names, *further), table, samples.durations_s, samples.runs)
 
 
 def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:

@@ -117,3 +117,13 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not UTF-8 text"):
         read_samples(tmp_path / "x.csv")
+
+
+def test_constants_and_counters_are_columns_of_the_file(tmp_path):
+    """Written without, they were lost."""
+    counters = {"instructions": [10.0, 20.0], "memory_accesses": [1.0, 2.0]}
+    samples = Samples(("n",), [[1], [2]], [1.0, 2.0], counters=counters, constants={"Order": 5})
+    write_samples(tmp_path / "gemm.samples.csv", {"cpu": samples})
+    again = read_samples(tmp_path / "gemm.samples.csv")["cpu"]
+    assert (again.names, again.parameters.tolist()) == (("n", "Order"), [[1, 5], [2, 5]])
+    assert {name: column.tolist() for name, column in again.counters.items()} == counters
