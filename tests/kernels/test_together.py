@@ -100,7 +100,9 @@ def test_parts_find_the_residual_of_the_whole(name, arguments, nodes):
     found, whole = judged_in_parts(generate(name, **arguments), nodes, owner=owner_of(name))
     for residual in found:
         assert residual.ok
-        assert residual.value == pytest.approx(whole.value, rel=0.1)  # sums in another order
+        # Both are rounding, of sums in different orders: their size agrees (a Prescott's differ by
+        # 16 %). What they agree in to six digits is an error: the test below.
+        assert residual.value == pytest.approx(whole.value, rel=0.5)
 
 
 @pytest.mark.parametrize(("name", "arguments"), GRAPHS[:4])
