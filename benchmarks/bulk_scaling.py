@@ -156,8 +156,8 @@ def judged(name: str, weak: bool, many: tuple[int, ...]) -> tuple[BulkModel, pd.
     costs = MessageCosts(coarse, dict(map(parsed_collective, collectives)))
     model = BulkModel(fitted, costs, latencies_s=LATENCIES_S)
     means = MeanModels([runs[ranks] for ranks in FEW])
-    told = {
-        (ranks, profiles[ranks].size): simulated_s(
+    told = [
+        simulated_s(
             graphs[ranks],
             nearly_square(ranks),
             "row",
@@ -167,7 +167,7 @@ def judged(name: str, weak: bool, many: tuple[int, ...]) -> tuple[BulkModel, pd.
             platform=PLATFORM,
         )
         for ranks in many
-    }
+    ]
     # What is known of many ranks is the program, cut; the time alone is of the run.
     asked = [
         dataclasses.replace(

@@ -12,6 +12,7 @@ most. More ranks than cores take turns. Wants a machine at rest.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -112,7 +113,8 @@ def judged(
             )
         except InputError as error:
             print(f"{name} on {profile.ranks} ranks is not simulated: {error}")
-    table = scaling_table(model, known, wanted, told).groupby("ranks").median().reset_index()
+    times = [told.get((profile.ranks, profile.size), math.nan) for profile in wanted]
+    table = scaling_table(model, known, wanted, times).groupby("ranks").median().reset_index()
     most = table["ranks"].max()
     fewer = table[table["ranks"] < most]
     if not worley_undetermined(fewer["ranks"].tolist()):

@@ -175,7 +175,8 @@ def _text(report: ScalingReport) -> Iterator[str]:
     if report.rest:
         yield f"{'other':10} {', '.join(report.rest)}"
     yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
-    header = ("ranks", "measured", *METHODS, "counters: 95 %")
+    differ = bool(report.table["settings"].any())  # a column of nothing is no help
+    header = ("ranks", *["settings"] * differ, "measured", *METHODS, "counters: 95 %")
     cells = []
     for row in report.table.to_dict("records"):
         known = row["measured_s"] == row["measured_s"]
@@ -184,7 +185,8 @@ def _text(report: ScalingReport) -> Iterator[str]:
         ]
         interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
         measured = duration_text(row["measured_s"]) if known else "-"
-        cells.append((str(row["ranks"]), measured, *times, " to ".join(interval)))
+        settings = [row["settings"] or "as recorded"] * differ
+        cells.append((str(row["ranks"]), *settings, measured, *times, " to ".join(interval)))
     yield table(header, cells, left=0)
     yield ""
     errors, undetermined = median_errors(report.table), report.undetermined

@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import pytest
+from figure_labels import unlabelled
+
+from tasksim.study.bulk import report as bulk_report
 
 
 @pytest.fixture
@@ -48,6 +51,44 @@ def test_a_law_that_three_runs_do_not_determine_predicts_nothing_and_says_so(tas
     four = tasksim("report scaling r1 r2 r4 r8 --counters counted --to 64 --json").json
     assert four["rows"][0]["worley_s"] > 0
     assert four["undetermined"] == {}
+
+
+def test_rows_of_the_same_ranks_are_told_apart_by_their_settings(tasksim, recorded):
+    two = (
+        "report scaling r1 r2 r4 --counters counted --to 16 --to 16:block_rows=8"
+        " --to 16:block_columns=8 --network switch:bandwidth=1GB/s,latency=1us"
+    )
+    told = tasksim(f"{two} --json").json["rows"]
+    assert [row["settings"] for row in told] == ["", "block_rows=8", "block_columns=8"]
+    # The last two are of one size: each is simulated by itself.
+    alone = tasksim(f"{two.replace(' --to 16:block_columns=8', '')} --json").json["rows"]
+    assert told[1]["simulated_s"] == alone[1]["simulated_s"]
+    lines = [line.split() for line in tasksim(two).out.splitlines() if line.lstrip()[:3] == "16 "]
+    assert [line[1] for line in lines] == ["as", "block_rows=8", "block_columns=8"]
+
+
+def test_settings_have_no_column_where_there_are_none(tasksim, recorded):
+    out = tasksim("report scaling r1 r2 r4 --counters counted --to 16 --to 64").out
+    assert "settings" not in out
+
+
+def test_the_figure_joins_rows_of_the_same_settings(tasksim, recorded, monkeypatch):
+    figures = []
+    drawn = bulk_report._drawn
+    monkeypatch.setattr(bulk_report, "_drawn", lambda r: figures.append(drawn(r)) or figures[-1])
+    for words in (
+        "--to 64",
+        "--to 16 --to 64",
+        "--to 16 --to 64 --to 16:block_rows=8 --to 64:block_rows=8",
+    ):
+        tasksim(f"report scaling r1 r2 r4 --counters counted {words} -o out --force")
+        figure = figures[-1]
+        assert unlabelled(figure) == []
+        for line in figure.axes[0].lines:
+            ranks = line.get_xdata()
+            assert len(set(ranks)) == len(ranks)  # no line goes straight up
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"as recorded", "block_rows=8"} <= set(labels)
 
 
 @pytest.mark.parametrize(

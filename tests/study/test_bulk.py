@@ -189,7 +189,7 @@ def test_all_methods_stand_beside_what_was_measured():
     model = BulkModel(few, MessageCosts(network))
     means = MeanModels([runs[ranks] for ranks in (1, 2, 4)])
     told = simulated_s(runs[16].graph, Grid(4, 4), "row", network, means)
-    table = scaling_table(model, few, [profiles[16]], {(16, profiles[16].size): told})
+    table = scaling_table(model, few, [profiles[16]], [told])
     row = table.iloc[0]
     assert row.simulated_error_percent == pytest.approx(0, abs=1e-6)
     assert abs(row.counted_error_percent) < 15

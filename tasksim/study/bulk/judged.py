@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.study.scaling import nan_law, worley_law, worley_undetermined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
@@ -33,7 +33,7 @@ def scaling_table(
     model: BulkModel,
     fitted: Sequence[Profile],
     asked: Sequence[Profile],
-    simulated_s: Mapping[tuple[int, float], float] | None = None,
+    simulated_s: Sequence[float] | None = None,
 ) -> pd.DataFrame:
     """Return a row per profile that is *asked* about, with the time by each method.
 
@@ -44,8 +44,8 @@ def scaling_table(
         Nan's to all.
     fitted, asked : sequence of Profile
         Of the latter the times, where they have some, judge all methods.
-    simulated_s : mapping, optional
-        Simulated times by ranks and size.
+    simulated_s : sequence of float, optional
+        The simulated time of each that is asked about, NaN where it was not simulated.
 
     Returns
     -------
@@ -56,14 +56,13 @@ def scaling_table(
     """
     import pandas as pd
 
-    return pd.DataFrame([_row(model, fitted, profile, simulated_s or {}) for profile in asked])
+    times = [nan] * len(asked) if simulated_s is None else simulated_s
+    pairs = zip(asked, times, strict=True)
+    return pd.DataFrame([_row(model, fitted, profile, seconds) for profile, seconds in pairs])
 
 
 def _row(
-    model: BulkModel,
-    fitted: Sequence[Profile],
-    profile: Profile,
-    simulated_s: Mapping[tuple[int, float], float],
+    model: BulkModel, fitted: Sequence[Profile], profile: Profile, simulated_s: float
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "ranks": profile.ranks, "size": profile.size, "measured_s": profile.seconds,
@@ -72,7 +71,7 @@ def _row(
         found = model.predict(profile, counted=name == "counted")
         row |= {f"{name}_s": found.seconds, f"{name}_low_s": found.low_s}
         row[f"{name}_high_s"] = found.high_s
-    row["simulated_s"] = simulated_s.get((profile.ranks, profile.size), nan)
+    row["simulated_s"] = simulated_s
     row["worley_s"] = _worley_s(fitted, profile)
     row["nan_s"] = _nan_s(fitted, profile)
     for name in METHODS:

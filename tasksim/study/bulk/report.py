@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
+from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,6 +43,14 @@ __all__ = ["ScalingReport", "report_scaling"]
 TABLE: Final = "scaling.csv"
 FIGURE: Final = "scaling.png"
 
+SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
+    {"linestyle": "-", "marker": "o", "markersize": 4},
+    {"linestyle": "--", "marker": "s", "markersize": 4},
+    {"linestyle": ":", "marker": "^", "markersize": 4},
+    {"linestyle": "-.", "marker": "D", "markersize": 4},
+)
+"""Lines and marks of rows with the same settings; colours are the methods'."""
+
 
 @dataclass(frozen=True, eq=False)
 class ScalingReport:
@@ -52,7 +62,8 @@ class ScalingReport:
     fitted : tuple of Profile
         What it was fitted to.
     table : pandas.DataFrame
-        See :func:`~tasksim.study.bulk.judged.scaling_table`.
+        See :func:`~tasksim.study.bulk.judged.scaling_table`; and ``settings``, those of the row's
+        program that the run on most ranks has not: ``block_rows=16``.
     rest : tuple of str
         The kernels that are taken together.
     """
@@ -144,6 +155,7 @@ def report_scaling(
     cases += [_case(text, like, counts) for text in asked]
     simulated = _simulated(cases, few, network, cores)
     table = scaling_table(model, known, [case.profile for case in cases], simulated)
+    table.insert(1, "settings", [_settings(case.graph, like.graph) for case in cases])
     return ScalingReport(model, tuple(known), table, tuple(dict.fromkeys(rest)))
 
 
@@ -175,6 +187,15 @@ def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _
     return _Case(graph, profile_of_graph(graph, grid, owner_of(like), counts, workers), like)
 
 
+def _settings(graph: TaskGraph, usual: TaskGraph) -> str:
+    """Return the settings of a *graph* that the *usual* one has not."""
+    return " ".join(
+        f"{name}={value}"
+        for name, value in graph.arguments.items()
+        if usual.arguments.get(name) != value
+    )
+
+
 def _ranks(run: RecordedRun) -> int:
     return 1 + max(worker.node for worker in run.run.workers)
 
@@ -197,21 +218,23 @@ def _line_of(runs: Sequence[RecordedRun]) -> Hockney:
 
 def _simulated(
     cases: Sequence[_Case], runs: Sequence[RecordedRun], network: Network | None, cores: int | None
-) -> dict[tuple[int, float], float]:
-    """Return simulated times; none without network, nor of what has sizes that did not run."""
+) -> list[float]:
+    """Return simulated times; NaN without network, and of what has sizes that did not run."""
     if network is None:
-        return {}
-    found, models = {}, MeanModels(runs)
-    for case in cases:
-        ranks = case.profile.ranks
-        try:
-            found[ranks, case.profile.size] = simulated_s(
-                case.graph, grid_like(case.like, ranks), owner_of(case.like), network, models,
-                scheduler=case.like.run.scheduler, cores=cores,
-            )  # fmt: skip
-        except OutOfDomainError:
-            continue
-    return found
+        return [nan] * len(cases)
+    models = MeanModels(runs)
+    return [_simulated_case(case, models, network, cores) for case in cases]
+
+
+def _simulated_case(case: _Case, models: MeanModels, network: Network, cores: int | None) -> float:
+    grid = grid_like(case.like, case.profile.ranks)
+    try:
+        return simulated_s(
+            case.graph, grid, owner_of(case.like), network, models,
+            scheduler=case.like.run.scheduler, cores=cores,
+        )  # fmt: skip
+    except OutOfDomainError:
+        return nan
 
 
 def _drawn(report: ScalingReport) -> Any:
@@ -226,15 +249,32 @@ def _drawn(report: ScalingReport) -> Any:
     axes.plot(ranks, [p.seconds for p in known], "ko", label="measured, learned from")
     if table["measured_s"].notna().any():
         axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
+    for look, (settings, part) in zip(cycle(SERIES_LOOKS), _series(table), strict=False):
+        for colour, name in zip(PALETTE, METHODS, strict=False):
+            if np.isfinite(part[f"{name}_s"]).any():
+                axes.plot(part["ranks"], part[f"{name}_s"], **look, color=colour)
+        low, high = part["counters_low_s"], part["counters_high_s"]
+        axes.fill_between(part["ranks"], low, high, color=PALETTE[0], alpha=0.15, linewidth=0)
+        if settings:
+            axes.plot([], [], **look, color="#777777", label=settings)
     for colour, (name, meaning) in zip(PALETTE, METHODS.items(), strict=False):
         if np.isfinite(table[f"{name}_s"]).any():
-            axes.plot(table["ranks"], table[f"{name}_s"], ".-", color=colour, label=meaning)
-    axes.fill_between(
-        table["ranks"], table["counters_low_s"], table["counters_high_s"], alpha=0.15, linewidth=0
-    )
+            axes.plot([], [], ".-", color=colour, label=meaning)
     _finish(axes, sorted({*ranks, *table["ranks"].tolist()}))
     figure.legend(loc="outside right upper", fontsize=7, frameon=False)
     return figure
+
+
+def _series(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows that a line joins, with their settings in words.
+
+    A problem that grows with the ranks has other settings for each, and is one line; where
+    several rows have the same ranks, settings tell lines apart.
+    """
+    if not table["ranks"].duplicated().any():
+        return [("", table)]
+    groups = table.groupby("settings", sort=False)
+    return [(str(settings) or "as recorded", part) for settings, part in groups]
 
 
 def _finish(axes: Any, ranks: list[int]) -> None:
