@@ -237,7 +237,7 @@ _WHERE = (
     click.option(
         "--durations",
         metavar="KERNEL=TIME,...",
-        help="Instead of models: what each kernel takes, in seconds or with a unit; "
+        help="What kernels take, in seconds or with a unit, before what models say; "
         "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured' or 'means'.",
     ),
     click.option(

@@ -102,9 +102,9 @@ def simulate(
 
     GRAPH is the name of a generator (see 'tasksim list generators'), with its KEY=VALUE
     settings, or a graph file, or a file of costs per processor (.csv), which brings its own
-    platform. What each task takes comes from kernel models, those of the platform or of
-    --models, or from --durations; without any, tasks that have a parameter duration_s (chain,
-    fork-join, random-layered) take just as long.
+    platform. What a task takes comes from --durations; else from kernel models, those of the
+    platform or of --models; else, if it has a parameter duration_s (all tasks of chain, fork-join
+    and random-layered, and barriers, which have 0), it takes just as long.
 
     GRAPH may be a recorded run, a folder: its graph is run again, where it ran unless --platform
     or --workers says otherwise, under its scheduler unless --scheduler does; with --durations
@@ -213,12 +213,26 @@ def _warn_of_differences(recorded: Run, run: Run) -> None:
     )
 
 
+def _said_by(sources: dict[str, str]) -> str:
+    """Return which kernels' durations come from where, in words.
+
+    >>> _said_by({"potrf": "models", "barrier": "tasks", "gemm": "models"})
+    'models: potrf, gemm; tasks: barrier'
+    """
+    words = dict.fromkeys(sources.values())
+    return "; ".join(f"{w}: {', '.join(k for k in sources if sources[k] == w)}" for w in words)
+
+
 def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
     extrapolated = resolved.extrapolated()
     guessed = resolved.beyond_contention()
     said = [] if sure is None else sure.warnings()
+    sources = resolved.sources()
     idle, exact = resolved.without_models(), resolved.without_noise()
-    for message in [*idle, *extrapolated, *guessed, *exact, *resolved.clocked(), *said]:
+    overfull = resolved.overfull()
+    for message in [
+        *idle, *extrapolated, *guessed, *exact, *resolved.clocked(), *overfull, *said
+    ]:  # fmt: skip
         warn(message)
     if results.as_json:
         print_json(
@@ -228,6 +242,8 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
                 **({} if sure is None else {"uncertainty": run.uncertainty}),
                 "extrapolated": extrapolated,
                 **({"guessed": guessed} if guessed else {}),
+                **({"overfull": overfull} if overfull else {}),
+                **({"durations_from": sources} if sources else {}),
                 "engine": run.engine,
                 "engine_why": run.engine_why,
                 "simulation_wall_s": run.wall_s,
@@ -239,6 +255,9 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
         return
     from tasksim.view.texttables import kernel_table, run_summary
 
-    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    summary = run_summary(run)
+    if sources:
+        summary += f"\ndurations by   {_said_by(sources)}"
+    click.echo(f"{summary}\n\n{kernel_table(run)}")
     if sure is not None:
         click.echo(f"\n{sure.text()}")

@@ -12,6 +12,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.reuse import accessed_bytes, task_bytes
 from tasksim.models.columns import SIZE, columns
 from tasksim.models.draws import sampler_of
+from tasksim.models.kinds.given import DURATION, GivenModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +133,8 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
     asked = Asked(graph)
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
-        for group, model in _models_per_class(name, platform, models).items():
+        names = graph.parameter_names[kernel]
+        for group, model in _models_per_class(name, names, platform, models).items():
             of = platform.classes[group]
             clocked = platform.frequencies.get(of.architecture)
             table, rows = asked.rows(kernel, model, None if clocked is None else clocked.models_hz)
@@ -226,8 +228,13 @@ class Asked:
         return task_bytes(self.graph)
 
 
-def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[int, KernelModel]:
-    """Return the model of *kernel* per class index, for the classes that have one."""
+def _models_per_class(
+    kernel: str, parameters: Sequence[str], platform: Platform, models: Models
+) -> dict[int, KernelModel]:
+    """Return the model of *kernel* per class index, for the classes that have one.
+
+    Where none has, its tasks say what they take, if that is one of the *parameters*.
+    """
     found: dict[int, KernelModel] = {}
     refused: InputError | None = None
     for index, group in enumerate(platform.classes):
@@ -236,6 +243,8 @@ def _models_per_class(kernel: str, platform: Platform, models: Models) -> dict[i
             found[index] = models.model(kernel, architecture)
         except InputError as error:
             refused = refused or error
-    if not found and refused is not None:
+    if found or refused is None:
+        return found
+    if DURATION not in parameters:
         raise refused
-    return found
+    return dict.fromkeys(range(len(platform.classes)), GivenModel())

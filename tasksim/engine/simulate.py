@@ -118,8 +118,10 @@ def simulate(
         **records(graph, done.replay.outcome()),
     )
     if check:
+        from tasksim.engine.room import check_room
         from tasksim.run.runchecks import check_run
 
+        check_room(graph, [platform])
         check_run(run, graph)
     return run
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Platform
+    from tasksim.scenario.resolved import Resolved
 
 __all__ = [
     "beyond_contention",
     "extrapolated",
+    "overfull",
     "refuse_misspelt_synchronous",
     "taken_for_computing",
     "without_models",
@@ -114,6 +116,22 @@ def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> li
 
 def _cores(count: int) -> str:
     return f"up to {count} cores" if count > 1 else "none"
+
+
+def overfull(resolved: Resolved) -> list[str]:
+    """Return a line per memory without room for the data that are at home in it."""
+    from tasksim.engine import room
+    from tasksim.scenario.nodes import spread_of
+
+    graph, spread = resolved.graph, spread_of(resolved)
+    nodes = [resolved.platform] if spread is None else spread.cluster.nodes
+    if spread is None or not any(room.overfull(graph, [node]) for node in nodes):
+        return room.overfull(graph, nodes[:1])
+    from tasksim.engine.cluster.spread import grid_or_square
+    from tasksim.graph.distribution.owners import placement_of
+
+    placed = placement_of(graph, grid_or_square(spread.grid, len(nodes)), spread.owner)
+    return room.overfull(graph, nodes, placed.owners)
 
 
 def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from tasksim.base.arguments import flag, one_of, short
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import names_generator
+from tasksim.formats.graphs import graph_format, names_generator, refuse_unknown
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.native.runtimes import RUNTIMES, Runtime
 from tasksim.run.record import Run
 from tasksim.scenario.nodes import check_nodes
+from tasksim.scenario.replayed import names_run
 
 if TYPE_CHECKING:
     from tasksim.models.modelnames import ModelNames
@@ -25,7 +26,9 @@ __all__ = [
     "Clock",
     "Noise",
     "Runtime",
+    "brings_platform",
     "check_choices",
+    "check_place",
     "check_scheduler",
     "check_together",
     "class_name",
@@ -66,12 +69,37 @@ def check_together(scenario: Scenario) -> None:
         raise InputError(
             f"{name('platform')} and {name('workers')} exclude each other: a platform has workers"
         )
-    if scenario.models is not None and scenario.durations is not None:
+    if isinstance(scenario.durations, str):
+        for other in ("models", "model_names"):
+            if getattr(scenario, other) is not None:
+                raise InputError(
+                    f"{name(other)} and {name('durations', scenario.durations)} exclude each "
+                    "other: a recorded run says what each of its tasks took"
+                )
+
+
+def check_place(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` if nothing says where a simulation runs."""
+    nowhere = scenario.platform is None and scenario.workers is None
+    if nowhere and names_run(scenario.graph):
+        return
+    if nowhere and not brings_platform(scenario.graph):
+        if isinstance(scenario.graph, str):
+            refuse_unknown(scenario.graph)
+        given = scenario.durations is not None
+        more = "" if given else f" or {option('platform', 'NAME')}"
+        raise InputError(f"where to run? give {option('workers', 'N')}{more}")
+    if scenario.platform_changes and scenario.platform is None:
         raise InputError(
-            f"{name('models')} and {name('durations')} exclude each other: give one of them"
+            f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
         )
-    if scenario.model_names is not None and scenario.durations is not None:
-        raise InputError(f"{name('model_names')} is for models; {name('durations')} names kernels")
+
+
+def brings_platform(graph: object) -> bool:
+    """Return whether *graph* names a file of costs per processor, which brings a platform along."""
+    if not isinstance(graph, str) or names_generator(graph) or names_run(graph):
+        return False
+    return graph_format(graph).brings_platform
 
 
 def graph_and_settings(graph: object) -> tuple[str | TaskGraph | Run, tuple[str, ...]]:

@@ -80,6 +80,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
             **_models(scenario, found),
             "durations_s": _seconds(scenario, found),
             "names": dict(names) if isinstance(names, tuple) else names,
+            **_sources(found),
         },
         "library": _absolute(scenario.library),
         "scheduler": scenario.scheduler_label,
@@ -215,6 +216,12 @@ def _seconds(scenario: Scenario, found: Resolved | None) -> dict[str, float] | W
     return None if scenario.durations is None else dict(scenario.durations)
 
 
+def _sources(found: Resolved | None) -> dict[str, dict[str, str]]:
+    """Return which kernels' durations come from where, if that differs."""
+    sources = {} if found is None else found.sources()
+    return {"sources": sources} if sources else {}
+
+
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).resolve())
 
@@ -236,13 +243,12 @@ def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
 def _scenario(kind: type[Scenario], node: Node) -> Scenario:
     graph, platform, models = node["graph"], node["platform"], node["models"]
     durations = models["durations_s"]
-    given = durations.value is not None
     return kind(
         graph=_place(graph) or "",
         settings=tuple(each.text() for each in graph["settings"]),
         platform=_place(platform),
         workers=None if platform["workers"].value is None else platform["workers"].integer(),
-        models=None if given else _place(models),
+        models=_place(models),
         durations=_durations(durations),
         model_names=_model_names(models["names"]),
         library=_folder(_text(node["library"])),

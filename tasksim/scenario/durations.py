@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,16 +11,32 @@ from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.base.wording import option
+from tasksim.models.kinds.given import DURATION
 from tasksim.run.measured import WORDS, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
+    from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Durations", "constants", "durations_of", "seconds_by_name", "seconds_of_graph"]
+__all__ = [
+    "Durations",
+    "Seconds",
+    "durations_of",
+    "kernels_without",
+    "known_durations",
+    "refuse_idle_models",
+    "refuse_missing",
+    "seconds_by_name",
+    "seconds_of_graph",
+    "sources_of",
+]
 
 Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
@@ -89,21 +106,44 @@ def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
     Raises
     ------
     InputError
-        If a kernel is unknown or missing.
+        If a kernel is unknown.
     """
     for name, _ in given:
         kernel = _kernel(name)
         if kernel not in graph.kernels and not _is_dense_kernel(kernel):
             raise unknown("kernel", kernel, graph.kernels, option("durations"))
     seconds = dict(given)
-    missing = [kernel for kernel in graph.kernels if kernel not in map(_kernel, seconds)]
+    ordered = [name for kernel in graph.kernels for name in seconds if _kernel(name) == kernel]
+    return {name: seconds[name] for name in ordered}
+
+
+def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]:
+    """Return the kernels of *graph* of which neither *seconds* nor its tasks say what they take."""
+    given = {_kernel(name) for name in seconds}
+    named = zip(graph.kernels, graph.parameter_names, strict=True)
+    return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
+
+
+def refuse_idle_models(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` if models are named, or called otherwise: no kernel is left to them.
+
+    Durations come before models, and say what all kernels take.
+    """
+    for name in ("models", "model_names"):
+        if getattr(scenario, name) is not None:
+            raise InputError(
+                f"{option(name)}: {option('durations')} says what all kernels take; leave one out"
+            )
+
+
+def refuse_missing(missing: Sequence[str], graph: TaskGraph) -> None:
+    """Raise :exc:`InputError` if kernels are *missing*: nothing says what they take."""
     if missing:
         raise InputError(
             f"{option('durations')}: kernel {', '.join(missing)} of graph {graph.name} missing; "
-            f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well"
+            f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well, or "
+            f"{option('models', 'DIR')}"
         )
-    ordered = [name for kernel in graph.kernels for name in seconds if _kernel(name) == kernel]
-    return {name: seconds[name] for name in ordered}
 
 
 def _pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
@@ -138,22 +178,80 @@ def _check_name(name: object) -> None:
         )
 
 
-def constants(
-    graph: TaskGraph, platform: Platform, seconds: Mapping[str, float]
-) -> ConstantLibrary:
+def known_durations(
+    graph: TaskGraph, platform: Platform, seconds: Mapping[str, float], models: Models | None = None
+) -> Models:
     """Return models of the durations that :func:`seconds_of_graph` has returned.
 
     What is said of an architecture comes before what is said of a kernel alone, and what is said
     of one device before what is said of its kind. A kernel that has durations on some
-    architectures only can run only there.
+    architectures only can run only there. Other kernels are left to *models*.
 
     Raises
     ------
     InputError
         If the platform does not have the architecture.
     """
-    from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.files.store import ModelLibrary
+    from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
 
+    given = _seconds_by_model(graph, platform, seconds)
+    if isinstance(models, ModelLibrary):
+        return models.with_models(
+            {
+                name: {where: ConstantModel(taken) for where, taken in by_architecture.items()}
+                for name, by_architecture in given.items()
+            }
+        )
+    constants = ConstantLibrary(given)
+    return constants if models is None else _Completed(constants, models)
+
+
+class _Completed:
+    """Constants, and the models of *others* for kernels that have none."""
+
+    def __init__(self, constants: ConstantLibrary, others: Models) -> None:
+        self._constants, self._others = constants, others
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel* on *architecture*; :exc:`InputError` if there is none."""
+        return self._of(kernel).model(kernel, architecture)
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:
+        """Return what far data cost *kernel*; None if nothing is known of it."""
+        return self._of(kernel).locality(kernel, architecture)
+
+    def _of(self, kernel: str) -> Models:
+        return self._constants if kernel in self._constants.kernels() else self._others
+
+
+def sources_of(
+    graph: TaskGraph, platform: Platform, models: Models, seconds: Mapping[str, float]
+) -> dict[str, str]:
+    """Return per kernel of *graph* what says how long it takes.
+
+    ``given`` where it is among *seconds*, ``models`` where one of *models* does, else the
+    ``tasks``.
+    """
+    given = {_kernel(name) for name in seconds}
+
+    def has_model(name: str) -> bool:
+        for group in platform.classes:
+            with suppress(InputError):
+                models.model(name, group.models)
+                return True
+        return False
+
+    return {
+        kernel: "given" if kernel in given else "models" if has_model(name) else "tasks"
+        for kernel, name in zip(graph.kernels, graph.model_names, strict=True)
+    }
+
+
+def _seconds_by_model(
+    graph: TaskGraph, platform: Platform, seconds: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """Return seconds per name of a model and architecture."""
     legal = _architectures(platform)
     where: dict[str, tuple[str, ...]] = {}
     for name in seconds:
@@ -161,11 +259,11 @@ def constants(
         if architecture not in legal:
             raise unknown("architecture", architecture, filter(None, legal), option("durations"))
         where[name] = legal[architecture]
-    given: dict[str, dict[str, float]] = {name: {} for name in graph.model_names}
     model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
+    given: dict[str, dict[str, float]] = {model_of[_kernel(name)]: {} for name in seconds}
     for name in sorted(seconds, key=lambda name: -len(where[name]) if ":" in name else -inf):
         given[model_of[_kernel(name)]] |= dict.fromkeys(where[name], seconds[name])
-    return ConstantLibrary(given)
+    return given
 
 
 def _kernel(name: str) -> str:

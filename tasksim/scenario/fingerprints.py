@@ -17,10 +17,10 @@ from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
-from tasksim.scenario.checks import is_plain
+from tasksim.scenario.checks import brings_platform, is_plain
 from tasksim.scenario.nodes import cluster_content, is_on_nodes, network_files
 from tasksim.scenario.replayed import placed
-from tasksim.scenario.resolved import Resolver, brings_platform, models_path, needs_estimates
+from tasksim.scenario.resolved import Resolver, models_path, needs_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -179,7 +179,11 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
     if isinstance(scenario.durations, str):
         return scenario.durations
     if scenario.durations is not None:
-        return sorted(scenario.durations)
+        given: Any = sorted(scenario.durations)
+        if scenario.models is None and resolver.platform(scenario).models is None:
+            return given
+        others = scenario.vary(durations=None)
+        return {"durations": given, "models": _models_content(others, resolver)}
     models = scenario.models
     if isinstance(models, ModelLibrary):
         return _folder_digests(models.path)

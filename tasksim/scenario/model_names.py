@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
+from tasksim.models.kinds.given import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +36,15 @@ def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:
 
 
 def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequence[str]) -> None:
-    """Raise :exc:`InputError` for kernels without a model; with what else they may be called."""
+    """Raise :exc:`InputError` for kernels without a model; with what else they may be called.
+
+    Kernels need none whose tasks say themselves what they take.
+    """
+    known = models.kernels()
+    kernels = zip(graph.model_names, graph.parameter_names, strict=True)
+    needed = [name for name, words in kernels if name in known or DURATION not in words]
     try:
-        models.require(graph.model_names, architectures)
+        models.require(needed, architectures)
     except InputError as error:
         flag = option("model_names")
         options = [f"{flag} '{text}'" for text in _other_names(graph, models.kernels())]

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import (
-    graph_format,
     load_graph,
-    names_generator,
     read_graph,
-    refuse_unknown,
 )
 from tasksim.platform.description import Platform
-from tasksim.scenario.durations import constants, seconds_of_graph
+from tasksim.scenario.checks import brings_platform, check_place
+from tasksim.scenario.durations import (
+    kernels_without,
+    known_durations,
+    refuse_idle_models,
+    refuse_missing,
+    seconds_of_graph,
+)
 from tasksim.scenario.model_names import models_path, require_models, with_model_names
 from tasksim.scenario.nodes import cluster_of, node_file
 from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run, placed
@@ -30,12 +34,12 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
     from tasksim.run.measured import Word
+    from tasksim.scenario.durations import Seconds
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
     "Resolved",
     "Resolver",
-    "brings_platform",
     "model_architectures",
     "models_path",
     "needs_estimates",
@@ -57,9 +61,9 @@ class Resolved:
     models : models or None
         What tasks take. None: natively, where the scheduler asks for no estimates.
     library : ModelLibrary or None
-        The models, where they are files; None for durations that were given.
+        The models, where they are files; None for durations that were given alone.
     seconds : dict of str -> float, or None
-        Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where they were given so.
+        Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where given: they come before models.
     engine : dict
         What the engine is told besides, as :func:`tasksim.engine.simulate.simulate` has it.
     cluster : Cluster or None
@@ -92,16 +96,23 @@ class Resolved:
         """How many nodes there are."""
         return 1 if self.cluster is None else len(self.cluster.nodes)
 
+    def sources(self) -> dict[str, str]:
+        """Return per kernel what says how long it takes; empty where that is the same for all.
+
+        ``given``, ``models``, or the ``tasks`` themselves.
+        """
+        from tasksim.scenario.durations import sources_of
+
+        if self.models is None or not hasattr(self.models, "model"):
+            return {}
+        found = sources_of(self.graph, self.platform, self.models, self.seconds or {})
+        return found if len(set(found.values())) > 1 else {}
+
     def known_models(self) -> Models:
         """Return the models; :exc:`InputError` if there are none."""
         if self.models is None:
             raise InputError(f"{self.scenario.label}: no models say what tasks take")
         return self.models
-
-    def advice(self) -> list[str]:
-        """Return what is to be said of the models: where they are asked in vain, or too much."""
-        said = [*self.without_models(), *self.extrapolated(), *self.without_noise()]
-        return [*said, *self.beyond_contention(), *self.taking_turns(), *self.clocked()]
 
     def beyond_contention(self) -> list[str]:
         """Say where more workers slow each other down than was measured."""
@@ -111,6 +122,12 @@ class Resolved:
             return []
         return beyond_contention(self.graph, self.platform, self.library)
 
+    def overfull(self) -> list[str]:
+        """Say which memories have no room for the data that are at home in them."""
+        from tasksim.scenario.advice import overfull
+
+        return overfull(self)
+
     def clocked(self) -> list[str]:
         """Say of which kernels all is taken for computing, at another frequency than measured."""
         if self.models is None:
@@ -118,18 +135,6 @@ class Resolved:
         from tasksim.scenario.advice import taken_for_computing
 
         return taken_for_computing(self.graph, self.models, self.platform)
-
-    def taking_turns(self) -> list[str]:
-        """Say which kernels hold Python's lock, as was measured, so that their tasks take turns."""
-        if self.library is None or self.scenario.clock == "native":
-            return []
-        from tasksim.scenario.turns import lock_holders
-
-        architectures = model_architectures(self.platform)
-        held = sorted(lock_holders(self.graph, self.library, architectures))
-        return (
-            [f"{', '.join(held)}: Python's lock is held: one such task at a time"] if held else []
-        )
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
@@ -180,7 +185,7 @@ class Resolver:
         """
         native = scenario.clock == "native"
         if not native:
-            _check_place(scenario)
+            check_place(scenario)
         scenario = placed(scenario, self.replayed(scenario))
         graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
@@ -188,38 +193,57 @@ class Resolver:
             measured = self._measured(scenario, scenario.durations)
             return self._resolved(scenario, graph, platform, measured)
         if scenario.durations is not None:
-            seconds = seconds_of_graph(scenario.durations, graph)
-            # What is made of objects is known by them, which are kept with it.
-            key = ("constants", id(graph), id(platform), scenario.durations)
-            _, _, models = self.once(
-                key, lambda: (graph, platform, constants(graph, platform, seconds))
-            )
-            return self._resolved(scenario, graph, platform, models, None, seconds)
-        if scenario.models is not None and not isinstance(scenario.models, str):
-            return self._with_models(scenario, graph, platform, scenario.models)
+            return self._with_durations(scenario, graph, platform, scenario.durations)
         wanted = estimated and needs_estimates(scenario.scheduler)
         if native and scenario.models is None and not wanted:
             return self._resolved(scenario, graph, platform, None)
         given = None if scenario.models else self._given(scenario, graph, platform, costs)
         if given is not None and not native:
             return self._resolved(scenario, graph, platform, given)
-        return self._with_library(scenario, graph, platform, models_path(scenario, platform))
+        return self._with_models(scenario, graph, platform, self._models(scenario, platform))
 
-    def _with_library(
-        self, scenario: Scenario, graph: TaskGraph, platform: Platform, path: Path
+    def _with_durations(
+        self, scenario: Scenario, graph: TaskGraph, platform: Platform, durations: Seconds
     ) -> Resolved:
+        """Return what is found where durations are given; models have those of other kernels."""
+        seconds = seconds_of_graph(durations, graph)
+        missing = kernels_without(graph, seconds)
+        if not missing:
+            refuse_idle_models(scenario)
+        models: Any = None
+        if scenario.models is not None or (missing and platform.models is not None):
+            models = self._models(scenario, platform)
+        else:
+            refuse_missing(missing, graph)
+        told = graph, platform, models
+        # What is made of objects is known by them, which are kept with it.
+        key = ("given", *map(id, told), durations)
+        made = self.once(key, lambda: (told, known_durations(graph, platform, seconds, models)))[1]
+        if models is None:
+            return self._resolved(scenario, graph, platform, made, None, seconds)
+        return self._with_models(scenario, graph, platform, made, seconds)
+
+    def _models(self, scenario: Scenario, platform: Platform) -> Models:
+        """Return the models that are named, or are there for the platform."""
+        if scenario.models is not None and not isinstance(scenario.models, str):
+            return scenario.models
         from tasksim.models.files.store import ModelLibrary
 
-        models = self.once(("models", path.resolve()), lambda: ModelLibrary(path))
-        return self._with_models(scenario, graph, platform, models)
+        path = models_path(scenario, platform)
+        return self.once(("models", path.resolve()), lambda: ModelLibrary(path))
 
     def _with_models(
-        self, scenario: Scenario, graph: TaskGraph, platform: Platform, models: Models
+        self,
+        scenario: Scenario,
+        graph: TaskGraph,
+        platform: Platform,
+        models: Models,
+        seconds: dict[str, float] | None = None,
     ) -> Resolved:
         from tasksim.models.files.store import ModelLibrary
 
         if not isinstance(models, ModelLibrary):
-            return self._resolved(scenario, graph, platform, models)
+            return self._resolved(scenario, graph, platform, models, None, seconds)
         require_models(models, graph, model_architectures(platform))
         if platform.power is not None:
             from tasksim.scenario.energies import with_energies
@@ -233,7 +257,7 @@ class Resolver:
             parts = graph, models, model_architectures(platform)
             key = ("in turns", id(graph), id(models), parts[-1])
             graph = self.once(key, lambda: (parts, taking_turns(*parts)))[1]
-        return self._resolved(scenario, graph, platform, models, models)
+        return self._resolved(scenario, graph, platform, models, models, seconds)
 
     def _resolved(
         self,
@@ -366,34 +390,10 @@ def needs_estimates(scheduler: object) -> bool:
     return bool(getattr(scheduler, "needs_estimates", False))
 
 
-def brings_platform(graph: object) -> bool:
-    """Return whether *graph* names a file of costs per processor, which brings a platform along."""
-    if not isinstance(graph, str) or names_generator(graph) or names_run(graph):
-        return False
-    return graph_format(graph).brings_platform
-
-
 def model_architectures(platform: Platform) -> tuple[str, ...]:
     """Return the architectures whose models the workers use."""
     used = [group.models for group in platform.classes]
     return tuple(dict.fromkeys(used))
-
-
-def _check_place(scenario: Scenario) -> None:
-    """Raise :exc:`InputError` if nothing says where a simulation runs."""
-    nowhere = scenario.platform is None and scenario.workers is None
-    if nowhere and names_run(scenario.graph):
-        return
-    if nowhere and not brings_platform(scenario.graph):
-        if isinstance(scenario.graph, str):
-            refuse_unknown(scenario.graph)
-        given = scenario.durations is not None
-        more = "" if given else f" or {option('platform', 'NAME')}"
-        raise InputError(f"where to run? give {option('workers', 'N')}{more}")
-    if scenario.platform_changes and scenario.platform is None:
-        raise InputError(
-            f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
-        )
 
 
 def _folder(library: str | None) -> Path | None:

@@ -17,9 +17,11 @@ __all__ = ["lock_holders", "taking_turns"]
 
 def lock_holders(graph: TaskGraph, models: ModelLibrary, architectures: Sequence[str]) -> set[str]:
     """Return the kernels of *graph* that hold Python's lock, as the files of *models* tell."""
+    known = models.kernels()
     return {
         kernel
         for kernel, name in zip(graph.kernels, graph.model_names, strict=True)
+        if name in known
         for found in [models.file(name).architectures]
         if any(found[a].holds_lock for a in architectures if a in found)
     }

@@ -7,7 +7,13 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Memory, Platform, Worker
-from tasksim.scenario.durations import constants, seconds_by_name, seconds_of_graph
+from tasksim.scenario.durations import (
+    kernels_without,
+    known_durations,
+    refuse_missing,
+    seconds_by_name,
+    seconds_of_graph,
+)
 
 CHAIN = generate("cholesky", tiles=1, tile_size=1)
 MEMORIES = (Memory(0, "ram"),)
@@ -21,7 +27,9 @@ BOX = Platform("box", WORKERS, MEMORIES)
 
 def seconds(text, platform=BOX):
     """Return per architecture of models what potrf takes; None where it cannot run."""
-    library = constants(CHAIN, platform, seconds_of_graph(seconds_by_name(text), CHAIN))
+    given = seconds_of_graph(seconds_by_name(text), CHAIN)
+    refuse_missing(kernels_without(CHAIN, given), CHAIN)
+    library = known_durations(CHAIN, platform, given)
     found = []
     for architecture in ("cuda0", "cuda1", "cpu"):
         try:

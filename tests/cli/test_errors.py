@@ -43,7 +43,7 @@ MISTAKES = {
     ),
     f"simulate cholesky tiles=3 {W} --durations potrf=1,syrk=2": (
         "--durations: kernel trsm, gemm of graph cholesky missing; "
-        "give trsm=SECONDS,gemm=SECONDS as well"
+        "give trsm=SECONDS,gemm=SECONDS as well, or --models DIR"
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf=-1": (
         "--durations: potrf: got -1; legal: a finite time from 0"
@@ -68,7 +68,7 @@ MISTAKES = {
         "--platform and --workers exclude each other: a platform has workers"
     ),
     f"simulate cholesky tiles=2 {W} {D} --models x": (
-        "--models and --durations exclude each other: give one of them"
+        "--models: --durations says what all kernels take; leave one out"
     ),
     f"simulate cholesky tiles=2 {W}": (
         "no kernel models: identical workers have none; "
@@ -85,7 +85,7 @@ MISTAKES = {
         "--set changes a platform file: give --platform NAME"
     ),
     f"simulate cholesky tiles=2 {W} {D} --model-names x_{{kernel}}": (
-        "--model-names is for models; --durations names kernels"
+        "--model-names: --durations says what all kernels take; leave one out"
     ),
     f"simulate cholesky tiles=2 {W} --models . --model-names x": (
         "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'; "

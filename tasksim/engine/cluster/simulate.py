@@ -117,8 +117,10 @@ def simulate_cluster(
         **cluster_records(done.outcome),
     )
     if check:
+        from tasksim.engine.room import check_room
         from tasksim.run.runchecks import check_run
 
+        check_room(cut.graph, cluster.nodes, cut.owners)
         check_run(run, graph)
     return run
 

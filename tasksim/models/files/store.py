@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import path_of
@@ -94,6 +95,18 @@ class ModelLibrary:
         self._of_folder = path.is_dir()
         self._files = {} if self._of_folder else _files_in(path)
 
+    def with_models(self, models: Mapping[str, Mapping[str, KernelModel]]) -> ModelLibrary:
+        """Return a library with *models*, kernel -> architecture -> model, before those in files.
+
+        A kernel that is among *models* has none from a file, on whatever architecture.
+        """
+        result = copy(self)
+        result._files = dict(self._files)
+        for kernel, by_architecture in models.items():
+            given = {name: Entry(m, Measured("", "given")) for name, m in by_architecture.items()}
+            result._files[kernel] = _labelled(CoefficientFile(kernel, (), Machine("given"), given))
+        return result
+
     def __repr__(self) -> str:
         return f"<ModelLibrary {self.path}: {', '.join(self.kernels()) or 'no kernels'}>"
 
@@ -102,7 +115,8 @@ class ModelLibrary:
         if not self._of_folder:
             return tuple(sorted(self._files))
         paths = self.path.glob("*.json")
-        return tuple(sorted(path.stem for path in paths if not path.name.startswith(".")))
+        stems = {path.stem for path in paths if not path.name.startswith(".")}
+        return tuple(sorted(stems | self._files.keys()))
 
     def file_of(self, kernel: str) -> Path:
         """Return the file that the models of *kernel* are in, or would be."""

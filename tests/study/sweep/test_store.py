@@ -299,7 +299,7 @@ def test_cells_of_files_that_have_changed_give_way(study_file, tmp_path):
 
 
 def test_failed_cells_are_tried_again_on_request(study_file, tmp_path):
-    path = study_file(("- qr tiles=3", "- fork-join width=4 duration=0.01"))
+    path = study_file(("- qr tiles=3", "- jacobi block_rows=1 block_columns=1"))
     first = run_study(path, tmp_path / "study")
     assert first.failed == CELLS // 3
     assert run_study(path, tmp_path / "study")[1:3] == (0, CELLS // 3)
