@@ -45,7 +45,7 @@ OTHER_JSON = (".schema.json", "demo.json")
 def validate(
     ctx: click.Context, files: tuple[Path, ...], library: Path | None, as_json: bool
 ) -> None:
-    """Check files: platforms (.yaml), kernel models (.json), task graphs (.npz), runs (folders).
+    """Check files: platforms, networks, studies (.yaml), models (.json), graphs (.npz), runs.
 
     Of a folder that is no run, all that it holds of these is checked, and the samples beside
     kernel models. Every file is checked, whatever is wrong with those before.
@@ -110,8 +110,8 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
     if path.is_dir() or path.name == "run.json":
         return _run if _is_run(path) or not path.is_dir() else _trace
     checkers = {
-        ".yaml": _platform,
-        ".yml": _platform,
+        ".yaml": _yaml,
+        ".yml": _yaml,
         ".json": _model,
         ".csv": _table,
         ".npz": _graph,
@@ -130,6 +130,26 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
         f"{path}: not a kind of file that can be checked (legal: {', '.join(checkers)}, "
         "folders of runs, and what 'tasksim list formats' shows)"
     )
+
+
+def _yaml(path: Path, library: Path | None) -> str:
+    """Check a platform, a network, a cluster or a study: its sections say what it is."""
+    from tasksim.platform.yaml_document import YamlDocument
+
+    sections = YamlDocument.read(path).data
+    if "graphs" in sections:
+        from tasksim.study.sweep.study_file import read_study
+
+        return f"study {read_study(path).name}"
+    if "network" not in sections or "workers" in sections:
+        return _platform(path, library)
+    from tasksim.network.clusterfile import read_cluster_file
+    from tasksim.network.load import read_network
+
+    network = read_network(path, library)
+    cluster = read_cluster_file(path)
+    many = "" if cluster is None else f"cluster of {cluster.count} nodes, "
+    return f"{many}network {network.name}: {network.topology}, {network.model.name}"
 
 
 def _platform(path: Path, library: Path | None) -> str:
