@@ -8,7 +8,6 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
-from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +64,8 @@ class MeasuredDurations:
         what: Word = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
+        from tasksim.run.sharedcores import alone_s
+
         one_of(what, WORDS, "what")
         self.what = what
         self._graph = graph

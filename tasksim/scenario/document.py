@@ -180,16 +180,16 @@ def _platform(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
 
 
 def _models(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
-    from tasksim.models.files.store import ModelLibrary
-
     models = scenario.models
     if found is not None and found.library is not None:
         return _entry("models", "", None, found.library.path, scenario.library)
+    if models is None or isinstance(models, str):
+        return _entry("models", "", models, None, scenario.library)
+    from tasksim.models.files.store import ModelLibrary
+
     if isinstance(models, ModelLibrary):
         return _entry("models", "", None, models.path, scenario.library)
-    if models is not None and not isinstance(models, str):
-        return {"name": None, "path": None, MADE: type(models).__name__}
-    return _entry("models", "", models, None, scenario.library)
+    return {"name": None, "path": None, MADE: type(models).__name__}
 
 
 def _entry(

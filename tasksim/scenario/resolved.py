@@ -116,10 +116,10 @@ class Resolved:
 
     def beyond_contention(self) -> list[str]:
         """Say where more workers slow each other down than was measured."""
-        from tasksim.scenario.advice import beyond_contention
-
         if self.library is None or not self.platform.memory_domains:
             return []
+        from tasksim.scenario.advice import beyond_contention
+
         return beyond_contention(self.graph, self.platform, self.library)
 
     def overfull(self) -> list[str]:
@@ -130,7 +130,7 @@ class Resolved:
 
     def clocked(self) -> list[str]:
         """Say of which kernels all is taken for computing, at another frequency than measured."""
-        if self.models is None:
+        if self.models is None or not self.platform.frequencies:
             return []
         from tasksim.scenario.advice import taken_for_computing
 
@@ -138,26 +138,26 @@ class Resolved:
 
     def extrapolated(self) -> list[str]:
         """Say of which kernels the models are asked beyond what they were fitted to."""
-        from tasksim.scenario.advice import extrapolated
-
         if self.library is None:
             return []
+        from tasksim.scenario.advice import extrapolated
+
         return extrapolated(self.graph, self.library, model_architectures(self.platform))
 
     def without_models(self) -> list[str]:
         """Say which workers run nothing, as no kernel has a model there."""
-        from tasksim.scenario.advice import without_models
-
         if self.library is None:
             return []
+        from tasksim.scenario.advice import without_models
+
         return without_models(self.graph, self.library, model_architectures(self.platform))
 
     def without_noise(self) -> list[str]:
         """Say, where noise is asked for, which kernels have no distribution to draw from."""
-        from tasksim.scenario.advice import without_noise
-
         if self.scenario.noise == "none" or self.models is None:
             return []
+        from tasksim.scenario.advice import without_noise
+
         return without_noise(self.graph, self.models, model_architectures(self.platform))
 
 
@@ -269,12 +269,13 @@ class Resolver:
         seconds: dict[str, float] | None = None,
     ) -> Resolved:
         """Return what was found, when it is sure that the parts go together."""
-        from tasksim.scenario.advice import refuse_misspelt_synchronous
-
         parts = (graph, platform, library)
         key = ("checked", *map(id, parts))
         if key not in self._known:
-            refuse_misspelt_synchronous(*parts)
+            if any(device.synchronous for device in platform.devices.values()):
+                from tasksim.scenario.advice import refuse_misspelt_synchronous
+
+                refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
         engine = engine_arguments(scenario, self.replayed(scenario))
         cluster = cluster_of(scenario, platform, self)

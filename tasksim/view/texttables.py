@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_bandwidth, format_size, format_time
-from tasksim.run.copystatistics import pair_statistics
 from tasksim.run.facts import BOUND_NAMES, run_facts
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import (
@@ -14,7 +13,6 @@ from tasksim.run.metrics import (
     kernel_statistics,
     task_counts,
 )
-from tasksim.view.messagetexts import message_rows, pair_headers, pair_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,6 +102,8 @@ def worker_table(run: Run) -> str:
 
 def memory_table(run: Run) -> str:
     """Return size and greatest use of each memory, what was copied into it and out of it."""
+    from tasksim.run.copystatistics import pair_statistics
+
     pairs = pair_statistics(run)
     rows = [
         [
@@ -128,6 +128,8 @@ def _peak(run: Run, memory: int) -> str:
 
 def transfer_table(run: Run) -> str:
     """Return the copies per pair of memories: how many, how much, how fast, how long."""
+    from tasksim.run.copystatistics import pair_statistics
+
     rows = [
         [
             f"{pair.source} to {pair.target}",
@@ -166,6 +168,8 @@ def path_table(path: PracticalPath) -> str:
 
 def comparison_table(comparison: Comparison) -> str:
     """Return the two runs side by side, then kernel by kernel; b is measured against a."""
+    from tasksim.view.messagetexts import message_rows, pair_headers, pair_rows
+
     a, b = comparison.a, comparison.b
     facts = [
         ["run", a.kind, b.kind, ""],
