@@ -23,22 +23,27 @@ help:
 	@echo "make docs      these pages and the API reference as HTML, with search: build/docs/"
 	@echo "make bench     speed and fidelity, measured here"
 
-$(VENV)/.installed: pyproject.toml
+# The demo needs the package alone, half of what tests, checks and pages need.
+$(VENV)/.package: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "tasksim needs Python 3.11 or newer with venv; none found" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	touch $@
 
 # Installing builds it already; where there is no compiler it says so, and all works without.
 CORE = tasksim/core/libtasksim_core.so
 $(CORE): $(shell find tasksim/core -name '*.cpp' -o -name '*.h') tasksim/core/build.py \
-		tasksim/core/compiler.py | $(VENV)/.installed
+		tasksim/core/compiler.py | $(VENV)/.package
 	$(BIN)/python -m tasksim.core.build --optional
 
 core: $(CORE)
 
-demo: $(VENV)/.installed $(CORE)
+demo: $(VENV)/.package $(CORE)
 	$(BIN)/tasksim demo --output demo-output --force
 
 lint: $(VENV)/.installed

@@ -1,4 +1,4 @@
-"""The structure of the code: circles of imports, sizes of modules, how docstrings open."""
+"""The structure of the code: circles of imports, how docstrings open."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import networkx as nx
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tasksim"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-LONGEST = 400
-"""Lines of a module: what a reader takes in at one sitting; SimPy's longest, twice as long, are two
-concepts each."""
 QUESTIONS = {
     "what", "whether", "how", "from", "of", "which", "where", "when", "who", "why", "in", "to",
     "is", "that", "it", "this", "with", "by", "for", "as", "on", "at",
@@ -70,11 +67,6 @@ def test_no_modules_import_each_other_in_a_circle():
         graph.add_edges_from((NAMES[path], other) for other in imported(path))
     circles = [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1]
     assert circles == []
-
-
-def test_no_module_is_longer_than_one_can_take_in():
-    lines = {NAMES[path]: len(path.read_text().splitlines()) for path in MODULES}
-    assert {name: count for name, count in lines.items() if count > LONGEST} == {}
 
 
 def test_a_module_docstring_opens_with_what_the_module_is():
