@@ -192,10 +192,13 @@ def known_durations(
     InputError
         If the platform does not have the architecture.
     """
-    from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
 
     given = _seconds_by_model(graph, platform, seconds)
+    if models is None:
+        return ConstantLibrary(given)
+    from tasksim.models.files.store import ModelLibrary  # where there are models, it is loaded
+
     if isinstance(models, ModelLibrary):
         return models.with_models(
             {
@@ -203,8 +206,7 @@ def known_durations(
                 for name, by_architecture in given.items()
             }
         )
-    constants = ConstantLibrary(given)
-    return constants if models is None else _Completed(constants, models)
+    return _Completed(ConstantLibrary(given), models)
 
 
 class _Completed:

@@ -41,7 +41,7 @@ def test_it_is_simulated_with_more_workers(tasksim, program):
     line = "simulate kept --durations measured --json"
     more = tasksim(f"{line} --set platform.workers.cpu.count=8")
     assert more.code == 0, more.err
-    assert more.json["graph"]["tasks"] == 40
+    assert more.json["kernels"]["square"]["tasks"] == 40
     assert more.json["makespan_s"] <= tasksim(line).json["makespan_s"]
 
 

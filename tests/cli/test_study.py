@@ -67,7 +67,7 @@ def test_a_run_needs_a_place_for_its_answers(study, file):
 
 
 def test_failed_cells_are_rows_and_an_exit_code(study, file, tmp_path):
-    file.write_text(SMALL.replace("- qr tiles=3", "- fork-join width=4 duration=0.01"))
+    file.write_text(SMALL.replace("- qr tiles=3", "- jacobi block_rows=2 block_columns=2"))
     called = study("run", file, "-o", tmp_path / "study", *SERIAL)
     assert called.code == 1
     assert f"failed   {CELLS // 3}: " in called.out
