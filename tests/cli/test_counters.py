@@ -109,9 +109,12 @@ def test_valgrind_counts_the_same_twice(tasksim, tmp_path):
     assert tasksim(line.format("b")).code == 0
     a, b = (read_samples(tmp_path / f"{name}.csv") for name in "ab")
     assert a.names == ("m", "n", "k")
+    assert a.counters["instructions"].tolist() == b.counters["instructions"].tolist()
     for name, column in a.counters.items():
-        if name != "frequency_hz":
-            assert column.tolist() == b.counters[name].tolist(), name
+        if name != "frequency_hz":  # which lines share a set of a cache, addresses decide
+            assert column.tolist() == pytest.approx(b.counters[name].tolist(), rel=1e-3, abs=8), (
+                name
+            )
     small, large = (
         a.counters["instructions"][(a.parameters == size).all(axis=1)].item() for size in (48, 96)
     )
