@@ -23,7 +23,7 @@ FINDS = HERE / "finds"
 MOST_FINDS = 5
 """After which a process that has died is not followed by another: they may all do."""
 SILENCE_S = 60.0
-"""After the time is over: an input takes 10 s of CPU at most, and the machine may be busy."""
+"""After the time is over: an input takes `CPU_S` at most, and the machine may be busy."""
 
 
 @dataclass
