@@ -19,10 +19,12 @@ from tasksim.cli.main import cli
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).with_name("cli.md")
+CLI_PAGE = Path(__file__).with_name("cli.md")
 SECTION = re.compile(r"^## `(tasksim [^`]+)`$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
-COMMANDS = re.compile(r"^<!-- commands -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+COMMAND_TABLE_PATTERN = re.compile(
+    r"^<!-- commands -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE
+)
 SHARED = ("--debug", "--help")
 """Options of every command: the page tells of them once."""
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$", re.DOTALL)
@@ -58,7 +60,7 @@ def written(text: str) -> str:
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     for name in known.keys() ^ sections.keys():
         raise ValueError(f"{name}: no such {'section' if name in known else 'command'}")
-    page = COMMANDS.sub(lambda _: _block("commands", _table_of_commands(known)), first)
+    page = COMMAND_TABLE_PATTERN.sub(lambda _: _block("commands", _table_of_commands(known)), first)
     for name, section in sections.items():
         block = _block("options", _usage(name, known[name]) + _table_of_options(known[name]))
         section, places = OPTIONS.subn(lambda _, block=block: block, section)
@@ -160,4 +162,4 @@ def _code(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    CLI_PAGE.write_text(written(CLI_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

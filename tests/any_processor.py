@@ -30,7 +30,7 @@ print(*(name for name in __cpu_dispatch__ if __cpu_features__[name]))
 
 @dataclass(frozen=True)
 class Processor:
-    """What is told to the libraries.
+    """Processor that the libraries are told to assume.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ BY_PYTHON = {
     "KernelModel": TypeError,  # abstract
     "View": TypeError,  # abstract
 }
-"""What Python itself refuses, before the library is asked."""
+"""Callables that Python itself refuses to call, before tasksim checks anything."""
 
 
 def public():

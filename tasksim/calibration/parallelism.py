@@ -49,12 +49,12 @@ class Parallelism:
 
     @property
     def ratio(self) -> float:
-        """How many times slower the kernel is with busy neighbours, as measured."""
+        """Measured slowdown of the kernel while all workers are busy: a factor."""
         return self.together_s / self.alone_s
 
     @property
     def disturbed_by(self) -> float:
-        """The share by which the speedup is beyond what is possible: 1 to the workers; else 0."""
+        """Share by which the speedup lies outside 1 to the number of workers; 0 inside."""
         if 1 <= round(self.speedup, DECIMALS) <= self.workers:
             return 0.0
         return max(self.speedup / self.workers, 1 / self.speedup) - 1

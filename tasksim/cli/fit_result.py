@@ -65,7 +65,7 @@ def unused_lines(result: dict[str, Any]) -> list[str]:
 
 
 def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
-    """Return what the file has that the model does not use."""
+    """Return the columns of the file that the model does not use."""
     found = list(samples.unused)
     for name, value in (samples.constants or {}).items():
         found.append(Unused(name, f"{value:.15g} in all {len(samples)} samples"))

@@ -237,7 +237,7 @@ _WHERE = (
     click.option(
         "--durations",
         metavar="KERNEL=TIME,...",
-        help="What kernels take, in seconds or with a unit, before what models say; "
+        help="Duration per kernel, in seconds or with a unit, used instead of its model; "
         "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured' or 'means'.",
     ),
     click.option(

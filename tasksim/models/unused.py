@@ -35,7 +35,7 @@ class Unused:
 
 
 def unused_text(unused: Iterable[Unused]) -> str:
-    """Return what is left out, the names of equal reasons together; empty for nothing.
+    """Return the unused columns as text, grouped by reason; an empty text if there are none.
 
     >>> unused_text([Unused("layout", "text"), Unused("solver", "text"), Unused("id", "constant")])
     'layout, solver (text); id (constant)'

@@ -38,7 +38,7 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 """What YAML reads beside decimal digits, and nobody reads otherwise."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """A number, but none that a float can hold: the schema says so."""
-MAPPING = "a mapping that begins `version: 1`"
+VERSIONED_MAPPING = "a mapping that begins `version: 1`"
 """What most files must be, in messages."""
 MOST_BYTES = 2**20
 """Of a file: four times what the numbers of 32,767 cores take. PyYAML takes up to
@@ -87,7 +87,7 @@ class YamlDocument:
     """Keys given twice."""
 
     @classmethod
-    def read(cls, path: Path, legal: str = MAPPING) -> YamlDocument:
+    def read(cls, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:
         """Read a file; raises :exc:`InputError` where it is missing or not YAML.
 
         *legal* tells in messages what it must be.
@@ -95,7 +95,7 @@ class YamlDocument:
         return cls.parse(read_text(path, MOST_BYTES), path, legal)
 
     @classmethod
-    def parse(cls, text: str, path: Path, legal: str = MAPPING) -> YamlDocument:
+    def parse(cls, text: str, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:
         """Parse the *text* of the file *path*."""
         data = _read_quickly(text)
         if data is not None:
@@ -116,7 +116,7 @@ class YamlDocument:
             raise InputError(f"{path}:1:1: not YAML: {error}") from None
 
     @classmethod
-    def _load(cls, text: str, path: Path, legal: str = MAPPING) -> YamlDocument:
+    def _load(cls, text: str, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):

@@ -205,7 +205,7 @@ class Resolver:
     def _with_durations(
         self, scenario: Scenario, graph: TaskGraph, platform: Platform, durations: Seconds
     ) -> Resolved:
-        """Return what is found where durations are given; models have those of other kernels."""
+        """Resolve given durations; kernels without one use their models."""
         seconds = seconds_of_graph(durations, graph)
         missing = kernels_without(graph, seconds)
         if not missing:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Suggestion", "suggested"]
 
-TILES: Final = 16
+EXAMPLE_TILES_PER_SIDE: Final = 16
 """Tile rows of the suggested graph: enough tasks for a dozen workers."""
 _TILES_OF_GEMM: Final = 3
 """A gemm works on so many tiles; a matrix of so many rows of tiles has tasks of all kernels."""
@@ -49,7 +49,11 @@ def suggested(models: ModelLibrary, platform: Platform) -> Suggestion | None:
         for names in example.model_names(models.kernels()):
             size = _tile_size(example, names, models, platform)
             if size is not None:
-                settings = (f"tiles={TILES}", f"tile_size={size}", f"dtype={example.dtype}")
+                settings = (
+                    f"tiles={EXAMPLE_TILES_PER_SIDE}",
+                    f"tile_size={size}",
+                    f"dtype={example.dtype}",
+                )
                 return Suggestion(example.graph, settings, names)
     return None
 

@@ -7,10 +7,10 @@ import json
 import pytest
 from sampled_cpus import LU_13, LU_14, NAMES_13, NAMES_14, bus, example, lu, write
 
-MAPPING = "potrf=chol_model_11,trsm=chol_model_21,syrk=chol_model_22,gemm=chol_model_22"
+STARPU_13_NAMES = "potrf=chol_model_11,trsm=chol_model_21,syrk=chol_model_22,gemm=chol_model_22"
 OLD_LU = "getrf=starpu_{0}lu_lu_model_11,trsm_ll=starpu_{0}lu_lu_model_12,"
 OLD_LU += "trsm_ru=starpu_{0}lu_lu_model_21,gemm=starpu_{0}lu_lu_model_22"
-TILES = {128: 20, 320: 50, 256: 30}
+SAMPLES_BY_TILE_SIZE = {128: 20, 320: 50, 256: 30}
 
 
 @pytest.fixture
@@ -49,34 +49,36 @@ def test_devices_that_only_the_config_counts_are_told(tasksim, sampling):
     ("files", "command"),
     [
         (
-            example(NAMES_13, 4, TILES),
-            f"cholesky tiles=16 tile_size=320 dtype=float32 {{}} --model-names {MAPPING}",
+            example(NAMES_13, 4, SAMPLES_BY_TILE_SIZE),
+            f"cholesky tiles=16 tile_size=320 dtype=float32 {{}} --model-names {STARPU_13_NAMES}",
         ),
         (
-            example(NAMES_14, 4, TILES),
+            example(NAMES_14, 4, SAMPLES_BY_TILE_SIZE),
             "cholesky tiles=16 tile_size=320 dtype=float32 {} "
             "--model-names 'chol_model_{{kernel}}'",
         ),
         (
-            example({k: f"{name}_openblas" for k, name in NAMES_14.items()}, 4, TILES),
+            example(
+                {k: f"{name}_openblas" for k, name in NAMES_14.items()}, 4, SAMPLES_BY_TILE_SIZE
+            ),
             "cholesky tiles=16 tile_size=320 dtype=float32 {} "
             "--model-names 'chol_model_{{kernel}}_openblas'",
         ),
         (
-            lu("d", LU_13, TILES),
+            lu("d", LU_13, SAMPLES_BY_TILE_SIZE),
             f"lu tiles=16 tile_size=320 dtype=float64 {{}} --model-names {OLD_LU.format('d')}",
         ),
         (
-            lu("s", LU_13, TILES),
+            lu("s", LU_13, SAMPLES_BY_TILE_SIZE),
             f"lu tiles=16 tile_size=320 dtype=float32 {{}} --model-names {OLD_LU.format('s')}",
         ),
         (
-            lu("s", LU_14, TILES),
+            lu("s", LU_14, SAMPLES_BY_TILE_SIZE),
             "lu tiles=16 tile_size=320 dtype=float32 {} "
             "--model-names 'starpu_slu_lu_model_{{kernel}}'",
         ),
         (
-            lu("d", LU_14, TILES),
+            lu("d", LU_14, SAMPLES_BY_TILE_SIZE),
             "lu tiles=16 tile_size=320 dtype=float64 {} "
             "--model-names 'starpu_dlu_lu_model_{{kernel}}'",
         ),
@@ -93,13 +95,15 @@ def test_the_next_command_runs_with_either_naming(tasksim, sampling, files, comm
 
 
 def test_a_size_that_not_all_kernels_were_measured_with_is_not_proposed(tasksim, sampling):
-    files = example(NAMES_13, 4, TILES) | example({"potrf": "chol_model_11"}, 4, {256: 1, 128: 1})
+    files = example(NAMES_13, 4, SAMPLES_BY_TILE_SIZE) | example(
+        {"potrf": "chol_model_11"}, 4, {256: 1, 128: 1}
+    )
     sampling(bus("1.3") | files)
     assert "tile_size=256 " in tasksim("import starpu sampling -o lib").out.splitlines()[-1]
 
 
 def test_an_example_of_which_a_kernel_is_missing_is_not_proposed(tasksim, sampling):
-    files = example({"potrf": "chol_model_11", "gemm": "chol_model_22"}, 4, TILES)
+    files = example({"potrf": "chol_model_11", "gemm": "chol_model_22"}, 4, SAMPLES_BY_TILE_SIZE)
     sampling(bus("1.3") | files)
     out = tasksim("import starpu sampling -o lib").out
     assert out.endswith("Next:\n  tasksim list models --library lib\n")
@@ -119,27 +123,27 @@ LINE = "simulate cholesky tiles=4 tile_size=256 dtype=float32 --library lib --pl
 
 
 def test_syrk_takes_as_long_as_the_gemm_that_does_it(tasksim, laptop):
-    found = tasksim(f"{LINE} --model-names {MAPPING} --json")
+    found = tasksim(f"{LINE} --model-names {STARPU_13_NAMES} --json")
     assert found.code == 0, found.err
     assert found.json["kernels"]["syrk"]["mean_s"] == pytest.approx(1e-3)
     assert found.json["extrapolated"] == []
-    alone = tasksim(f"{LINE} --model-names {MAPPING} --engine simpy --json").json
+    alone = tasksim(f"{LINE} --model-names {STARPU_13_NAMES} --engine simpy --json").json
     assert alone["makespan_s"] == found.json["makespan_s"]
 
 
 def test_names_come_from_a_file_alike(tasksim, laptop, tmp_path):
-    pairs = dict(pair.split("=") for pair in MAPPING.split(","))
+    pairs = dict(pair.split("=") for pair in STARPU_13_NAMES.split(","))
     (tmp_path / "names.yaml").write_text("".join(f"{k}: {name}\n" for k, name in pairs.items()))
     (tmp_path / "names.json").write_text(json.dumps(pairs))
     results = [
         tasksim(f"{LINE} --model-names {given} --json").json["makespan_s"]
-        for given in (MAPPING, "names.yaml", "names.json", "./names.json")
+        for given in (STARPU_13_NAMES, "names.yaml", "names.json", "./names.json")
     ]
     assert len(set(results)) == 1
 
 
 def test_runs_keep_the_names_that_a_file_had(tasksim, laptop, tmp_path):
-    (tmp_path / "names.yaml").write_text(MAPPING.replace("=", ": ").replace(",", "\n"))
+    (tmp_path / "names.yaml").write_text(STARPU_13_NAMES.replace("=", ": ").replace(",", "\n"))
     first = tasksim(f"{LINE} --model-names names.yaml -o run --json")
     assert first.code == 0, first.err
     (tmp_path / "names.yaml").unlink()
@@ -150,7 +154,7 @@ def test_runs_keep_the_names_that_a_file_had(tasksim, laptop, tmp_path):
 
 def test_the_error_proposes_the_names(tasksim, laptop):
     (error,) = tasksim(LINE).errors
-    assert error.endswith(f"; for models called otherwise: --model-names '{MAPPING}'")
+    assert error.endswith(f"; for models called otherwise: --model-names '{STARPU_13_NAMES}'")
 
 
 @pytest.mark.parametrize(
@@ -160,8 +164,8 @@ def test_the_error_proposes_the_names(tasksim, laptop):
             "potf=chol_model_11",
             "--model-names: unknown kernel 'potf', did you mean 'potrf'? (known",
         ),
-        (MAPPING.replace("_11", "_12"), "no model of kernel 'chol_model_12' in"),
-        (MAPPING.replace("_11", "_111"), "did you mean 'chol_model_11'?"),
+        (STARPU_13_NAMES.replace("_11", "_12"), "no model of kernel 'chol_model_12' in"),
+        (STARPU_13_NAMES.replace("_11", "_111"), "did you mean 'chol_model_11'?"),
         ("potrf", "--model-names: got 'potrf'; legal: a text with {kernel} in it, such as"),
         ("potrf=", "--model-names: got 'potrf='; legal: a text with {kernel} in it, such as"),
         ("potrf=a,potrf=b", "--model-names: potrf is given twice"),
@@ -181,10 +185,10 @@ def test_wrong_names_are_told(tasksim, laptop, tmp_path, given, message):
 
 
 def test_a_study_has_names_as_text_mapping_or_file(tasksim, laptop, tmp_path):
-    pairs = MAPPING.replace("=", ": ").replace(",", ", ")
+    pairs = STARPU_13_NAMES.replace("=", ": ").replace(",", ", ")
     (tmp_path / "names.yaml").write_text(f"{{{pairs}}}")
     cells = []
-    for number, given in enumerate((MAPPING, f"{{{pairs}}}", "names.yaml")):
+    for number, given in enumerate((STARPU_13_NAMES, f"{{{pairs}}}", "names.yaml")):
         (tmp_path / f"study{number}.yaml").write_text(
             "version: 1\ngraphs: [cholesky tiles=4 tile_size=256 dtype=float32]\n"
             f"platforms: [plain]\nlibrary: ./lib\nmodel_names: {given}\n"

@@ -15,7 +15,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Memory, Platform
 
 MIB = 2**20
-SMALL = "simulate cholesky tiles=6 --platform xeon-24c --set platform.memories.ram.size=1MiB"
+RAM_OF_1_MIB = "simulate cholesky tiles=6 --platform xeon-24c --set platform.memories.ram.size=1MiB"
 SAID = "memory ram has 1 MiB, and data of 10.5 MiB are at home in it: simulated as if they had room"
 
 
@@ -25,17 +25,17 @@ def called(words):
 
 def test_data_that_do_not_fit_are_warned_of():
     # 21 tiles of the lower half, 512 KiB each; those above the diagonal are never used.
-    result = called(SMALL)
+    result = called(RAM_OF_1_MIB)
     assert result.exit_code == 0
     assert SAID in result.stderr
-    assert json.loads(called(f"{SMALL} --json").stdout)["overfull"] == [SAID]
-    result = called(SMALL.replace("1MiB", "10.5MiB"))
+    assert json.loads(called(f"{RAM_OF_1_MIB} --json").stdout)["overfull"] == [SAID]
+    result = called(RAM_OF_1_MIB.replace("1MiB", "10.5MiB"))
     assert "at home" not in result.stderr
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
 def test_a_check_fails_where_they_do_not_fit(engine):
-    result = called(f"{SMALL} --check")
+    result = called(f"{RAM_OF_1_MIB} --check")
     assert result.exit_code == 3
     assert SAID in result.stderr
     given = {"platform": "xeon-24c", "changes": ["platform.memories.ram.size=1MiB"]}
@@ -48,8 +48,10 @@ def test_a_check_fails_where_they_do_not_fit(engine):
 
 def test_each_node_has_room_for_what_it_owns():
     on = "--network switch:bandwidth=1GB/s,latency=1us --nodes"
-    assert "at home" not in called(f"{SMALL.replace('1MiB', '6MiB')} {on} 2 --grid 1x2").stderr
-    result = called(f"{SMALL.replace('1MiB', '5MiB')} {on} 2 --grid 1x2 --check")
+    assert (
+        "at home" not in called(f"{RAM_OF_1_MIB.replace('1MiB', '6MiB')} {on} 2 --grid 1x2").stderr
+    )
+    result = called(f"{RAM_OF_1_MIB.replace('1MiB', '5MiB')} {on} 2 --grid 1x2 --check")
     # Columns 0, 2 and 4 have 6 + 4 + 2 tiles.
     said = "memory ram of node 0 has 5 MiB, and data of 6 MiB are at home in it"
     assert result.exit_code == 3

@@ -124,7 +124,7 @@ TEXT_ADVICE: Final = "give each name a number, 0, 1, 2, to use the column as a p
 
 
 def not_a_number(cell: object) -> str:
-    """Return what a column holds whose first *cell* is no number.
+    """Describe a column whose first *cell* is not a number.
 
     >>> not_a_number("dgz"), not_a_number(" ")
     ("text, such as 'dgz'", 'nothing in its first row')
