@@ -20,7 +20,9 @@ from tasksim.cli.main import cli
 TASKS = Path("/proc/self/task")
 CODE = """
 import json, sys
+from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from tasksim.cli.main import cli
 
 left = {}
@@ -29,9 +31,18 @@ for line in json.loads(sys.argv[1]):
         cli.main(line.split())
     except SystemExit as end:
         code = end.code
-    names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir()]
-    # The one is this thread; the other is of Arrow's allocator, and knows nothing of Python.
-    left[line] = [code, len(names) - 1 - names.count("jemalloc_bg_thd")]
+    # A thread that was joined may be there for a moment; those of a pool stay.
+    for _ in range(100):
+        names = []
+        for thread in Path("/proc/self/task").iterdir():
+            with suppress(OSError):
+                names.append((thread / "comm").read_text().strip())
+        # The one is this thread; the other is of Arrow's allocator, and knows nothing of Python.
+        count = len(names) - 1 - names.count("jemalloc_bg_thd")
+        if not count:
+            break
+        sleep(0.05)
+    left[line] = [code, count]
 Path("left.json").write_text(json.dumps(left))
 """
 
