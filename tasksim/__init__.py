@@ -147,12 +147,13 @@ if TYPE_CHECKING:
     from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
     from tasksim.models.diagnosis.findings import Finding
     from tasksim.models.files.store import ModelLibrary, save_models
-    from tasksim.models.kernelmodel import KernelModel, Samples
+    from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.bysize import SizeHistory
     from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
     from tasksim.models.kinds.history import HistoryModel
     from tasksim.models.kinds.linear import LinearModel
     from tasksim.models.kinds.power import PowerLaw
+    from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection, select
     from tasksim.models.tensor.hybrid import HybridModel
     from tasksim.models.tensor.model import TensorModel
@@ -205,7 +206,8 @@ _HOMES = {
     "tasksim.graph.graph_file": ("save_graph",),
     "tasksim.graph.access_mode": ("AccessMode",),
     "tasksim.graph.taskgraph": ("TaskGraph",),
-    "tasksim.models.kernelmodel": ("KernelModel", "Samples"),
+    "tasksim.models.kernelmodel": ("KernelModel",),
+    "tasksim.models.samples": ("Samples",),
     "tasksim.models.diagnosis.diagnose": ("Diagnosis", "diagnose"),
     "tasksim.models.diagnosis.findings": ("Finding",),
     "tasksim.models.kinds.bysize": ("SizeHistory",),

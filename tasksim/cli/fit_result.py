@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.models.columns import columns, unlike_fixed
+from tasksim.models.columns import CLOCK, columns, unlike_fixed
 from tasksim.models.counters.clocks import with_clock
-from tasksim.models.counters.columns import CLOCK
 from tasksim.models.groups import group_means
 from tasksim.models.unused import Unused, unused_text
 from tasksim.models.validation.crossvalidation import predicted_where_possible

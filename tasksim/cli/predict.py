@@ -115,8 +115,7 @@ def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple
 
 def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
     """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
-    from tasksim.models.columns import highest_clock
-    from tasksim.models.counters.columns import CLOCK
+    from tasksim.models.columns import CLOCK, highest_clock
 
     known = (*model.names_, *model.fixed_)
     given: dict[str, float] = {}
@@ -178,7 +177,7 @@ def _outside(
 
 def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     from tasksim.base.units import format_time
-    from tasksim.models.counters.columns import CLOCK
+    from tasksim.models.columns import CLOCK
 
     yield f"duration  {format_time(result['duration_s'])}"
     level = f"{100 * result['level']:g} %"

@@ -10,9 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.reuse import accessed_bytes, task_bytes
-from tasksim.models.columns import SIZE, columns
-from tasksim.models.draws import sampler_of
-from tasksim.models.kinds.given import DURATION, GivenModel
+from tasksim.models.columns import DURATION, SIZE, columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,6 +112,8 @@ class Demands:
 
     @cached_property
     def _samplers(self) -> list[Draw]:
+        from tasksim.models.draws import sampler_of
+
         return [sampler_of(demand.model, demand.table[demand.rows]) for demand in self._all]
 
 
@@ -247,4 +247,6 @@ def _models_per_class(
         return found
     if DURATION not in parameters:
         raise refused
+    from tasksim.models.kinds.given import GivenModel
+
     return dict.fromkeys(range(len(platform.classes)), GivenModel())

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import GraphError, expect
-from tasksim.base.notebook import html_summary
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
 
@@ -175,6 +174,8 @@ class TaskGraph:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how much there is, and of which kernels."""
+        from tasksim.base.notebook import html_summary
+
         counts = np.bincount(self.kernel, minlength=len(self.kernels)).tolist()
         rows = [
             [name, str(count), str(len(table))]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import nearest
-from tasksim.models.counters.columns import CLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +15,24 @@ if TYPE_CHECKING:
 
     from tasksim.models.kernelmodel import KernelModel
 
-__all__ = ["SIZE", "bounding_parameters", "columns", "highest_clock", "in_box", "unlike_fixed"]
+__all__ = [
+    "CLOCK",
+    "DURATION",
+    "SIZE",
+    "bounding_parameters",
+    "columns",
+    "highest_clock",
+    "in_box",
+    "unlike_fixed",
+]
 
 SIZE: Final = "size_bytes"
 """The parameter that every task has without being given it: the bytes of the data it accesses."""
+
+DURATION: Final = "duration_s"
+"""The parameter in which a task itself says how long it takes, in seconds."""
+CLOCK: Final = "frequency_hz"
+"""The counter, and the parameter of samples at several clocks, that is the clock of the core."""
 
 SHOWN: Final = 5
 """Names that a message lists: one line of a terminal."""

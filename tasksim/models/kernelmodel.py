@@ -11,12 +11,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
 from tasksim.models.columns import in_box
-from tasksim.models.draws import checked_generator, sampler_of
-from tasksim.models.modeldata import model_data, read_model
 from tasksim.models.quantiles import FENCE
-from tasksim.models.rows import describe_row
-from tasksim.models.samples import Samples, checked_table, unfit_duration
-from tasksim.models.uncertainty.doubt import Anchors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,10 +20,14 @@ if TYPE_CHECKING:
 
     from tasksim.models.document import Node
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
+    from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.doubt import Doubt
     from tasksim.models.uncertainty.intervals import Uncertainty
 
-__all__ = ["KernelModel", "Samples"]
+__all__ = ["KernelModel"]
+
+# Simulations with given durations ask of this class what a constant predicts, and no more: what
+# fits, draws, reads and writes is imported where it is done.
 
 
 class KernelModel(ABC):
@@ -58,6 +57,7 @@ class KernelModel(ABC):
     --------
     A kind of one's own, the mean of all samples:
 
+    >>> from tasksim.models.samples import Samples
     >>> class Mean(KernelModel):
     ...     kind = "mean"
     ...
@@ -95,9 +95,10 @@ class KernelModel(ABC):
     """Whether it is fitted to counters of samples besides their parameters."""
     automatic: ClassVar[bool] = True
     """Whether :func:`~tasksim.models.selection.select` tries it if no kinds are named."""
-    doubt_kind: ClassVar[type[Doubt]] = Anchors
-    """How little is known of its predictions: by models fitted to resampled configurations. Kinds
-    with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and write
+    doubt_kind: ClassVar[type[Doubt] | None] = None
+    """How little is known of its predictions: None takes
+    :class:`~tasksim.models.uncertainty.doubt.Anchors`, models fitted to resampled configurations.
+    Kinds with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and write
     :meth:`_elasticities`; means of samples take
     :class:`~tasksim.models.uncertainty.doubt.Counts` and write :meth:`_repetitions`."""
     languages: ClassVar[tuple[str, ...]] = ()
@@ -135,6 +136,7 @@ class KernelModel(ABC):
             If the samples are too few, or cannot tell what is asked for.
         """
         from tasksim.models.fitreport import fit_report
+        from tasksim.models.samples import unfit_duration
 
         for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
             delattr(self, name)
@@ -180,12 +182,16 @@ class KernelModel(ABC):
             found = self._predict(table)
         beyond = np.flatnonzero(~np.isfinite(found))
         if len(beyond):
+            from tasksim.models.rows import describe_row
+
             got = f"{found[beyond[0]]} s for {describe_row(self.names_, table[beyond[0]])}"
             raise OutOfDomainError(f"{self.kind}: its prediction is no duration: {got}")
         return found
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a random duration for each row, in seconds; their mean is what predict says."""
+        from tasksim.models.draws import checked_generator, sampler_of
+
         self._check_fitted("sample")
         return sampler_of(self, parameters)(checked_generator(rng))
 
@@ -311,6 +317,8 @@ class KernelModel(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Return the model as plain data, from which :meth:`from_json` makes it again."""
+        from tasksim.models.modeldata import model_data
+
         self._check_fitted("to_json")
         return model_data(self)
 
@@ -323,6 +331,8 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError`, with the path to what is missing or wrong.
         """
+        from tasksim.models.modeldata import read_model
+
         return read_model(cls, data)
 
     def get_params(self) -> dict[str, Any]:
@@ -383,6 +393,8 @@ class KernelModel(ABC):
         return {}
 
     def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        from tasksim.models.samples import checked_table
+
         try:
             return checked_table(parameters, self.names_)
         except InputError as error:

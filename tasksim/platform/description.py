@@ -14,7 +14,6 @@ from tasksim.base import library as libraries
 from tasksim.base.arguments import all_of, whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_folder
-from tasksim.base.notebook import html_summary
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.parts import (
@@ -260,6 +259,8 @@ class Platform:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: workers, memories, overheads, models."""
+        from tasksim.base.notebook import html_summary
+
         facts = [
             ("workers", self._workers_text()),
             ("memories", self._memories_text()),

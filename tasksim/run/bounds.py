@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.graph.taskgraph import TaskGraph
 
@@ -41,6 +40,8 @@ class Bounds:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
+        from tasksim.base.notebook import html_summary
+
         named = (("critical path", self.critical_path_s), ("area bound", self.area_s))
         return html_summary("Bounds", [(name, duration_text(value)) for name, value in named])
 

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from tasksim.base.notebook import html_summary
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_energy, format_power, format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
-from tasksim.run.metrics import efficiency, kernel_statistics, waits
-from tasksim.run.slices import mean_sum
+from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from tasksim.run.record import Run
 
-__all__ = ["BOUND_NAMES", "above", "run_facts", "run_html"]
+__all__ = ["BOUND_NAMES", "above", "run_facts"]
 
 BOUND_NAMES: Final = {
     "critical_path_s": "critical path",
@@ -31,8 +25,6 @@ BOUND_NAMES: Final = {
     "path_s": "critical path with messages",
 }
 """What people call the bounds."""
-
-_BINS: Final = 150  # of the picture in notebooks: two pixels each
 
 
 def run_facts(run: Run) -> list[tuple[str, str]]:
@@ -51,17 +43,6 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         *_energy(run),
         ("took", format_time(run.wall_s)),
     ]
-
-
-def run_html(run: Run) -> str:
-    """Return what a notebook shows of a run: the facts, how busy it was, the kernels."""
-    rows = [
-        [s.kernel, str(s.count), format_time(s.total_s), format_time(s.mean_s)]
-        for s in kernel_statistics(run)
-    ]
-    title = f"Run of {run.graph_label}"
-    header = ["kernel", "tasks", "total", "mean"]
-    return html_summary(title, run_facts(run), header=header, rows=rows, picture=_picture(run))
 
 
 def above(value: float, reference: float) -> str:
@@ -135,28 +116,3 @@ def _count(count: int, what: str) -> str:
 
 def _kinds(kinds: Mapping[str, int]) -> str:
     return " + ".join(f"{count} {kind}" for kind, count in kinds.items())
-
-
-def _picture(run: Run) -> str:
-    """Return how many workers were busy over the run, as a small SVG; nothing of an empty run."""
-    if not run.makespan_s or not run.workers:
-        return ""
-    share = _busy_share(run)
-    places = " ".join(f"{2 * x},{40 * (1 - y):.1f}" for x, y in _steps(share))
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="40" role="img">'
-        "<title>busy workers over time</title>"
-        '<rect width="300" height="40" fill="#e6ebf2"/>'
-        f'<polygon points="0,40 {places} 300,40" fill="#1954dc"/></svg>'
-    )
-
-
-def _steps(share: NDArray[np.float64]) -> list[tuple[int, float]]:
-    return [(x, y) for bin_, y in enumerate(share.tolist()) for x in (bin_, bin_ + 1)]
-
-
-def _busy_share(run: Run) -> NDArray[np.float64]:
-    """Return which share of the workers' time tasks took, in each slice of the run."""
-    edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
-    busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
-    return np.clip(busy / len(run.workers), 0.0, 1.0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.run.copystatistics import data_arrival_s, transfer_summary
-from tasksim.run.idleness import idle_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,6 +180,8 @@ def waits(run: Run) -> Waits:
 
 def summary(run: Run) -> dict[str, Any]:
     """Return the metrics in a few numbers, as plain JSON data: what ``run.json`` keeps."""
+    from tasksim.run.idleness import idle_time
+
     waited = waits(run)
     tasks = max(len(run), 1)
     return {

@@ -188,7 +188,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: facts, how busy the workers were, the kernels."""
-        from tasksim.run.facts import run_html
+        from tasksim.run.runhtml import run_html
 
         return run_html(self)
 

@@ -11,7 +11,7 @@ from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.base.wording import option
-from tasksim.models.kinds.given import DURATION
+from tasksim.models.columns import DURATION
 from tasksim.run.measured import WORDS, Word
 
 if TYPE_CHECKING:

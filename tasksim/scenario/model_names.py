@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.models.kinds.given import DURATION
+from tasksim.models.columns import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

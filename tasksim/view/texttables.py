@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_bandwidth, format_size, format_time
 from tasksim.run.facts import BOUND_NAMES, run_facts
-from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import (
     idleness_percent,
     kernel_statistics,
@@ -92,6 +91,8 @@ def worker_table(run: Run) -> str:
     headers = ["worker", "architecture", "tasks", "idle"]
     if run.transfers is None:
         return table(headers, rows, left=2)
+    from tasksim.run.idleness import idle_time
+
     waited = (100 * idle_time(run).transfer_s / (run.makespan_s or 1.0)).tolist()
     for row, worker, percent in zip(rows, run.workers, waited, strict=True):
         row.insert(2, run.memories[worker.memory].name)

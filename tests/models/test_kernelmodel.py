@@ -5,10 +5,10 @@ import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
 from tasksim.models.columns import columns
-from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.registry import model_class
+from tasksim.models.samples import Samples
 
 
 def fitted(names=("m", "n")):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.models.kernelmodel import Samples
+from tasksim.models.samples import Samples
 
 
 def make(**changes):

@@ -49,7 +49,7 @@ def read_samples(path: Path) -> Samples:
     if not kept:
         raise InputError(f"{path}:{len(lines)}:1: expected samples, found none")
     left_out = len(rows) - len(kept)
-    unused = (Unused(f"{left_out} executions", ZERO),) if left_out else ()
+    unused = (Unused(f"{left_out} execution{'s' * (left_out > 1)}", ZERO),) if left_out else ()
     try:
         durations = [row[0] / US_PER_S for row in kept]
         table = [row[1:] for row in kept]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.counters.columns import CLOCK
+from tasksim.models.columns import CLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

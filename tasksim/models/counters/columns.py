@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CLOCK", "COUNTERS", "HITS", "LEVELS", "REACHED", "checked_counters", "counters_among"]
+__all__ = ["COUNTERS", "HITS", "LEVELS", "REACHED", "checked_counters", "counters_among"]
 
-CLOCK: Final = "frequency_hz"
-"""The counter, and the parameter of samples at several clocks, that is the clock of the core."""
 LEVELS: Final = ("l1", "l2", "l3", "memory")
 """Where data can be, nearest first."""
 HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}

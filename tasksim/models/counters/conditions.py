@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.counters.columns import CLOCK, HITS
+from tasksim.models.columns import CLOCK
+from tasksim.models.counters.columns import HITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.columns import bounding_parameters, columns
-from tasksim.models.counters.columns import CLOCK
+from tasksim.models.columns import CLOCK, bounding_parameters, columns
 from tasksim.models.diagnosis.findings import Finding
 from tasksim.models.rows import describe_row
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
+from tasksim.models.columns import CLOCK
 from tasksim.models.counters.clocks import with_clock
-from tasksim.models.counters.columns import CLOCK
 from tasksim.models.diagnosis.coverage import (
     extrapolation,
     few_repetitions,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from tasksim.models.columns import CLOCK
 from tasksim.models.counters.accesses import accesses, hits
 from tasksim.models.counters.clocks import with_clock, without_clock
-from tasksim.models.counters.columns import CLOCK, HITS, LEVELS, REACHED
+from tasksim.models.counters.columns import HITS, LEVELS, REACHED
 from tasksim.models.counters.conditions import conditions, variance_over_runs
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs
 from tasksim.models.counters.families import CounterFunction, chosen_function

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.columns import columns
+from tasksim.models.columns import DURATION, columns
 from tasksim.models.kernelmodel import KernelModel
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from tasksim.models.document import Node
     from tasksim.models.samples import Samples
 
-__all__ = ["DURATION", "GivenDurations", "GivenModel", "gives_durations"]
-
-DURATION = "duration_s"
-"""The name of the parameter, in seconds."""
+__all__ = ["GivenDurations", "GivenModel", "gives_durations"]
 
 
 class GivenModel(KernelModel):

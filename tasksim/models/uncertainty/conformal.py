@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.uncertainty.byduration import ByDuration
+from tasksim.models.uncertainty.doubt import doubt_kind
 from tasksim.models.uncertainty.drift import Drift
 from tasksim.models.uncertainty.intervals import LEVELS, Uncertainty
 from tasksim.models.uncertainty.noise import Noise
@@ -70,7 +71,7 @@ def calibrate(
     residual = np.log(measured / predicted)
     noise = Noise.of(residual, predicted)
     table = samples.parameters[known]
-    doubt = model.doubt_kind.of(model, samples, seed=seed, resamples=resamples)
+    doubt = doubt_kind(model).of(model, samples, seed=seed, resamples=resamples)
     deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
     # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
     quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
-__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "read_doubt"]
+__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_kind", "read_doubt"]
 
 ANCHORS: Final = 48
 """Points where variances are taken. 6 and 12 cover as well in one parameter; several need more."""
@@ -298,10 +298,15 @@ class Anchors:
         )
 
 
+def doubt_kind(model: KernelModel) -> type[Doubt]:
+    """Return the kind of doubt of a *model*: what it says, or anchors."""
+    return model.doubt_kind or Anchors
+
+
 def read_doubt(node: Node, model: KernelModel) -> Doubt:
     """Return what ``to_json`` wrote of *model*: its own kind of doubt, or anchors."""
     kind = node["kind"]
-    for known in (model.doubt_kind, Anchors):
+    for known in (doubt_kind(model), Anchors):
         if kind.value == known.kind:
             return known.from_json(node, model)
     raise kind.expected(f"the kind of doubt of {model.kind} models")

@@ -20,11 +20,11 @@ from tasksim.models.files.store import (
     save_kernel,
     save_models,
 )
-from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.locality import Locality
+from tasksim.models.samples import Samples
 
 MACHINE = Machine("laptop", {"processor": "Some CPU", "cores": 2})
 SAMPLES = example_samples(3)

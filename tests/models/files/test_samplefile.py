@@ -8,7 +8,7 @@ from tiers import few
 
 from tasksim.base.errors import InputError
 from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
-from tasksim.models.kernelmodel import Samples
+from tasksim.models.samples import Samples
 
 SHARED_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 """All examples write to the same folder; and a busy machine is no fault of them."""

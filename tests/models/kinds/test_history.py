@@ -5,8 +5,8 @@ import pytest
 from growth import nearly_linear
 
 from tasksim.base.errors import InputError, NotFittedError, OutOfDomainError
-from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.history import HistoryModel
+from tasksim.models.samples import Samples
 
 
 def samples(*rows):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.models.kernelmodel import Samples
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.registry import from_json
+from tasksim.models.samples import Samples
 from tasksim.models.terms.formulas import parse_terms
 
 NAMES = ("M", "N", "K")

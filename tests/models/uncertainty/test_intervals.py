@@ -16,7 +16,7 @@ from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance
+from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance, doubt_kind
 from tasksim.models.uncertainty.intervals import LEVELS
 from tasksim.models.uncertainty.noise import Noise
 
@@ -225,7 +225,7 @@ def test_the_covariance_of_a_linear_model_is_that_of_many_fits():
 
 
 def doubt_of(model, samples):
-    return model.doubt_kind.of(model, samples, seed=0, resamples=10)
+    return doubt_kind(model).of(model, samples, seed=0, resamples=10)
 
 
 def test_kinds_of_doubt():
