@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from compiled_core import needs_core
-from equal import disagreement
+from equal import LONG, disagreement
 from makespans import Questions, needs_table, rows
 from threaded import SCHEDULERS
 
@@ -14,7 +14,7 @@ OTHERS = (
     "lws", "dm", "dmda", "dmdar", "dmdas", "dmdasd", "heteroprio", "graph_test",
     "modular-heft", "modular-eager", "modular-dmdas",
 )  # fmt: skip
-ROWS_OF_EACH = 24
+MOST_TILES, ROWS_OF_EACH = (24, 24) if LONG else (16, 20)
 
 
 @pytest.fixture(scope="module", params=[needs_core("core")])
@@ -34,7 +34,7 @@ def test_threads_make_the_same_bytes_of_eight_tiles(questions, scheduler):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", [*SCHEDULERS, *OTHERS])
 def test_every_row_comes_out_the_same(questions, scheduler):
-    asked = [questions.of(row) for row in rows(scheduler)]
+    asked = [row for row in rows(scheduler) if int(row["nblocks"]) <= MOST_TILES]
     assert len(asked) == ROWS_OF_EACH
-    for question in asked:
+    for question in map(questions.of, asked):
         assert disagreement(question) is None

@@ -30,7 +30,7 @@ def test_both_engines_give_the_same_bytes(scheduler):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_both_engines_give_the_same_bytes_on_many_cases(scheduler):
-    checked(range(25, 3000 if LONG else 400), scheduler)
+    checked(range(25, 3000 if LONG else 150), scheduler)
 
 
 @core

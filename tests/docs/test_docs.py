@@ -3,10 +3,7 @@
 import pytest
 from executed_pages import DESIGN, LANGUAGES, PAGES, ROOT, STARPU, Session, blocks_of
 
-LONG = {
-    f"docs/{name}.md"
-    for name in ("cli", "irregular", "recording", "studies", "tuning", "tutorial", "uncertainty")
-}
+LONG = {f"docs/{name}.md" for name in ("recording", "studies", "tuning", "tutorial", "uncertainty")}
 """Pages whose examples take from 2 to 20 seconds of a processor; the other 15 take 6 together."""
 
 
@@ -23,7 +20,7 @@ def has_slow_examples(page: str) -> bool:
     [
         pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
         for page in PAGES
-        if is_executed(page)
+        if is_executed(page) and (page == "README.md" or not has_slow_examples(page))
     ],
 )
 def test_examples_print_what_the_page_says(page, folder):
@@ -39,7 +36,7 @@ def test_the_files_of_starpu_are_at_hand():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if has_slow_examples(page)])
-def test_slow_examples_print_what_the_page_says(page, folder, monkeypatch):
+def test_slow_examples_and_others_print_what_the_page_says(page, folder, monkeypatch):
     if page != "README.md":  # there is the whole demo; elsewhere, only the form of what it prints
         monkeypatch.setattr("tasksim.study.demo.CALIBRATION_S", 2.0)
         monkeypatch.setattr("tasksim.study.demo.REPETITIONS", 2)

@@ -6,14 +6,14 @@ of all but a few rows is asked of medians.
 
 from __future__ import annotations
 
-import random
 import statistics
 
 import makespans
 import pytest
 from makespans import Questions, needs_table
 
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.choice import replayed
+from tasksim.engine.outcome import records
 
 LARGEST = {"0": 24, "1": 16, "3": 16}
 """The most tiles looked at, by the number of GPUs."""
@@ -36,14 +36,14 @@ EXACT = [
 
 
 @pytest.fixture(scope="module")
-def replayed(tmp_path_factory):
+def errors(tmp_path_factory):
     """Return a function that replays a row: the errors of makespan and of bytes, in percent.
 
     Rows that several tests look at are replayed once.
     """
     questions, known = Questions(tmp_path_factory.mktemp("library")), {}
 
-    def errors(row):
+    def known_of(row):
         key = tuple(row.values())
         if key not in known:
             known[key] = run(row)
@@ -51,19 +51,13 @@ def replayed(tmp_path_factory):
 
     def run(row):
         asked = questions.of(row)
-        replay = MachineReplay(
-            asked.graph, asked.platform, asked.scheduler, asked.costs.tolist(),
-            simultaneous_pushes="blind",
-        )  # fmt: skip
-        ms = 1e3 * replay.run(random.Random(0))
-        moved = (
-            sum(replay.node.memories.copies.size[h] for h in replay.node.memories.log.handle)
-            / 2**30
-        )
+        found = records(asked.graph, replayed(asked, seed=0).replay.outcome())
+        ms = 1e3 * found["tasks"].end_s.max()
+        moved = found["transfers"].size_bytes.sum() / 2**30 if "transfers" in found else 0
         peer = float(row["transfers_gb"])
         return 100 * (ms / float(row["makespan_ms"]) - 1), peer and 100 * (moved / peer - 1)
 
-    return errors
+    return known_of
 
 
 def rows(*schedulers):
@@ -74,12 +68,12 @@ def rows(*schedulers):
 
 @pytest.mark.parametrize(("application", "tiles", "scheduler", "gpus", "cpus"), EXACT)
 def test_where_no_tie_matters_the_makespan_is_the_peers(
-    replayed, application, tiles, scheduler, gpus, cpus
+    errors, application, tiles, scheduler, gpus, cpus
 ):
     wanted = (application, "mirage", str(tiles), str(gpus), cpus)
     keys = ("app", "machine", "nblocks", "ncuda", "ncpu")
     (row,) = [r for r in rows(scheduler) if tuple(r[key] for key in keys) == wanted]
-    makespan, moved = replayed(row)
+    makespan, moved = errors(row)
     assert abs(makespan) < 0.01
     assert abs(moved) < 0.1
 
@@ -101,17 +95,17 @@ def test_where_no_tie_matters_the_makespan_is_the_peers(
         (["heteroprio", "graph_test"], "13", 8, 5),
     ],
 )
-def test_medians_by_group_of_rows(replayed, schedulers, gpus, median, mean):
-    errors = [replayed(row)[0] for row in rows(*schedulers) if row["ncuda"] in gpus]
-    assert statistics.median(map(abs, errors)) < median
-    assert abs(statistics.mean(errors)) < mean
+def test_medians_by_group_of_rows(errors, schedulers, gpus, median, mean):
+    found = [errors(row)[0] for row in rows(*schedulers) if row["ncuda"] in gpus]
+    assert statistics.median(map(abs, found)) < median
+    assert abs(statistics.mean(found)) < mean
 
 
 @pytest.mark.slow
-def test_as_many_bytes_are_moved(replayed):
-    errors = [
-        abs(replayed(row)[1])
+def test_as_many_bytes_are_moved(errors):
+    found = [
+        abs(errors(row)[1])
         for row in rows("eager", "lws", "dm", "dmda", "dmdas")
         if row["ncuda"] != "0"
     ]
-    assert statistics.median(errors) < 3
+    assert statistics.median(found) < 3

@@ -11,7 +11,7 @@ from tasksim.formats.runs import read_trace
 from tasksim.run.account import account
 
 pytestmark = pytest.mark.slow
-COUNT = 1_000_000 if LONG else 100_000  # a call per task would need more than 8 MiB of stack
+COUNT = 1_000_000 if LONG else 50_000  # a call per task would need more than 8 MiB of stack
 FEWER = min(200_000, COUNT)  # readers that hold a tree of the file, of which one is tried at length
 
 

@@ -178,7 +178,7 @@ def test_what_is_done_is_kept_when_interrupted(monkeypatch):
 def test_intervals_hold_the_truth_as_often_as_they_say(samples):
     from benchmarks.interval_coverage import coverage
 
-    cell = coverage(0.1, samples, tiles=4, repetitions=100, replications=300, truths=500)
+    cell = coverage(0.1, samples, tiles=3, repetitions=100, replications=100, truths=500)
     assert cell.mean_holds >= 0.88
     assert 0.92 <= cell.run_holds <= 0.98
 

@@ -143,8 +143,8 @@ def test_a_study_is_finished_after_many_murders(study_file, undisturbed, tmp_pat
     whole = undisturbed(file)
     assert (whole["status"] == "done").all(), set(whole["error"].dropna())
     moments = random.Random(executor)
-    for murder in range(10 if LONG else 5):  # of some 2 s each, most of them waiting
-        full = {"preexec_fn": disk_of_some_bytes} if murder % 5 == 4 else {}
+    for murder in range(9 if LONG else 3):  # of some 2 s each, most of them waiting
+        full = {"preexec_fn": disk_of_some_bytes} if murder % 3 == 2 else {}
         process = started(file, tmp_path / "study", executor, cwd=tmp_path, **full)
         time.sleep(moments.uniform(0.3, 3.0))
         victims = children_of(process.pid) if murder % 2 else []
