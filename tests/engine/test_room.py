@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from compiled_core import needs_core
 
 from tasksim import CheckFailed, GraphBuilder, W, simulate
 from tasksim.cli.main import cli
@@ -33,7 +34,7 @@ def test_data_that_do_not_fit_are_warned_of():
     assert "at home" not in result.stderr
 
 
-@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("engine", ["simpy", needs_core("compiled")])
 def test_a_check_fails_where_they_do_not_fit(engine):
     result = called(f"{RAM_OF_1_MIB} --check")
     assert result.exit_code == 3

@@ -10,6 +10,7 @@ from statistics import median
 
 import pytest
 from click.testing import CliRunner
+from compiled_core import needs_core
 
 from tasksim import Platform, generate, simulate
 from tasksim.cli.main import cli
@@ -119,7 +120,9 @@ def test_messages_wait_only_for_what_their_algorithm_says(operation, algorithm, 
     assert run.makespan_s == pytest.approx(rounds * ALPHA_S, rel=WHOLE_BYTES)
 
 
-@pytest.mark.parametrize("network", [NETWORK, f"{NETWORK},model=smpi", f"{NETWORK},model=loggp"])
+@pytest.mark.parametrize(
+    "network", [needs_core(NETWORK + model) for model in ("", ",model=smpi", ",model=loggp")]
+)
 @pytest.mark.parametrize(("operation", "algorithm"), [("bcast", "mpich"), ("gather", "in_turns"),
                                                       ("alltoall", "linear")])  # fmt: skip
 def test_both_engines_have_the_same_messages(operation, algorithm, network):
