@@ -24,7 +24,7 @@ EXACT: Final = ("-ffp-contract=off",)
 """A product and a sum stay two roundings, as in Python. Nothing that changes a result may be added
 here: no ``-ffast-math``, nor parts of it, no ``-march``."""
 FAST: Final = ("-O3",)
-SANITIZED: Final = ("-O1", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
+SANITIZED: Final = ("-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
 """Lines without variables (``-g1``): what the checks say names them, and compiling takes half."""
 LINKED: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
 WHOLE: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
