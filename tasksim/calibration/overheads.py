@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.platform.description import Overheads
+from tasksim.run.disturbance import LONGEST_OWN_GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,27 @@ class Gaps:
 
 
 def gaps(run: Run) -> Gaps:
-    """Return the gaps between kernels in *run*."""
+    """Return the gaps between kernels in *run*.
+
+    Where the system tells what others took, gaps in which they had the core are left out.
+    """
+    found = _gaps(run)
+    return found if run.disturbance is None else _own(found)
+
+
+def _own(found: Gaps) -> Gaps:
+    """Return *found* without the gaps in which others had the core."""
+    task, wakeup = found.task <= LONGEST_OWN_GAP_S, found.wakeup <= LONGEST_OWN_GAP_S
+    return Gaps(
+        task=found.task[task],
+        task_releases=found.task_releases[task],
+        wakeup=found.wakeup[wakeup],
+        wakeup_releases=found.wakeup_releases[wakeup],
+        submission=found.submission[found.submission <= LONGEST_OWN_GAP_S],
+    )
+
+
+def _gaps(run: Run) -> Gaps:
     tasks = run.tasks
     order = np.lexsort((tasks.start_s, tasks.worker))
     follows = np.flatnonzero(np.diff(tasks.worker[order]) == 0)

@@ -238,7 +238,8 @@ _WHERE = (
         "--durations",
         metavar="KERNEL=TIME,...",
         help="Duration per kernel, in seconds or with a unit, used instead of its model; "
-        "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured' or 'means'.",
+        "cuda:gemm=3ms on one architecture. Of a recorded run: 'measured', 'means', or 'alone', "
+        "which is measured less what others took.",
     ),
     click.option(
         "--model-names",

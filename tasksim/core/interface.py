@@ -206,7 +206,9 @@ class Outcome(ctypes.Structure):
 class Tasks(ctypes.Structure):
     """Columns of tasks, to be filled."""
 
-    _fields_ = _fields("p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state")
+    _fields_ = _fields(
+        "p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state,cpu_s,preemptions"
+    )
 
 
 class Totals(ctypes.Structure):

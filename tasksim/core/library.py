@@ -16,7 +16,7 @@ from tasksim.core.sources import FOLDER, all_sources, digest
 
 __all__ = ["BESIDE", "VERSION", "Status", "library", "status"]
 
-VERSION: Final = 14
+VERSION: Final = 15
 """``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``: what callers here know how to call."""
 BESIDE: Final = FOLDER / "libtasksim_core.so"
 """The library, as it is built and as wheels have it."""

@@ -58,6 +58,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "native_tasks": (None, [c_void_p, POINTER(Tasks)]),
     "native_keep_paths": (c_int32, [c_void_p, c_void_p, c_int64]),
     "native_path": (None, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "native_keep_processor_times": (None, [c_void_p]),
     "native_free": (None, [c_void_p]),
     "native_sleepers": (POINTER(c_int8), [c_void_p]),
     "native_pusher": (c_int64, [c_void_p]),

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 14
+#define TASKSIM_CORE_VERSION 15
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -217,6 +217,8 @@ typedef struct {
   double *submitted_s, *ready_s, *popped_s, *start_s, *end_s;
   int32_t *worker, *released_by;
   int8_t *state;
+  double *cpu_s;                           // these two only of native runs that keep them
+  int32_t *preemptions;
 } tasksim_tasks;
 
 // What a replay has come to, in few numbers.
@@ -389,6 +391,9 @@ TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
 TASKSIM_API int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count);
 TASKSIM_API void tasksim_native_path(void *run, int64_t *counts, double *seconds,
                                      double *end_waited_s);
+
+// Keeps the processor time of each task of a native run; before it begins.
+TASKSIM_API void tasksim_native_keep_processor_times(void *run);
 
 // Selective runs: as native runs, but every task has a function, and the scheduler is the core's.
 TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,

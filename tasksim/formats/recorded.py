@@ -59,7 +59,12 @@ def graph_of(
 
 
 def platform_of(
-    run: Run, where: Path, library: Path | None = None, settings: Sequence[str] = ()
+    run: Run,
+    where: Path,
+    library: Path | None = None,
+    settings: Sequence[str] = (),
+    *,
+    alone: bool = False,
 ) -> Platform:
     """Return where a *run* that was read from *where* ran, its own changes and *settings* made.
 
@@ -72,6 +77,8 @@ def platform_of(
         A folder whose ``platforms/`` is searched first for what the run names.
     settings : sequence of str, default ()
         Changes as ``--set`` has them; to a platform that is a file.
+    alone : bool, default False
+        Whether overheads leave out times in which others had the cores.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def platform_of(
         raise InputError(
             f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
         )
-    return platform_of_workers(run, _graph_if_any(run, where))
+    return platform_of_workers(run, _graph_if_any(run, where), alone=alone)
 
 
 def _named(said: dict[str, Any]) -> str | None:
@@ -115,22 +122,25 @@ def _named(said: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def platform_of_workers(run: Run, graph: TaskGraph | None) -> Platform:
+def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = False) -> Platform:
     """Return a platform of the workers of *run*, all on one memory.
 
-    Its runtime takes what that of a native run took, as far as the *graph* is still there.
+    Its runtime takes what that of a native run took, as far as the *graph* is still there; with
+    *alone*, less what others took.
     """
     workers = tuple(
         Worker(number, it.name, it.architecture, 0, 0) for number, it in enumerate(run.workers)
     )
-    costs = _costs(run, graph)
+    costs = _costs(run, graph, alone)
     return Platform(run.platform or "recorded", workers, (Memory(0, "ram"),), overheads=costs)
 
 
-def _costs(run: Run, graph: TaskGraph | None) -> Overheads:
+def _costs(run: Run, graph: TaskGraph | None, alone: bool) -> Overheads:
     from tasksim.run.runtimecosts import runtime_costs
 
-    return Overheads() if graph is None or run.kind != "native" else runtime_costs(run, graph)
+    if graph is None or run.kind != "native":
+        return Overheads()
+    return runtime_costs(run, graph, alone=alone)
 
 
 def _graph_if_any(run: Run, where: Path) -> TaskGraph | None:

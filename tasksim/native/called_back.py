@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.core.interface import Call0, Call1, Call2, Callbacks
 from tasksim.core.native_interface import CalledBack, with_lock
+from tasksim.native.processor_time import ProcessorTime
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.hooks import unless_default
 from tasksim.runtime.rules import illegal_pop
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
+    from tasksim.native.processor_time import ProcessorUses
     from tasksim.runtime.facts import Facts
 
 __all__ = ["CalledProgram", "CalledScheduler", "CompiledView"]
@@ -182,19 +184,43 @@ class CalledProgram:
         What the core calls.
     errors : dict of int to BaseException
         Per worker what its task has raised.
+    uses : ProcessorUses or None
+        What tasks have had of a core, if that is kept.
     """
 
     def __init__(self, program: Program) -> None:
         self.errors: dict[int, BaseException] = {}
+        self.uses: ProcessorUses | None = None
+        self._accounts: dict[int, ProcessorTime] = {}
+        """Per worker; a thread alone knows its processor time."""
         self._run = program.run
         self.call_back = CalledBack(self._call)
 
     def _call(self, task: int, worker: int, times: Any) -> int:
         try:
+            account = None if self.uses is None else self._account(worker)
             times[0] = perf_counter()
+            if account is not None and account.look_after_pause(times[0]):
+                times[0] = perf_counter()
             self._run(task, worker)
             times[1] = perf_counter()
+            if account is not None:
+                account.ended(task, times[0], times[1])
         except BaseException as error:
             self.errors[worker] = error
             return 1
         return 0
+
+    def finish(self, worker: int) -> None:
+        """End the account of *worker*, in its thread."""
+        account = self._accounts.get(worker)
+        if account is not None:
+            account.finish(perf_counter())
+
+    def _account(self, worker: int) -> ProcessorTime:
+        account = self._accounts.get(worker)
+        if account is None:
+            assert self.uses is not None
+            account = self._accounts[worker] = ProcessorTime(self.uses)
+            account.begin(perf_counter())
+        return account

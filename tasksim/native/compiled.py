@@ -22,6 +22,7 @@ from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledV
 from tasksim.native.core_errors import broken_rule, kernel_failure
 from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
+from tasksim.native.processor_time import ProcessorUses, has_thread_clock
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Program as BoundProgram
     from tasksim.native.outside import Ended, Outside
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
@@ -79,6 +81,8 @@ class CompiledExecution:
         Told the record of the task that ended last, when all is over.
     outside : Outside, optional
         Tasks that no worker runs.
+    processor_time : bool, default True
+        Whether to keep what each task has had of a core.
 
     See Also
     --------
@@ -95,6 +99,7 @@ class CompiledExecution:
         able: list[int],
         paths: PathRecords | None = None,
         outside: Outside | None = None,
+        processor_time: bool = True,
     ) -> None:
         core = interface.functions()
         assert core is not None  # whoever asks for this has looked
@@ -111,6 +116,10 @@ class CompiledExecution:
         self._run: int | None = None
         self._outside = outside
         self._paths = paths
+        self.accounts: list[ThreadAccount | None] = []
+        """Of each worker's thread, when it has ended."""
+        self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
+        self._tasks.uses = self._uses
         self._handed_out = np.empty(len(graph), dtype=np.int32)
 
     def run(
@@ -124,7 +133,7 @@ class CompiledExecution:
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
         names = [worker.name for worker in self._facts.platform.workers]
-        conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
         self._columns = self._read()
         if (error := self._error()) is not None:
             raise error
@@ -149,6 +158,7 @@ class CompiledExecution:
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
         self._core.tasksim_native_work(self._run, worker)
+        self._tasks.finish(worker)
 
     def submit(self, interrupts: Interrupts) -> None:
         """Submit all tasks, one after the other."""
@@ -242,6 +252,8 @@ class CompiledExecution:
             self._kept.append(kinds)
             count = int(kinds.max(initial=-1)) + 1
             self._core.tasksim_native_keep_paths(self._run, kinds.ctypes.data, count)
+        if self._uses is not None:
+            self._core.tasksim_native_keep_processor_times(self._run)
         self._attach()
 
     def _spins(self) -> bool:
@@ -263,8 +275,14 @@ class CompiledExecution:
     def _read(self) -> dict[str, NDArray[Any]]:
         tasks = len(self._facts.graph)
         columns = {name: np.empty(tasks, dtype) for name, dtype in COLUMNS.items()}
+        if self._uses is not None:
+            columns |= {"cpu_s": np.empty(tasks), "preemptions": np.empty(tasks, np.int32)}
         places = {name: column.ctypes.data for name, column in columns.items()}
         self._core.tasksim_native_tasks(self._run, ctypes.byref(interface.Tasks(**places)))
+        if self._uses is not None:
+            called = self._uses.preemptions >= 0  # in Python, whose own account this is
+            columns["cpu_s"][called] = self._uses.cpu_s[called]
+            columns["preemptions"][called] = self._uses.preemptions[called]
         return columns
 
     def _error(self) -> BaseException | None:

@@ -10,6 +10,7 @@ from tasksim.base.errors import CheckFailed, InputError
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.energymeter import EnergyMeter
+from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
 from tasksim.run.power import power_info
 from tasksim.run.record import Run, WorkerInfo
@@ -47,6 +48,7 @@ def execute(
     config: Mapping[str, Any] | None = None,
     runtime: Runtime = "auto",
     paths: PathRecords | None = None,
+    processor_time: bool = True,
 ) -> Run:
     """Run *graph* for real, one thread per worker of *platform*, and return the run.
 
@@ -73,6 +75,9 @@ def execute(
         core where it is there.
     paths : PathRecords, optional
         Kept up to date while tasks end; by the core, only at the end is it told the longest.
+    processor_time : bool, default True
+        Record the processor time of each task and what others took from the workers, where the
+        system tells.
 
     Raises
     ------
@@ -96,10 +101,15 @@ def execute(
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
         execution, chosen = _execution(
-            (graph, platform, policy, bound, estimates, everywhere), runtime, paths
+            (graph, platform, policy, bound, estimates, everywhere),
+            runtime,
+            paths=paths,
+            processor_time=processor_time,
         )
         meter = EnergyMeter.found()
+        before = MachineAccount.now()
         wall_s = execution.run(random.Random(seed), pin=pin, progress=progress)
+        machine = MachineAccount.now().since(before)
         run = Run(
             kind="native",
             graph_name=graph.name,
@@ -116,6 +126,7 @@ def execute(
             engine_why=chosen.why,
             power=power_info([platform]),
             counted_j=None if meter is None else meter.used_j(),
+            disturbance=disturbance_of(execution.accounts, machine) if processor_time else None,
         )
         if check:
             _verify(run, graph, bound)
@@ -123,11 +134,11 @@ def execute(
 
 
 def _execution(
-    what: _What, runtime: Runtime, paths: PathRecords | None
+    what: _What, runtime: Runtime, **options: Any
 ) -> tuple[Execution | CompiledExecution, Chosen]:
     """Return what executes *what*, and how it was chosen."""
     chosen = choose_runtime(runtime, what[1])
-    return chosen.execution(*what, paths), chosen
+    return chosen.execution(*what, **options), chosen
 
 
 def refuse_without_estimates(scheduler: Scheduler) -> None:

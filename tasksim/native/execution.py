@@ -7,10 +7,12 @@ Python's global lock. A worker that finds no task waits on a bell of its own.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses, has_thread_clock
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.outside import Ended, Outside
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
@@ -54,6 +57,7 @@ class Execution:
         able: list[int],
         paths: PathRecords | None = None,
         outside: Outside | None = None,
+        processor_time: bool = True,
     ) -> None:
         facts = Facts(graph, platform, scheduler, estimates, able)
         self._graph = graph
@@ -72,6 +76,9 @@ class Execution:
         self._view = ThreadsView(facts, self._lock)
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self._paths = paths
+        self.accounts: list[ThreadAccount | None] = []
+        """Of each worker's thread, when it has ended."""
+        self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
 
     # The main thread
 
@@ -86,14 +93,17 @@ class Execution:
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
         names = [worker.name for worker in self._workers]
-        conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
         if self._error is not None:
             raise self._error
         return self.ledger.makespan_s()
 
     def table(self) -> TaskTable:
         """Return what became of each task."""
-        return self.ledger.table()
+        table, uses = self.ledger.table(), self._uses
+        if uses is None:
+            return table
+        return replace(table, cpu_s=uses.cpu_s, preemptions=uses.preemptions)
 
     def begin(self) -> None:
         """Start the clock, once: before any thread goes on."""
@@ -164,11 +174,19 @@ class Execution:
 
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
+        account = None if self._uses is None else ProcessorTime(self._uses)
+        if account is not None:
+            account.begin(perf_counter())
+        self._work(worker, account)
+        if account is not None:
+            account.finish(perf_counter())
+
+    def _work(self, worker: int, account: ProcessorTime | None) -> None:
         try:
             with self._lock:
                 task = self._next(worker)
             while task is not None:
-                self._execute(task, worker)
+                self._execute(task, worker, account)
                 if self._over.is_set():
                     return
                 with self._lock:
@@ -179,9 +197,11 @@ class Execution:
                 self._error = self._error or blamed(error, self._scheduler, self._graph)
                 self._finish()
 
-    def _execute(self, task: int, worker: int) -> None:
+    def _execute(self, task: int, worker: int, account: ProcessorTime | None) -> None:
         run, origin = self._program.run, self._view.origin
         begun = perf_counter()
+        if account is not None and account.look_after_pause(begun):
+            begun = perf_counter()
         try:
             run(task, worker)
         except (Exception, SystemExit) as error:
@@ -189,6 +209,8 @@ class Execution:
             label = (self._outside or self._graph).label(task)
             raise TaskFailed(f"{label} failed on worker {name}: {error}") from error
         ended = perf_counter()
+        if account is not None:
+            account.ended(task, begun, ended)
         self.ledger.start[task] = begun - origin
         self.ledger.end[task] = ended - origin
 

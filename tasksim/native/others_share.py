@@ -13,7 +13,7 @@ from tasksim.native.cores import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["OthersShare", "busy_s"]
+__all__ = ["OthersShare", "busy_s", "core_ticks"]
 
 STAT: Final = Path("/proc/stat")
 IDLE: Final = ("idle", "iowait")
@@ -72,12 +72,21 @@ class OthersShare:
 
 def busy_s() -> float | None:
     """Return for how long the usable cores have been busy, together; None if nobody tells."""
+    ticks = core_ticks(*(field for field in FIELDS if field not in IDLE))
+    return None if ticks is None else ticks / os.sysconf("SC_CLK_TCK")
+
+
+def core_ticks(*fields: str) -> int | None:
+    """Return the sum of *fields* of /proc/stat over the usable cores; None if nobody tells.
+
+    In units of the system, hundredths of a second as a rule.
+    """
     wanted = {f"cpu{core}" for core in usable_cores()}
-    found: list[float] = []
+    found: list[int] = []
     with suppress(OSError, ValueError), STAT.open(encoding="ascii") as lines:
         for line in lines:
             name, *ticks = line.split()
             if name in wanted:
                 columns = zip(FIELDS, map(int, ticks), strict=False)
-                found.append(sum(count for field, count in columns if field not in IDLE))
-    return sum(found) / os.sysconf("SC_CLK_TCK") if len(found) == len(wanted) else None
+                found.append(sum(count for field, count in columns if field in fields))
+    return sum(found) if len(found) == len(wanted) else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.interruption import Interrupts
 from tasksim.native.cores import cores_for, pin_thread
+from tasksim.native.processor_time import ThreadAccount
 from tasksim.runtime.collector import no_garbage_collection
 
 if TYPE_CHECKING:
@@ -70,8 +71,10 @@ def conduct(
     *,
     pin: bool,
     progress: Progress | None,
-) -> None:
+) -> list[ThreadAccount | None]:
     """Let threads, one per worker, called *names*, run to the end of the run.
+
+    Return the system's account of each; None of one that was left behind.
 
     However it ends, no thread is left behind, but for a scheduler that does not return, and, after
     an interruption, for tasks that take long: their threads end with these tasks, or with the
@@ -79,10 +82,11 @@ def conduct(
     """
     start = threading.Barrier(len(names) + 1, action=runtime.begin)
     cores = cores_for(len(names)) if pin else None
+    accounts: list[ThreadAccount | None] = [None] * len(names)
     threads = [
         threading.Thread(
             target=_work,
-            args=(runtime, worker, start, cores[worker] if cores else None),
+            args=(runtime, worker, start, cores[worker] if cores else None, accounts),
             name=name,
             daemon=True,
         )
@@ -108,13 +112,22 @@ def conduct(
             start.abort()  # where the main thread was interrupted before it let them go
             if runtime.stop():
                 _join(threads, patience_s)
+    return accounts
 
 
-def _work(runtime: Runtime, worker: int, start: threading.Barrier, core: int | None) -> None:
+def _work(
+    runtime: Runtime,
+    worker: int,
+    start: threading.Barrier,
+    core: int | None,
+    accounts: list[ThreadAccount | None],
+) -> None:
     pin_thread(core)
     with suppress(threading.BrokenBarrierError):
         start.wait()
+    before = ThreadAccount.now()
     runtime.work(worker)
+    accounts[worker] = ThreadAccount.now().since(before)
 
 
 def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:

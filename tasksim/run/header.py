@@ -15,6 +15,7 @@ from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.run.disturbance import Disturbance
     from tasksim.run.power import PowerInfo
 
 __all__ = ["SCHEMA_VERSION", "Rows", "encode", "read_header"]
@@ -61,6 +62,7 @@ def encode(run: Run) -> str:
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         **({} if run.power is None else {"power": run.power.to_json()}),
         **({} if run.counted_j is None else {"counted_j": run.counted_j}),
+        **({} if run.disturbance is None else {"disturbance": run.disturbance.to_json()}),
         "config": run.config,
         "versions": run.versions,
     }
@@ -159,7 +161,17 @@ def _run(root: Node) -> Run:
         uncertainty=_uncertainty(root.get("uncertainty", None)),
         power=_power(root),
         counted_j=None if counted.value is None else counted.number(),
+        disturbance=_disturbance(root),
     )
+
+
+def _disturbance(root: Node) -> Disturbance | None:
+    node = root.get("disturbance", None)
+    if node.value is None:
+        return None
+    from tasksim.run.disturbance import Disturbance
+
+    return Disturbance.from_json(node, len(list(root["workers"])))
 
 
 def _power(root: Node) -> PowerInfo | None:

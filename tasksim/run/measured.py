@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["WORDS", "MeasuredDurations", "Word"]
 
-Word = Literal["measured", "means"]
-WORDS: Final = ("measured", "means")
-"""What can be taken of a recorded run: each task's own duration, or means."""
+Word = Literal["measured", "means", "alone"]
+WORDS: Final = ("measured", "means", "alone")
+"""What can be taken of a recorded run: each task's own duration, means, or what it would have taken
+had nobody else had its core."""
 
 
 class MeasuredDurations:
@@ -34,11 +35,12 @@ class MeasuredDurations:
         The recorded one. If its workers shared cores, what its tasks would have taken alone.
     graph : TaskGraph
         What was run.
-    what : {"measured", "means"}, default "measured"
+    what : {"measured", "means", "alone"}, default "measured"
         Where a task ran on workers of an architecture, it takes there what it took; on workers of
         another architecture, what tasks of its configuration (kernel and parameters) took there in
-        the mean, or, if there was none, tasks of its kernel. ``means``: in the mean everywhere. On
-        an architecture that never ran a kernel, no task of it can run.
+        the mean, or, if there was none, tasks of its kernel. ``means``: in the mean everywhere.
+        ``alone``: as ``measured``, less what others took (:mod:`tasksim.run.disturbance`). On an
+        architecture that never ran a kernel, no task of it can run.
     speeds : mapping of str -> float, default {}
         How fast the workers of the run were, by architecture, as its platform said; 1 where
         nothing is said. On a platform with other speeds tasks take accordingly longer.
@@ -64,6 +66,7 @@ class MeasuredDurations:
         what: Word = "measured",
         speeds: Mapping[str, float] | None = None,
     ) -> None:
+        from tasksim.run.disturbance import undisturbed_s
         from tasksim.run.sharedcores import alone_s
 
         one_of(what, WORDS, "what")
@@ -72,7 +75,7 @@ class MeasuredDurations:
         self._speeds = dict(speeds or {})
         ran = run.tasks
         self._seconds = np.zeros(len(graph))
-        self._seconds[ran.task] = alone_s(run)
+        self._seconds[ran.task] = undisturbed_s(run) if what == "alone" else alone_s(run)
         named = list(dict.fromkeys(worker.architecture for worker in run.workers))
         where = np.array([named.index(worker.architecture) for worker in run.workers], np.int64)
         self._where = np.zeros(len(graph), np.int64)
@@ -125,7 +128,7 @@ class MeasuredDurations:
         _, number = np.unique(configuration, return_inverse=True)
         row = _means(number, self._seconds, here)
         row = np.where(np.isinf(row), _means(graph.kernel, self._seconds, here), row)
-        return np.where(here, self._seconds, row) if self.what == "measured" else row
+        return np.where(here, self._seconds, row) if self.what != "means" else row
 
 
 def _means(

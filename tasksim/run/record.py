@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.disturbance import Disturbance
     from tasksim.run.power import PowerInfo
 
 __all__ = [
@@ -121,6 +122,8 @@ class Run:
         What its machine draws; None: nobody knows.
     counted_j : float or None, default None
         The energy that the machine counted during a native run, in joules; None: it counts none.
+    disturbance : Disturbance or None, default None
+        What others took from the workers of a native run; None: nobody knows.
 
     See Also
     --------
@@ -178,6 +181,8 @@ class Run:
     """What its machine draws, for :func:`tasksim.run.energy.energy`."""
     counted_j: float | None = field(default=None, compare=False)
     """The energy that the machine itself counted, all programs together."""
+    disturbance: Disturbance | None = field(default=None, compare=False)
+    """What others took from the workers of a native run."""
 
     def __len__(self) -> int:
         return len(self.tasks)

@@ -68,11 +68,16 @@ class RecordTable:
     """The columns in order, with their types."""
     wider: ClassVar[dict[str, np.dtype[Any]]] = {}
     """Columns that have another type where a value does not fit in theirs."""
-    optional: ClassVar[tuple[str, ...]] = ()
-    """Columns of times that files may lack: not known."""
+    optional: ClassVar[dict[str, float]] = {}
+    """Columns that files may lack, and what stands there where nothing is known."""
 
     def __post_init__(self) -> None:
         first = next(iter(self.dtypes))
+        rows = np.size(getattr(self, first))
+        for name, unknown in self.optional.items():
+            if not np.size(getattr(self, name)):
+                column = frozen(np.full(rows, unknown, self.dtypes[name]))
+                object.__setattr__(self, name, column)
         for name, dtype in self.dtypes.items():
             wide = self.wider.get(name, dtype)
             column = _column(self.what, name, getattr(self, name), dtype, wide)
@@ -132,9 +137,11 @@ class TaskTable(RecordTable):
         "end_s": _TIME,
         "released_by": _INT32,
         "popped_s": _TIME,
+        "cpu_s": _TIME,
+        "preemptions": _INT32,
     }
     wider: ClassVar[dict[str, np.dtype[Any]]] = {"worker": _INT32}
-    optional: ClassVar[tuple[str, ...]] = ("popped_s",)
+    optional: ClassVar[dict[str, float]] = {"popped_s": np.nan, "cpu_s": np.nan, "preemptions": -1}
 
     task: NDArray[np.int32]
     """The number of the task in its graph."""
@@ -152,11 +159,10 @@ class TaskTable(RecordTable):
     """The task whose end made it ready; -1: none, it waited for its submission."""
     popped_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """When its worker took it from the scheduler; NaN, the default: not known."""
-
-    def __post_init__(self) -> None:
-        if not np.size(self.popped_s):
-            object.__setattr__(self, "popped_s", np.full(np.size(self.task), np.nan))
-        super().__post_init__()
+    cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Processor time that its worker's thread had in a native run; NaN, the default: not known."""
+    preemptions: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """How often the system took the core from it; -1, the default: not known."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:

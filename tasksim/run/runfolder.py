@@ -162,7 +162,7 @@ def _write(table: RecordTable, path: Path) -> None:
     import pyarrow.parquet
 
     columns = dict(zip(table.dtypes, table.columns(), strict=True))
-    known = {n: c for n, c in columns.items() if n not in table.optional or not np.isnan(c).all()}
+    known = {name: column for name, column in columns.items() if not _unknown(table, name, column)}
     # Through Python's file: its errors carry the reason, such as a full disk.
     with path.open("wb") as file:
         pyarrow.parquet.write_table(
@@ -172,6 +172,14 @@ def _write(table: RecordTable, path: Path) -> None:
             store_schema=False,
             write_page_checksum=True,
         )
+
+
+def _unknown(table: RecordTable, name: str, column: NDArray[Any]) -> bool:
+    """Return whether nothing is known of a *column*, so that files lack it."""
+    unknown = table.optional.get(name)
+    if unknown is None:
+        return False
+    return bool((np.isnan(column) if np.isnan(unknown) else column == unknown).all())
 
 
 def _arrow(column: NDArray[Any]) -> pyarrow.Array:

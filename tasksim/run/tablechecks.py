@@ -53,6 +53,7 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
             "kernel": (0, len(run.kernel_names) - 1),
             "worker": (0, len(run.workers) - 1),
             "released_by": (-1, last_task),
+            "preemptions": (-1, None),
         },
     )
     if run.transfers is not None:

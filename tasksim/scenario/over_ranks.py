@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed
 from tasksim.native.cluster.execute import RankExecution, cut_for, platform_of_rank, shares_cores
-from tasksim.native.cluster.records import message_table, rank_workers, task_table
+from tasksim.native.cluster.records import (
+    disturbance_of_ranks,
+    message_table,
+    rank_workers,
+    task_table,
+)
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
 from tasksim.scenario.document import encode
@@ -137,6 +142,7 @@ class RankedScenario:
             scheduler=scenario.scheduler_label,
             seed=scenario.seed,
             tasks=task_table(self.cut, record.ranks),
+            disturbance=disturbance_of_ranks(record.ranks),
             messages=message_table(self.cut, record.ranks) if len(self.platforms) > 1 else None,
             config={
                 **encode(scenario, self.resolved),

@@ -71,11 +71,11 @@ class Replayed:
 
         return graph_of(self.run, self.where)
 
-    def platform(self, settings: Sequence[str] = ()) -> Platform:
-        """Return where it ran, with changes as ``--set`` has them."""
+    def platform(self, settings: Sequence[str] = (), *, alone: bool = False) -> Platform:
+        """Return where it ran, with changes as ``--set`` has them; with *alone*, undisturbed."""
         from tasksim.formats.recorded import platform_of
 
-        return platform_of(self.run, self.where, self.library, settings)
+        return platform_of(self.run, self.where, self.library, settings, alone=alone)
 
     def durations(self, what: Word) -> MeasuredDurations:
         """Return what its tasks took."""

@@ -364,8 +364,10 @@ class Resolver:
                 return costs.platform
             replayed = self.replayed(scenario)
             if replayed is not None and scenario.workers is None:
-                key = ("its platform", id(replayed), *changes)
-                return self.once(key, lambda: (replayed, replayed.platform(changes)))[1]
+                alone = scenario.durations == "alone"
+                key = ("its platform", id(replayed), alone, *changes)
+                made = self.once(key, lambda: (replayed, replayed.platform(changes, alone=alone)))
+                return made[1]
             workers = scenario.workers or 0
             return self.once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform

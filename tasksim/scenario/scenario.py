@@ -74,7 +74,8 @@ class Scenario:
         Kernel models: a folder or file, or an object. None: those of the platform.
     durations : str, mapping or None, default None
         Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
-        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"`` or ``"means"``.
+        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"``, ``"means"`` or
+        ``"alone"``: measured, less what others took.
     model_names : str, Path, mapping or None, default None
         Their names: ``"model_{kernel}"``, ``"gemm=model_22,..."``, a mapping, a YAML file of one.
     library : str, Path or None, default None

@@ -131,6 +131,12 @@ bool Execution::finish(double patience_s) {
 // The threads of the workers
 
 void Execution::work(int worker) {
+  if (!processor_times_.empty()) processor_times_[worker].begin(processor_uses, view.clock_s());
+  work_until_over(worker);
+  if (!processor_times_.empty()) processor_times_[worker].finish(view.clock_s());
+}
+
+void Execution::work_until_over(int worker) {
   Section section(*this);
   try {
     for (int task; (task = next(worker, section)) != NONE; complete(task, worker)) {
@@ -151,10 +157,18 @@ void Execution::work(int worker) {
 }
 
 i64 Execution::execute(int task, int worker) {
-  if (program_.is_called_back(task)) return execute_called_back(task, worker);
-  ledger.of[task].start = view.clock_s();
+  return program_.is_called_back(task) ? execute_called_back(task, worker)
+                                       : execute_called(task, worker);
+}
+
+i64 Execution::execute_called(int task, int worker) {
+  ProcessorTime *times = processor_times_.empty() ? nullptr : &processor_times_[worker];
+  Life &life = ledger.of[task];
+  life.start = view.clock_s();
+  if (times && times->look_after_pause(life.start)) life.start = view.clock_s();
   const i64 told = program_.call(task, worker);
-  ledger.of[task].end = view.clock_s();
+  life.end = view.clock_s();
+  if (times) times->ended(task, life.start, life.end);
   return told;
 }
 

@@ -13,6 +13,7 @@
 #include "../runtime/ledger.h"
 #include "../runtime/pathrecords.h"
 #include "../runtime/release.h"
+#include "processor_time.h"
 #include "program.h"
 #include "view.h"
 
@@ -34,6 +35,11 @@ class Execution {
   // Keeps path records, by what each task is counted as; before begin.
   void keep_paths(std::span<const std::int32_t> kinds, int count) {
     paths.emplace(kinds, count, view.workers());
+  }
+  // Keeps the processor time of each task; before begin.
+  void keep_processor_times() {
+    processor_uses.resize(graph_.tasks);
+    processor_times_.resize(view.workers());
   }
   bool attach();  // false: the scheduler's callback has failed
   void begin(double origin_s) { view.origin_s = origin_s; }
@@ -62,6 +68,7 @@ class Execution {
   ThreadsView view;
   Ledger ledger;
   std::optional<PathRecords> paths;
+  std::vector<ProcessorUse> processor_uses;  // per task, if they are kept
   std::optional<Broken> error;  // the first; after it no task moves any more
   double error_s = 0.0;         // when that was
 
@@ -71,7 +78,9 @@ class Execution {
   bool enter_within(double patience_s);
   void submit_one();
   int next(int worker, Section &section);
+  void work_until_over(int worker);
   i64 execute(int task, int worker);
+  i64 execute_called(int task, int worker);
   i64 execute_called_back(int task, int worker);
   void complete(int task, int worker);
   void release_successors(int task, int worker);
@@ -90,6 +99,7 @@ class Execution {
   Lock lock_;
   const bool foreign_;
   const std::chrono::nanoseconds spin_;
+  std::vector<ProcessorTime> processor_times_;  // per worker, if they are kept
   std::atomic<bool> over_ = false;
   std::atomic<i64> left_;
   int submitted_ = 0;

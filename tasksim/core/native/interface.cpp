@@ -137,8 +137,17 @@ int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome) {
 }
 
 void tasksim_native_tasks(void *run, const tasksim_tasks *columns) {
-  const Ledger &ledger = execution_of(run).ledger;
-  ledger.write(*columns, 1.0);
+  const Execution &execution = execution_of(run);
+  execution.ledger.write(*columns, 1.0);
+  const auto &uses = execution.processor_uses;
+  for (std::size_t task = 0; task < uses.size(); ++task) {
+    if (columns->cpu_s) columns->cpu_s[task] = uses[task].cpu_s;
+    if (columns->preemptions) columns->preemptions[task] = uses[task].preemptions;
+  }
+}
+
+void tasksim_native_keep_processor_times(void *run) {
+  execution_of(run).keep_processor_times();
 }
 
 int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count) {

@@ -84,7 +84,7 @@ def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:
 def _tasks(outcome: ClusterOutcome) -> TaskTable:
     graph = outcome.distribution.graph
     tasks = len(graph)
-    times = {name: np.zeros(tasks) for name in TIMES}
+    times: dict[str, NDArray[Any]] = {name: np.zeros(tasks) for name in TIMES}
     worker, released_by = np.zeros(tasks, np.int32), np.full(tasks, -1, np.int32)
     sent_by = np.append(_senders(outcome), np.int32(-1))  # the last: of no message
     first = 0

@@ -28,6 +28,7 @@ from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part
 from tasksim.native.cluster.result import bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
+from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
 from tasksim.native.this_machine import this_machine
 from tasksim.schedulers.graph_test import GraphTest
@@ -223,6 +224,7 @@ class RankExecution:
                 outside=communicator,
             )
             before = look_at_clock(ranks)
+            machine = MachineAccount.now()
             ranks.comm.Barrier()
             try:
                 # Each rank alone would keep its first worker on the first core, and so all of them.
@@ -230,12 +232,13 @@ class RankExecution:
                 check_part(self._part, execution.table())
             except Exception as error:
                 self._end_all(error)
+            disturbance = disturbance_of(execution.accounts, MachineAccount.now().since(machine))
             communicator.join()
             ranks.wait_for_all()
             clock = clock_of(before, look_at_clock(ranks))
         origin_s = execution.origin_s
         tasks = aligned(execution.table(), lambda times_s: clock.aligned(times_s + origin_s))
-        record = RankRecord(tasks, len(self._platform.workers))
+        record = RankRecord(tasks, len(self._platform.workers), disturbance)
         found = ranks.comm.gather((record, clock))
         if found is None:
             return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
+from tasksim.run.disturbance import Disturbance
 from tasksim.run.record import TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution, LocalPart
     from tasksim.platform.description import Platform
 
-__all__ = ["RankRecord", "aligned", "check_part", "message_table", "rank_workers", "task_table"]
+__all__ = [
+    "RankRecord",
+    "aligned",
+    "check_part",
+    "disturbance_of_ranks",
+    "message_table",
+    "rank_workers",
+    "task_table",
+]
 
 TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 
@@ -35,10 +44,13 @@ class RankRecord:
         Of the part: numbers and workers are the rank's.
     workers : int
         How many workers the rank has.
+    disturbance : Disturbance or None
+        What others took from them.
     """
 
     tasks: TaskTable
     workers: int
+    disturbance: Disturbance | None = None
 
     def earliest_s(self) -> float:
         """Return when the first task was submitted."""
@@ -72,13 +84,16 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
     graph = cut.graph
     zero_s = min(record.earliest_s() for record in records)
     columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIMES}
-    worker, released_by = (np.full(len(graph), -1, np.int32) for _ in range(2))
+    columns["cpu_s"] = np.full(len(graph), np.nan)
+    worker, released_by, preemptions = (np.full(len(graph), -1, np.int32) for _ in range(3))
     sent_by, first = _senders(cut, records), 0
     for part, record in zip(cut.parts, records, strict=True):
         ours = part.task >= 0
         numbers = part.task[ours]
         for name in TIMES:
             columns[name][numbers] = getattr(record.tasks, name)[ours] - zero_s
+        columns["cpu_s"][numbers] = record.tasks.cpu_s[ours]
+        preemptions[numbers] = record.tasks.preemptions[ours]
         worker[numbers] = record.tasks.worker[ours] + first
         released_by[numbers] = _in_whole_graph(part, record.tasks.released_by[ours], sent_by)
         first += record.workers
@@ -88,7 +103,22 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
         priority=graph.priority.astype(np.int32),
         worker=worker,
         released_by=released_by,
+        preemptions=preemptions,
         **columns,
+    )
+
+
+def disturbance_of_ranks(records: Sequence[RankRecord]) -> Disturbance | None:
+    """Return what others took from the workers of all ranks; None if one does not know.
+
+    What the host or a limit took is not told apart by rank: several may be on one machine.
+    """
+    parts = [record.disturbance for record in records if record.disturbance is not None]
+    if len(parts) < len(records):
+        return None
+    return Disturbance(
+        tuple(waited for part in parts for waited in part.waited_s),
+        tuple(count for part in parts for count in part.preemptions),
     )
 
 

@@ -1,0 +1,94 @@
+"""The system's account of this machine: time that the host, or a limit, took from its cores."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.native.others_share import core_ticks
+from tasksim.native.processor_time import has_thread_clock
+from tasksim.run.disturbance import Disturbance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.native.processor_time import ThreadAccount
+
+__all__ = ["MachineAccount", "disturbance_of", "throttled_s"]
+
+GROUPS: Final = Path("/proc/self/cgroup")
+MOUNT: Final = Path("/sys/fs/cgroup")
+UNITS_PER_S: Final = {"throttled_usec": 1e6, "throttled_time": 1e9}
+"""Names in cpu.stat of the time in which a group was held up, in the second version of control
+groups and in the first, and their units per second."""
+
+
+class MachineAccount(NamedTuple):
+    """What the system tells of this machine from its start to now; None where it does not tell."""
+
+    steal_s: float | None
+    """Time that the host of a virtual machine took from the usable cores, all together."""
+    throttled_s: float | None
+    """Time for which a limit on processor time held this process up."""
+
+    @classmethod
+    def now(cls) -> MachineAccount:
+        """Return the account of this moment."""
+        ticks = core_ticks("steal")
+        return cls(None if ticks is None else ticks / os.sysconf("SC_CLK_TCK"), throttled_s())
+
+    def since(self, earlier: MachineAccount) -> MachineAccount:
+        """Return what has come since an *earlier* account."""
+        return MachineAccount(
+            *(
+                None if now is None or before is None else max(now - before, 0.0)
+                for now, before in zip(self, earlier, strict=True)
+            )
+        )
+
+
+def disturbance_of(
+    accounts: Sequence[ThreadAccount | None], machine: MachineAccount
+) -> Disturbance | None:
+    """Return what others took from workers, by the *accounts* of their threads and the machine's.
+
+    None if the system does not tell.
+    """
+    known = [account for account in accounts if account is not None]
+    if len(known) < len(accounts) or not has_thread_clock():
+        return None
+    return Disturbance(
+        waited_s=tuple(None if isnan(each.waited_s) else each.waited_s for each in known),
+        preemptions=tuple(each.preemptions for each in known),
+        steal_s=machine.steal_s,
+        throttled_s=machine.throttled_s,
+    )
+
+
+def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
+    """Return for how long a limit has held this process up, in seconds; None if nobody tells."""
+    for path in _statistics(groups, mount):
+        with suppress(OSError, ValueError):
+            for line in path.read_text(encoding="ascii").splitlines():
+                name, value = line.split()
+                if name in UNITS_PER_S:
+                    return int(value) / UNITS_PER_S[name]
+    return None
+
+
+def _statistics(groups: Path, mount: Path) -> Iterator[Path]:
+    """Yield where the statistics of this process's group may be, the nearest first."""
+    with suppress(OSError, ValueError):
+        for line in groups.read_text(encoding="utf-8").splitlines():
+            _, controllers, group = line.split(":", 2)
+            inner = group.lstrip("/")
+            if not controllers:
+                yield mount / inner / "cpu.stat"
+                yield mount / "cpu.stat"  # a container sees its own group as the root
+            elif "cpu" in controllers.split(","):
+                for name in (controllers, "cpu"):
+                    yield mount / name / inner / "cpu.stat"
+                    yield mount / name / "cpu.stat"

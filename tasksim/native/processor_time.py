@@ -1,0 +1,208 @@
+"""Processor time of threads: for how long a worker's thread had a core, by the system's account.
+
+A task loses the part of its wall time in which its thread had no core: to other programs, which
+preempt it; to the host of a virtual machine; or because its kernel blocks.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["ProcessorTime", "ProcessorUses", "ThreadAccount", "has_thread_clock", "preemptions"]
+
+COARSEST_CLOCK_S: Final = 1e-6
+"""Coarsest resolution of a clock that can time tasks, in seconds: that of Windows moves every
+16 ms."""
+LOOK_S: Final = 20e-6
+"""How often a thread looks at the clock, at most, in seconds: it is a system call of .5 us."""
+PAUSE_S: Final = 5e-6
+"""Time between two tasks, in seconds, beyond which a thread looks anew: ten times as long as the
+core needs from task to task."""
+NOISE_S: Final = 2e-6
+"""By how many seconds two clocks differ though nothing disturbs."""
+MOST_PENDING: Final = 256
+"""Tasks that share a look, at most."""
+SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
+
+
+def has_thread_clock() -> bool:
+    """Return whether this system tells the processor time of a thread finely enough for tasks."""
+    try:
+        return time.get_clock_info("thread_time").resolution <= COARSEST_CLOCK_S
+    except ValueError:
+        return False
+
+
+def preemptions() -> int:
+    """Return how often the system took the core from this thread; 0 where it does not tell."""
+    if resource is None or not hasattr(resource, "RUSAGE_THREAD"):
+        return 0
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+
+
+class ProcessorUses:
+    """What the tasks of a run have had of a core; NaN and -1 where nobody looked.
+
+    Parameters
+    ----------
+    tasks : int
+        How many tasks there are.
+
+    Attributes
+    ----------
+    cpu_s : ndarray, float64 [tasks]
+        Processor time in seconds.
+    preemptions : ndarray, int32 [tasks]
+        How often the system took the core from the task.
+    """
+
+    def __init__(self, tasks: int) -> None:
+        self.cpu_s: NDArray[np.float64] = np.full(tasks, np.nan)
+        self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
+
+
+class ProcessorTime:
+    """The account of one thread, which alone calls it.
+
+    The clock is read when :data:`LOOK_S` have passed since it was read last, so that the tasks
+    between two looks share it, and after a pause, which is no task's. What the thread has lost
+    between two looks, the longest of these tasks has lost: they are short, unless one was
+    interrupted. The core's is the same (``core/native/processor_time.h``).
+
+    Parameters
+    ----------
+    uses : ProcessorUses
+        Gets what each task has had.
+    clock, preemptions : callable, optional
+        Of the thread: its processor time in seconds, how often it was preempted.
+
+    Examples
+    --------
+    A task takes 5 ms, of which its thread had a core for 3:
+
+    >>> uses, clock, taken = ProcessorUses(1), iter([0.0, 0.001, 0.004]), iter([0, 2])
+    >>> account = ProcessorTime(uses, lambda: next(clock), lambda: next(taken))
+    >>> account.begin(0.0)
+    >>> account.look_after_pause(0.001)
+    True
+    >>> account.ended(0, 0.001, 0.006)
+    >>> round(float(uses.cpu_s[0]), 6), int(uses.preemptions[0])
+    (0.003, 2)
+    """
+
+    def __init__(
+        self,
+        uses: ProcessorUses,
+        clock: Callable[[], float] = time.thread_time,
+        preemptions: Callable[[], int] = preemptions,
+    ) -> None:
+        self._uses, self._clock, self._preemptions = uses, clock, preemptions
+        self._pending: list[tuple[float, int]] = []
+        """Durations and numbers of the tasks since the last look."""
+
+    def begin(self, now_s: float) -> None:
+        """Begin, in the thread itself."""
+        self._preempted = self._preemptions()
+        self._looked(now_s, self._clock())
+
+    def look_after_pause(self, now_s: float) -> bool:
+        """Return whether it has looked, as time has passed since the last task ended.
+
+        Before a task starts: that time is no task's.
+        """
+        if now_s - self._ended_s < PAUSE_S:
+            return False
+        self._look(now_s)
+        return True
+
+    def ended(self, task: int, start_s: float, end_s: float) -> None:
+        """Note that a task has ended."""
+        self._pending.append((end_s - start_s, task))
+        self._ended_s = end_s
+        if end_s - self._looked_s < LOOK_S and len(self._pending) < MOST_PENDING:
+            return
+        self._look(end_s)
+
+    def finish(self, now_s: float) -> None:
+        """End, in the thread itself."""
+        if self._pending:
+            self._look(now_s)
+
+    def _look(self, now_s: float) -> None:
+        """Read the clock; what was lost after the last task ended is no task's."""
+        cpu_s = self._clock()
+        lost_s = (now_s - self._looked_s) - (cpu_s - self._cpu_s)
+        pause_s = now_s - self._ended_s
+        self._share_out(lost_s - min(lost_s, pause_s))
+        if pause_s > 0 and lost_s > NOISE_S:
+            self._preempted = self._preemptions()
+        self._looked(now_s, cpu_s)
+
+    def _looked(self, now_s: float, cpu_s: float) -> None:
+        self._pending.clear()
+        self._looked_s = self._ended_s = now_s
+        self._cpu_s = cpu_s
+
+    def _share_out(self, lost_s: float) -> None:
+        """Tell all pending tasks what they have had, of which *lost_s* in all were lost."""
+        uses = self._uses
+        for duration_s, task in self._pending:
+            uses.cpu_s[task], uses.preemptions[task] = duration_s, 0
+        if len(self._pending) == 1:
+            self._lose(*self._pending[0], max(lost_s, 0.0))
+        elif lost_s > NOISE_S:
+            for duration_s, task in sorted(self._pending, key=lambda each: -each[0]):
+                self._lose(duration_s, task, lost_s)
+                lost_s -= duration_s
+                if lost_s <= 0:
+                    break
+
+    def _lose(self, duration_s: float, task: int, lost_s: float) -> None:
+        """Note what a task has lost; the first that is told gets all preemptions since the last."""
+        self._uses.cpu_s[task] = duration_s - min(lost_s, duration_s)
+        if lost_s > NOISE_S:
+            now = self._preemptions()
+            self._uses.preemptions[task] = now - self._preempted
+            self._preempted = now
+
+
+class ThreadAccount(NamedTuple):
+    """What the system tells of a thread from its beginning to now."""
+
+    cpu_s: float
+    """Processor time."""
+    waited_s: float
+    """How long it was ready and had no core; NaN where the system does not tell."""
+    preemptions: int
+    """How often the core was taken from it."""
+
+    @classmethod
+    def now(cls) -> ThreadAccount:
+        """Return the account of the calling thread."""
+        waited_s = float("nan")
+        with suppress(OSError, ValueError, IndexError):
+            waited_s = 1e-9 * int(SCHEDSTAT.read_text(encoding="ascii").split()[1])
+        return cls(time.thread_time(), waited_s, preemptions())
+
+    def since(self, earlier: ThreadAccount) -> ThreadAccount:
+        """Return what has come since an *earlier* account of the same thread."""
+        return ThreadAccount(
+            self.cpu_s - earlier.cpu_s,
+            self.waited_s - earlier.waited_s,
+            self.preemptions - earlier.preemptions,
+        )

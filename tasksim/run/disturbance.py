@@ -1,0 +1,159 @@
+"""Disturbance of a native run: what other programs, the host and limits took from its workers.
+
+A task that the system interrupts takes longer by the clock on the wall, and not by the processor
+time of its thread. A kernel that waits for something else, a file or another thread, takes longer
+than its processor time in every task, interrupted or not: that is its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.models.document import Node
+    from tasksim.run.record import Run
+
+__all__ = [
+    "LONGEST_OWN_GAP_S",
+    "Disturbance",
+    "blocking_kernels",
+    "disturbance_summary",
+    "has_processor_times",
+    "lost_s",
+    "undisturbed_s",
+]
+
+BLOCKING_SHARE: Final = 0.05
+"""Median share of the duration of uninterrupted tasks beyond which their kernel is said to block: a
+computing kernel loses less than a thousandth without an interruption."""
+
+LONGEST_OWN_GAP_S: Final = 300e-6
+"""Time between two tasks of a worker beyond which somebody else had its core, in seconds: a runtime
+needs .3 to 50 us, and up to 100 us to wake a thread; a slice of a core is .7 ms or more."""
+LEAST_OWN_SHARE: Final = 1e-3
+"""Share of its duration that a task computes, at least: less is as good as only waiting."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What the system told of the workers' threads and of the machine during a native run.
+
+    Attributes
+    ----------
+    waited_s : tuple of float or None
+        Per worker, how long its thread was ready and had no core; None: the system does not tell.
+    preemptions : tuple of int
+        Per worker, how often its core was taken from it.
+    steal_s : float or None
+        What the host took of this machine's cores, all together, where it tells.
+    throttled_s : float or None
+        How long a limit of the control group held the process up.
+    """
+
+    waited_s: tuple[float | None, ...]
+    preemptions: tuple[int, ...]
+    steal_s: float | None = None
+    throttled_s: float | None = None
+
+    @property
+    def total_s(self) -> float:
+        """What others took from all workers together, in seconds."""
+        return sum(waited or 0.0 for waited in self.waited_s)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, node: Node, workers: int) -> Disturbance:
+        """Return what :meth:`to_json` has written of a run on so many *workers*."""
+        waited = [_known(each) for each in node["waited_s"]]
+        preemptions = [each.integer() for each in node["preemptions"]]
+        for name, values in (("waited_s", waited), ("preemptions", preemptions)):
+            if len(values) != workers:
+                raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
+        return cls(
+            tuple(waited), tuple(preemptions),
+            _known(node.get("steal_s", None)), _known(node.get("throttled_s", None)),
+        )  # fmt: skip
+
+
+def _known(node: Node) -> float | None:
+    return None if node.value is None else node.number()
+
+
+def has_processor_times(run: Run) -> bool:
+    """Return whether it is known how long the tasks of *run* had a core."""
+    return bool(np.isfinite(run.tasks.cpu_s).any())
+
+
+def lost_s(run: Run) -> NDArray[np.float64]:
+    """Return how long each task ran without a core; 0 where that is not known."""
+    tasks = run.tasks
+    known = np.isfinite(tasks.cpu_s)
+    return np.where(known, np.maximum(tasks.duration_s - tasks.cpu_s, 0.0), 0.0)
+
+
+def blocking_kernels(run: Run) -> list[str]:
+    """Return the kernels whose tasks wait for something else than a core."""
+    _, usual, _ = _usual(run)
+    return [
+        name for name, share in zip(run.kernel_names, usual, strict=True) if share > BLOCKING_SHARE
+    ]
+
+
+def undisturbed_s(run: Run) -> NDArray[np.float64]:
+    """Return how long each task of *run* would have taken had nobody else had its core.
+
+    A task that was interrupted takes its processor time, and what tasks of its kernel that were
+    not wait besides; others take what they took. Of a kernel that does not block, time lost
+    without an interruption is the host's, and is left out too.
+
+    See Also
+    --------
+    tasksim.run.sharedcores.alone_s : the same of simulated workers that shared cores.
+    """
+    tasks = run.tasks
+    lost, usual, kernel = _usual(run)
+    share = usual[kernel]
+    own = (tasks.duration_s - lost) / np.maximum(1.0 - share, LEAST_OWN_SHARE)
+    interrupted = (tasks.preemptions > 0) | (share <= BLOCKING_SHARE)
+    found: NDArray[np.float64] = np.where(
+        interrupted, np.minimum(own, tasks.duration_s), tasks.duration_s
+    )
+    return found
+
+
+def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """Return what each task lost, by kernel the share lost without interruption, and the kernel."""
+    tasks, lost = run.tasks, lost_s(run)
+    kernel = tasks.kernel.astype(np.intp)
+    whole = (tasks.preemptions == 0) & (tasks.duration_s > 0)
+    usual = np.zeros(len(run.kernel_names))
+    for number in range(len(usual)):
+        mine = whole & (kernel == number)
+        if mine.any():
+            usual[number] = np.median(lost[mine] / tasks.duration_s[mine])
+    return lost, usual, kernel
+
+
+def disturbance_summary(run: Run) -> str | None:
+    """Return in a sentence what others took from *run*; None if nobody knows."""
+    from tasksim.base.times import duration_text
+
+    if run.disturbance is None or not has_processor_times(run):
+        return None
+    count = int((run.tasks.preemptions > 0).sum())
+    taken = run.disturbance.total_s
+    whole = run.makespan_s * len(run.workers)
+    share = 100 * taken / whole if whole else 0.0
+    workers = "one worker" if len(run.workers) == 1 else f"{len(run.workers)} workers"
+    return (
+        f"others had the cores for {duration_text(taken)} ({share:.1f} % of {workers}), "
+        f"{count} of {len(run)} tasks were preempted"
+    )

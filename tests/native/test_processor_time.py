@@ -1,0 +1,193 @@
+"""Processor time of tasks: what their threads had of a core, whoever else wanted it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from compiled_core import needs_core
+
+from tasksim.graph.apps.registry import generate
+from tasksim.native import processor_time
+from tasksim.native.cores import usable_cores
+from tasksim.native.execute import execute
+from tasksim.native.machine_account import throttled_s
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses, has_thread_clock
+from tasksim.platform.description import Platform
+from tasksim.run.disturbance import blocking_kernels, undisturbed_s
+
+RUNTIMES = ["python", needs_core("compiled")]
+needs_clock = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
+
+
+class Thread:
+    """A thread whose clocks are set by hand."""
+
+    def __init__(self, tasks: int) -> None:
+        self.now_s = self.cpu_s = 0.0
+        self.preemptions = 0
+        self.looks = 0
+        self.uses = ProcessorUses(tasks)
+        self.account = ProcessorTime(self.uses, self._clock, lambda: self.preemptions)
+        self.account.begin(0.0)
+
+    def _clock(self) -> float:
+        self.looks += 1
+        return self.cpu_s
+
+    def execute(self, task: int, own_s: float, lost_s: float = 0.0) -> None:
+        self.account.look_after_pause(self.now_s)
+        begun = self.now_s
+        self.now_s += own_s + lost_s
+        self.cpu_s += own_s
+        self.preemptions += lost_s > 0
+        self.account.ended(task, begun, self.now_s)
+
+    def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_a_task_that_is_interrupted_has_its_own_time():
+    thread = Thread(3)
+    for task, lost_s in enumerate([0.0, 5e-3, 0.0]):
+        thread.execute(task, 1e-3, lost_s)
+    assert thread.uses.cpu_s == pytest.approx([1e-3, 1e-3, 1e-3])
+    assert thread.uses.preemptions.tolist() == [0, 1, 0]
+
+
+def test_of_short_tasks_the_longest_was_interrupted():
+    thread = Thread(10)
+    for task in range(10):
+        thread.execute(task, 1e-6, 3e-3 if task == 4 else 0.0)
+    thread.account.finish(thread.now_s)
+    assert thread.uses.cpu_s == pytest.approx([1e-6] * 10)
+    assert thread.uses.preemptions.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_short_tasks_share_a_look_at_the_clock():
+    thread = Thread(1000)
+    for task in range(1000):
+        thread.execute(task, 1e-6)
+    thread.account.finish(thread.now_s)
+    assert thread.looks <= 1000 // 19 + 3
+    assert thread.uses.cpu_s == pytest.approx([1e-6] * 1000)
+
+
+def test_a_pause_is_no_tasks():
+    thread = Thread(2)
+    thread.execute(0, 1e-5)
+    thread.pause(0.5)
+    thread.execute(1, 1e-5)
+    thread.account.finish(thread.now_s)
+    assert thread.uses.cpu_s == pytest.approx([1e-5, 1e-5])
+    assert thread.uses.preemptions.tolist() == [0, 0]
+
+
+def test_a_clock_that_goes_backwards_makes_no_negative_time():
+    thread = Thread(2)
+    thread.execute(0, 1e-3)
+    thread.cpu_s -= 1.0
+    thread.execute(1, 1e-3)
+    assert (thread.uses.cpu_s >= 0).all()
+    assert (thread.uses.cpu_s <= 1e-3 + 1e-12).all()
+
+
+@needs_clock
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_each_task_has_at_most_its_duration(runtime):
+    run = execute(
+        generate("cholesky", tiles=6, tile_size=64), Platform.identical(2), runtime=runtime
+    )
+    tasks = run.tasks
+    assert np.isfinite(tasks.cpu_s).all()
+    assert (tasks.cpu_s >= 0).all()
+    assert (tasks.cpu_s <= tasks.duration_s + 1e-9).all()
+    assert (tasks.preemptions >= 0).all()
+    assert len(run.disturbance.preemptions) == 2
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_nothing_is_kept_where_it_is_left_out(runtime):
+    run = execute(
+        generate("cholesky", tiles=3, tile_size=16),
+        Platform.identical(1),
+        runtime=runtime,
+        processor_time=False,
+    )
+    assert np.isnan(run.tasks.cpu_s).all()
+    assert (run.tasks.preemptions == -1).all()
+    assert run.disturbance is None
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_without_a_clock_it_is_as_before(runtime, monkeypatch):
+    coarse = SimpleNamespace(resolution=0.016)
+    monkeypatch.setattr(processor_time.time, "get_clock_info", lambda _: coarse)
+    run = execute(
+        generate("cholesky", tiles=3, tile_size=16), Platform.identical(1), runtime=runtime
+    )
+    assert np.isnan(run.tasks.cpu_s).all()
+    assert run.disturbance is None
+    assert undisturbed_s(run).tolist() == run.tasks.duration_s.tolist()
+
+
+@needs_clock
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_kernel_that_sleeps_is_not_preempted(runtime):
+    run = execute(
+        generate("fork-join", width=4, duration=0.01), Platform.identical(2), runtime=runtime
+    )
+    assert blocking_kernels(run) == list(run.kernel_names)
+    asleep = run.tasks.preemptions == 0
+    assert asleep.any()
+    assert undisturbed_s(run)[asleep].tolist() == run.tasks.duration_s[asleep].tolist()
+
+
+COMPETE = """
+import os
+os.sched_setaffinity(0, {%d})
+print("competing", flush=True)
+while True:
+    pass
+"""
+
+
+@needs_clock
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="threads cannot be pinned here")
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_what_a_competitor_takes_is_found(runtime):
+    core = usable_cores()[0]
+    competitor = subprocess.Popen([sys.executable, "-c", COMPETE % core], stdout=subprocess.PIPE)
+    try:
+        assert competitor.stdout.readline() == b"competing\n"
+        graph = generate("cholesky", tiles=16, tile_size=192)
+        run = execute(graph, Platform.identical(1), runtime=runtime)
+    finally:
+        competitor.kill()
+        competitor.communicate()
+    # On one worker nothing waits but for the core: in tasks, and between them.
+    (waited,) = run.disturbance.waited_s
+    assert waited > 0.1 * run.makespan_s  # a competitor takes half, several take more
+    assert waited == pytest.approx(run.makespan_s - undisturbed_s(run).sum(), rel=0.05)
+    assert sum(run.disturbance.preemptions) > 0
+
+
+def test_a_limit_of_the_group_is_read(tmp_path):
+    groups = tmp_path / "cgroup"
+    (tmp_path / "box").mkdir()
+    for line, name, value in (
+        ("0::/box", "box/cpu.stat", "usage_usec 9\nthrottled_usec 1500000\n"),
+        ("1:cpu,cpuacct:/box", "cpu,cpuacct/box/cpu.stat", "throttled_time 1500000000\n"),
+        ("0::/", "cpu.stat", "throttled_usec 1500000\n"),
+    ):
+        groups.write_text(line + "\n")
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(value)
+        assert throttled_s(groups, tmp_path) == 1.5
+        (tmp_path / name).unlink()
+        assert throttled_s(groups, tmp_path) is None
+    assert throttled_s(tmp_path / "none", tmp_path) is None
