@@ -24,9 +24,9 @@ from tasksim.calibration.library_files import (
     Destination,
     Written,
     write_kernels,
-    write_pace,
     write_platform,
     write_samples_of,
+    write_slowdowns_of,
 )
 from tasksim.calibration.linear_kernels import LinearKernels, Search, choose_linear
 from tasksim.calibration.locality_fit import fit_locality
@@ -36,7 +36,7 @@ from tasksim.calibration.preconditions import check_preconditions, check_schedul
 from tasksim.calibration.shortfalls import (
     disturbed_runs,
     missing_intervals,
-    missing_pace_law,
+    preempted_tasks,
     unknown_kernels,
 )
 from tasksim.calibration.steered import Steered, check_steerable, measure_steered
@@ -300,15 +300,14 @@ class _Session:
             report.interrupted = True
             missing = ", ".join(sorted(linear - written.models.keys()))
             report.notes = [f"{missing}: only the samples are written, as you interrupted the fit"]
-        paced = write_pace(self.destination, self.collected, written.models, self.observed.paces)
+        write_slowdowns_of(self.destination, self.collected, self.observed.slowdowns)
         report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
         report.notes += [*disturbed_runs(self.observed), *_notes(self.destination.choice, written)]
         if self.steered is None and not interrupts.noted:
             report.notes += unknown_kernels(report.by_kernel, self.options)
         report.notes += missing_intervals(written.without_interval)
-        if self.options.pace:
-            report.notes += missing_pace_law(paced)
+        report.notes += preempted_tasks(self.observed)
         report.notes += _notes_on_lock(self.observed.lock_free)
         return report, written
 

@@ -51,10 +51,6 @@ class CalibrationOptions:
     """Whether runs of graphs count only if they were made in calm moments: when nobody else used
     the cores (:mod:`tasksim.native.calm_moments`)."""
 
-    pace: bool = False
-    """Whether the pace of the machine (:mod:`tasksim.native.pace`) is taken before each run of a
-    graph, so that predictions can be made for the pace that there is then."""
-
     makespan: float | None = None
     """How well to know the mean makespan of the graph, relative: then its kernels are measured by
     themselves, each time the one that it needs most (:mod:`tasksim.calibration.steering`)."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.calibration.kernel_samples import MOST_RUNS
 from tasksim.calibration.locality_fit import FarSamples, far_samples
@@ -19,10 +19,14 @@ from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
 from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
-from tasksim.native.pace import Pace
+from tasksim.native.processor_time import has_thread_clock
+from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.run.disturbance import undisturbed_s
+from tasksim.scenario.alone import slowdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +39,29 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = ["Observed", "measure_in_situ"]
+
+PROBE_AGE_S: Final = 0.5
+"""Age in seconds from which a probe is repeated: about what passes between prediction and run."""
+
+
+@dataclass
+class TotalDisturbance:
+    """What others took from runs: times of their tasks, and how many of these were preempted."""
+
+    own_s: float = 0.0
+    wall_s: float = 0.0
+    preempted: int = 0
+    tasks: int = 0
+
+    def add(self, run: Run) -> None:
+        """Count a native *run*."""
+        if run.disturbance is None:
+            return
+        taken_s = run.disturbance.total_s
+        self.own_s += float(undisturbed_s(run).sum())
+        self.wall_s += float(undisturbed_s(run).sum()) + taken_s
+        self.preempted += int((run.tasks.preemptions > 0).sum())
+        self.tasks += len(run)
 
 
 @dataclass
@@ -51,8 +78,10 @@ class Observed:
     """Graphs all of whose runs were disturbed: the calmest of them counts."""
     lock_free: dict[str, float] = field(default_factory=dict)
     """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
-    paces: dict[int, float] = field(default_factory=dict)
-    """By run, as samples number them, how fast the machine was just before it."""
+    slowdowns: dict[int, SlowdownRow] = field(default_factory=dict)
+    """By run, as samples number them, how others slowed a probe before it, and the run itself."""
+    disturbance: TotalDisturbance = field(default_factory=lambda: TotalDisturbance())
+    """What others took from all runs together."""
 
 
 def measure_in_situ(
@@ -71,7 +100,8 @@ def measure_in_situ(
     What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
     count that were made in calm moments; of a graph that never was, the calmest one.
     """
-    runners = [_Runner(graph, platform, options, observed) for graph in graphs]
+    probe = _RecentProbe(len(platform.workers)) if has_thread_clock() else None
+    runners = [_Runner(graph, platform, options, observed, probe) for graph in graphs]
     begun = time.monotonic()
     moments = CalmMoments(Probe(len(platform.workers))) if options.calm else None
     until = begun + options.max_seconds
@@ -82,8 +112,10 @@ def measure_in_situ(
                 if turn == 0:
                     runner.execute(scheduler)
                 elif (run := runner.run(scheduler, moments, until)) is not None:
-                    if runner.pace_s is not None:
-                        observed.paces[collected.next_run] = runner.pace_s
+                    slowed = slowdown(run, runner.run_as)
+                    if slowed is not None and runner.probe is not None:
+                        row = SlowdownRow(runner.probe, slowed)
+                        observed.slowdowns[collected.next_run] = row
                     _add(run, runner.graph, turn, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
@@ -103,27 +135,47 @@ def _settled(
     return all(runner.calm for runner in runners) and collected.settled(options)
 
 
+class _RecentProbe:
+    """The slowdown of the machine by a probe that is not old."""
+
+    def __init__(self, workers: int) -> None:
+        self._probe = SlowdownProbe(workers)
+        self._latest = 1.0
+        self._due = -inf
+
+    def __call__(self) -> float:
+        if time.monotonic() >= self._due:
+            self._latest = self._probe()
+            self._due = time.monotonic() + PROBE_AGE_S
+        return self._latest
+
+
 class _Runner:
     """A graph bound to its data, and how its runs went.
 
     ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones;
-    ``pace_s`` is the pace just before the last one, if it is asked for.
+    ``probe`` is the slowdown just before the last one; None if nobody looked.
     """
 
     def __init__(
-        self, graph: TaskGraph, platform: Platform, options: CalibrationOptions, observed: Observed
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        options: CalibrationOptions,
+        observed: Observed,
+        probe: _RecentProbe | None,
     ) -> None:
         self.graph = graph
         self._platform = platform
         self._pin = options.pin
         self._program = bind(graph, len(platform.workers), options.seed)
         # Side by side they would measure how long they wait for each other.
-        self._run_as = taking_turns(graph, _holders(self._program, observed))
+        self.run_as = taking_turns(graph, _holders(self._program, observed))
         self.calm = self.disturbed = 0
         self.calmest: Run
         self._probe_s = inf
-        self._pace = Pace(len(platform.workers)) if options.pace else None
-        self.pace_s: float | None = None
+        self._probe = probe
+        self.probe: float | None = None
 
     def run(self, scheduler: str, moments: CalmMoments | None, until: float) -> Run | None:
         """Return a run; None if it was disturbed."""
@@ -142,8 +194,8 @@ class _Runner:
     def execute(self, scheduler: str) -> Run:
         """Run the graph, whatever others do meanwhile."""
         program, pin = self._program, self._pin
-        self.pace_s = None if self._pace is None else self._pace()
-        return execute(self._run_as, self._platform, scheduler, program=program, pin=pin)
+        self.probe = None if self._probe is None else self._probe()
+        return execute(self.run_as, self._platform, scheduler, program=program, pin=pin)
 
 
 def _holders(program: Program, observed: Observed) -> set[str]:
@@ -164,6 +216,7 @@ def _add(
 ) -> None:
     """Add what a *run* tells to *collected* and *observed*."""
     collected.add_run(run, graph)
+    observed.disturbance.add(run)
     observed.gaps.append(gaps(run))
     observed.far.extend(_kept(far_samples(run, graph), turn, collected))
 

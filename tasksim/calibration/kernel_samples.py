@@ -13,6 +13,7 @@ from tasksim.models.kinds.typicalmean import typical_mean
 from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import FENCE
 from tasksim.models.samples import Samples
+from tasksim.run.disturbance import has_processor_times, undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -79,13 +80,16 @@ class KernelSamples:
         return kernel in self._earlier
 
     def add_run(self, run: Run, graph: TaskGraph) -> None:
-        """Add the duration of every task of a native *run* of *graph*."""
-        durations = run.tasks.end_s - run.tasks.start_s
+        """Add the duration of every task of a native *run* of *graph*, less what others took."""
+        own_s = undisturbed_s(run)
+        wall_s = run.tasks.duration_s if has_processor_times(run) else None
         for kernel, name in enumerate(graph.model_names):
             tasks = np.flatnonzero(graph.kernel == kernel)
             table = graph.parameters[kernel][graph.row[tasks]]
             if len(tasks):
-                self.add(name, graph.parameter_names[kernel], table, durations[tasks], IN_SITU)
+                names = graph.parameter_names[kernel]
+                wall = None if wall_s is None else wall_s[tasks]
+                self.add(name, names, table, own_s[tasks], IN_SITU, wall)
                 if name in self.linear:
                     self.samples[name] = newest_runs(self.samples[name], MOST_RUNS)
         self.next_run += 1
@@ -97,10 +101,14 @@ class KernelSamples:
         parameters: NDArray[np.float64],
         durations_s: NDArray[np.float64],
         how: str,
+        wall_s: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add samples of *kernel*, as part of the current run; *how* says the manner in words."""
+        """Add samples of *kernel*, as part of the current run; *how* says the manner in words.
+
+        With *wall_s*, durations leave out what others took, and this is what the clock said.
+        """
         runs = np.full(len(durations_s), self.next_run)
-        more = Samples(names, parameters, durations_s, runs)
+        more = Samples(names, parameters, durations_s, runs, wall_s=wall_s)
         before = self.samples.get(kernel)
         self.samples[kernel] = more if before is None else Samples.concat([before, more])
         self.new[kernel] = tuple(dict.fromkeys((*self.new.get(kernel, ()), how)))

@@ -11,7 +11,8 @@ from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.linear_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
-from tasksim.models.files.pacefile import pace_path, read_paces, write_paces
+from tasksim.models.files.coefficients import PROCESSOR, WALL
+from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.models.files.store import (
     Entry,
     Machine,
@@ -25,7 +26,6 @@ from tasksim.models.files.store import (
 )
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.uncertainty.pacelaw import levels_of, slowness_of
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.models.validation.crossvalidation import left_out
 from tasksim.native.cores import usable_cores
@@ -41,15 +41,16 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
+    from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
 
 __all__ = [
     "ARCHITECTURE",
     "Destination",
     "Written",
     "write_kernels",
-    "write_pace",
     "write_platform",
     "write_samples_of",
+    "write_slowdowns_of",
 ]
 
 ARCHITECTURE = "cpu"
@@ -135,7 +136,8 @@ def write_kernels(
             written.without_interval[kernel] = str(error)
         known = _earlier(destination, kernel) if collected.has_earlier(kernel) else None
         stopped = _stopped(collected, kernel, rows, options)
-        measured = _measured(destination, collected.new[kernel], stopped, known)
+        clock = WALL if samples.wall_s is None else PROCESSOR
+        measured = _measured(destination, collected.new[kernel], stopped, known, clock)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         free = lock_free.get(kernel, known.lock_free if known is not None else None)
         if not effects[kernel].known:  # no configuration was in two runs: a model compares them
@@ -168,25 +170,15 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
         return HistoryModel().fit(samples)
 
 
-def write_pace(
-    destination: Destination,
-    collected: KernelSamples,
-    models: Mapping[str, KernelModel],
-    paces: Mapping[int, float],
-) -> int:
-    """Write how slow the runs were whose pace is known; return how many these are.
-
-    Those of earlier calibrations too.
-    """
-    path = pace_path(destination.models_folder)
-    earlier = {run: row[0] for run, row in read_paces(path).items() if run < collected.first_run}
-    known = {**earlier, **paces}
-    if known or path.is_file():
-        levels = levels_of(collected.samples, models, known)
-        rows = slowness_of(collected.samples, models, levels, known)
-        write_paces(destination.models_folder, rows, levels)
-        return len(rows)
-    return 0
+def write_slowdowns_of(
+    destination: Destination, collected: KernelSamples, rows: Mapping[int, SlowdownRow]
+) -> None:
+    """Write how others slowed the runs, those of earlier calibrations too."""
+    path = slowdown_path(destination.models_folder)
+    earlier = read_slowdowns(path)
+    kept = {run: row for run, row in earlier.items() if run < collected.first_run}
+    if kept or rows or earlier:
+        write_slowdowns(destination.models_folder, {**kept, **rows})
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:
@@ -219,11 +211,12 @@ def _measured(
     manners: Sequence[str],
     stopped: Mapping[str, str],
     known: Entry | None,
+    clock: str,
 ) -> Measured:
     """Return how a kernel was measured, this time and, if that is *known*, before."""
     now = [f"{manner}, {destination.workers} workers busy" for manner in manners]
     before = [] if known is None else known.measured.how.split("; ")
-    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped)
+    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
 
 
 def _earlier(destination: Destination, kernel: str) -> Entry | None:

@@ -10,6 +10,7 @@ import numpy as np
 from tasksim.graph.reuse import accessed_bytes, reuse_distances
 from tasksim.models.locality import Locality
 from tasksim.models.quantiles import within_fence
+from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
         [np.bincount(owner, sizes * (distances > r), minlength=len(graph)) for r in REACHES]
     )
     total = np.bincount(owner, sizes, minlength=len(graph)).astype(np.float64)
-    durations = run.tasks.end_s - run.tasks.start_s
+    durations = undisturbed_s(run)
     model_name = dict(zip(graph.kernels, graph.model_names, strict=True))
     return [
         FarSamples(model_name[kernel], tuple(row), durations[t], far[:, t], total[t])

@@ -5,9 +5,6 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from tasksim.base.wording import option
-from tasksim.models.uncertainty.pacelaw import MIN_RUNS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -15,7 +12,10 @@ if TYPE_CHECKING:
     from tasksim.calibration.calibration_report import KernelSummary
     from tasksim.calibration.insitu import Observed
 
-__all__ = ["disturbed_runs", "missing_intervals", "missing_pace_law", "unknown_kernels"]
+NOTABLE_SHARE = 0.02
+"""Share of the time of all runs that others took, from which it is told."""
+
+__all__ = ["disturbed_runs", "missing_intervals", "preempted_tasks", "unknown_kernels"]
 
 
 def disturbed_runs(observed: Observed) -> list[str]:
@@ -28,6 +28,18 @@ def disturbed_runs(observed: Observed) -> list[str]:
             f"others used the cores in all runs of {', '.join(never)}: the calmest one counts"
         )
     return notes
+
+
+def preempted_tasks(observed: Observed) -> list[str]:
+    """Return a sentence about what others took from the runs, if it was much."""
+    seen = observed.disturbance
+    if seen.wall_s <= (1 + NOTABLE_SHARE) * seen.own_s:
+        return []
+    return [
+        f"others used the cores: {seen.preempted} of {seen.tasks} tasks were preempted and count "
+        f"with their processor time; by the clock on the wall runs took "
+        f"{seen.wall_s / seen.own_s:.3g} times as long"
+    ]
 
 
 def unknown_kernels(kernels: Sequence[KernelSummary], options: CalibrationOptions) -> list[str]:
@@ -80,23 +92,6 @@ def missing_intervals(reasons: Mapping[str, str]) -> list[str]:
     return [
         f"{', '.join(names)}: predictions have no interval: {reason}"
         for reason, names in kernels.items()
-    ]
-
-
-def missing_pace_law(runs: int) -> list[str]:
-    """Return what to do if the pace is known before *runs* runs only.
-
-    Examples
-    --------
-    >>> missing_pace_law(4)
-    ['the pace is known of 4 runs, and predictions at a pace need 12: calibrate again with pace, \
-runs add up']
-    """
-    if runs >= MIN_RUNS:
-        return []
-    return [
-        f"the pace is known of {runs} runs, and predictions at a pace need {MIN_RUNS}: calibrate "
-        f"again with {option('pace')}, runs add up"
     ]
 
 

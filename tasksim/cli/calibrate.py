@@ -93,13 +93,6 @@ POWER = "power"
     "cores; it may take until --max-time to see some.",
 )
 @click.option(
-    "--pace",
-    is_flag=True,
-    help="Measure the pace of the machine before each run of a GRAPH, 0.06 s of work on"
-    " all cores, so that 'simulate --uncertainty both --now' can predict at the"
-    " pace of that moment.",
-)
-@click.option(
     "--contention",
     is_flag=True,
     help="Measure kernels on one core, and how they slow each other down on several: predictions "
@@ -136,7 +129,6 @@ def calibrate(
     max_time: float,
     terms: tuple[str, ...],
     calm: bool,
-    pace: bool,
     contention: bool,
     schedulers: tuple[str, ...],
     pin: bool,
@@ -204,7 +196,6 @@ def calibrate(
                 schedulers=schedulers or SCHEDULERS,
                 pin=pin,
                 calm=calm,
-                pace=pace,
                 makespan=makespan,
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),

@@ -33,8 +33,9 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["none", "models", "runs", "tasks", "both", "all"]),
                 default="none",
                 help="Simulate many times and give intervals. Each replication draws models as"
-                " other samples would have given them, the pace of a run (runs), or the noise of"
-                " tasks; both and all draw whatever is known of the three.",
+                " other samples would have given them, how slow a run is, by itself and for what"
+                " others take of the cores (runs), or the noise of tasks; both and all draw"
+                " whatever is known of the three.",
             ),
             click.option(
                 "--replications",
@@ -55,10 +56,11 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Confidence level of intervals. [default: 95%]",
             ),
             click.option(
-                "--now",
-                is_flag=True,
-                help="Predict a run on this machine at its present pace, which takes 0.7 s to"
-                " measure; needs a calibration with --pace.",
+                "--now/--no-now",
+                default=None,
+                help="Predict a run that starts now, while others use this machine as they do, "
+                "which takes 0.5 s to measure; or in no moment in particular. [default: now, if "
+                "the models are of this machine]",
             ),
             click.option(
                 "--against",
@@ -87,10 +89,10 @@ class Asked:
     replications: int | None = None
     until: float | None = None
     level: float | None = None
-    now: bool = False
+    now: bool | None = None
     against: tuple[str, ...] = ()
     plot: Path | None = None
-    _paces: list[float] = field(default_factory=list)
+    _probes: list[float] = field(default_factory=list)
 
     def refuse_early(self, noise: str, results: Results) -> None:
         """Raise for what does not go together, or could not be written after the work."""
@@ -117,17 +119,23 @@ class Asked:
             replications=self.replications,
             until=self.until,
             level=0.95 if self.level is None else self.level,
-            pace_s=self._recent(resolved),
+            probes=self._recent(resolved),
             engine=engine,
         )
 
     def _recent(self, resolved: Resolved) -> list[float] | None:
-        """Return the last paces of this machine if asked for: of all answers the same ones."""
-        if self.now and not self._paces:
-            from tasksim.native.pace import Pace
+        """Return how others slow this machine, if that matters: of all answers the same."""
+        if self.now and not _is_of_this_machine(resolved):
+            raise click.UsageError(
+                "--now is for models of this machine, which these are not: calibrate it, or leave "
+                "--now out"
+            )
+        now = _knows_others(resolved) if self.now is None else self.now
+        if now and not self._probes:
+            from tasksim.native.slowdown_probe import SlowdownProbe
 
-            self._paces.extend(Pace(len(resolved.platform.workers)).recent())
-        return self._paces or None
+            self._probes.extend(SlowdownProbe(len(resolved.platform.workers)).recent())
+        return self._probes or None
 
     def rivals(self, resolved: Resolved, sure: Prediction, engine: Engine) -> list[Rival]:
         """Return how much longer it takes under the other schedulers, met by the same luck."""
@@ -152,6 +160,23 @@ class Asked:
         answers = {own: sure, **{rival.scheduler: rival.prediction for rival in rivals}}
         save_figure(figure_sure(answers), self.plot, force=force)
         note(f"Wrote {self.plot}")
+
+
+def _is_of_this_machine(resolved: Resolved) -> bool:
+    """Return whether the platform is that of a calibration on this machine."""
+    from tasksim.calibration.machine import fingerprint
+
+    here = fingerprint(len(resolved.platform.workers))
+    there = resolved.platform.fingerprint
+    return all(there.get(name) == here[name] for name in ("processor", "logical_cores", "system"))
+
+
+def _knows_others(resolved: Resolved) -> bool:
+    """Return whether models know how others slow runs on this machine."""
+    library = resolved.library
+    if resolved.cluster is not None or library is None or library.slowdown_law() is None:
+        return False
+    return _is_of_this_machine(resolved)
 
 
 class Rival(NamedTuple):

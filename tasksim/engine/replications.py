@@ -15,7 +15,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
 from tasksim.models.uncertainty.drawn import drawer_of
-from tasksim.models.uncertainty.pacelaw import MIN_RUNS
+from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
 from tasksim.models.uncertainty.spread import student_stretch
 from tasksim.models.uncertainty.tasknoise import noise_of
 
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
 
     from tasksim.engine.durations import Demand, Models
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.uncertainty.atpace import AtPace
     from tasksim.models.uncertainty.drawn import Drawer, Drawn
-    from tasksim.models.uncertainty.pacelaw import PaceLaw
     from tasksim.models.uncertainty.runeffects import RunEffect
+    from tasksim.models.uncertainty.slowdownlaw import ExpectedSlowdown
     from tasksim.models.uncertainty.tasknoise import TaskNoise
     from tasksim.platform.description import Platform
 
@@ -38,6 +37,8 @@ __all__ = ["SOURCES", "Drawing", "Replication", "Replicator"]
 SOURCES: Final = ("models", "runs", "tasks")
 """What may be uncertain, the outermost first."""
 _MODELS, _RUNS, _TASKS = range(3)
+_SLOWDOWN: Final = 0
+"""Key of the luck of slowdowns; those of kernels and architectures are checksums of their names."""
 FURTHEST_RUN: Final = float(np.log(3.0))
 """Runs do not differ by more than a factor of 3, as a rule: of two runs that were measured,
 Student's distribution would have them differ by anything."""
@@ -45,8 +46,6 @@ LOOKS: Final = 200
 """Draws that tell the variance of a model: to a tenth, which moves no quantile noticeably."""
 KEPT: Final = 256
 """Drawn models that are kept: as many groups as threads work on at a time ask for them again."""
-INSIDE: Final = 0.9
-"""Of the time of a kernel's tasks: so much where it was measured, what is outside hardly counts."""
 FEW_RUNS: Final = 5
 """Of fewer runs the difference between runs is known to a factor of two at best."""
 
@@ -100,9 +99,9 @@ class Replicator:
         What is uncertain: of :data:`SOURCES`.
     seed : int
         Of all luck.
-    pace_s : float or sequence of float, optional
-        The pace of the machine that is predicted for, or the last ones, the latest last; how slow
-        runs are then, the models know.
+    probes : float or sequence of float, optional
+        How others slow the machine that is predicted for, or the last few such slowdowns, the
+        latest last.
 
     Attributes
     ----------
@@ -115,7 +114,7 @@ class Replicator:
     notes : list of str
         What is not known, or taken as known.
     usual : float
-        How many times as long tasks take in the middle as models say: at the pace.
+        The slowdown of the run in the middle.
 
     Raises
     ------
@@ -132,7 +131,7 @@ class Replicator:
         models: Models,
         sources: Collection[str],
         seed: int,
-        pace_s: float | Sequence[float] | None = None,
+        probes: float | Sequence[float] | None = None,
     ) -> None:
         demands = Demands(graph, platform, models).asked
         if demands is None:
@@ -142,16 +141,10 @@ class Replicator:
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
-        paces = None if pace_s is None else _paces(pace_s)
-        law = _law(models)
-        self._at = None
-        if law is not None:
-            self._at = law.at_any() if paces is None else law.at(paces)
-        elif paces is not None:
-            self.notes.append(_without_law(models))
-        self.usual = 1.0 if self._at is None else float(np.exp(self._at.expected))
+        self._slowdown = _expected_slowdown(models, probes) if "runs" in sources else None
+        self.usual = 1.0 if self._slowdown is None else float(np.exp(self._slowdown.expected))
         used = [demand for demand in demands if len(demand.tasks)]
-        self._parts = [_part(graph, platform, models, demand, sources, law) for demand in used]
+        self._parts = [_part(graph, platform, models, demand, sources) for demand in used]
         self.kernels = [
             (
                 graph.kernels[int(graph.kernel[part.demand.tasks[0]])],
@@ -175,8 +168,6 @@ class Replicator:
                 note = f"{named}: durations that are given are taken as known exactly"
                 self.notes += [note] if note not in self.notes else []
             return len(given) < len(self._parts)
-        if self._at is not None:
-            return True
         fitted = [part for part in self._parts if part.demand.model.needs_fit]
         silent = [part for part in fitted if part.effect is None]
         single = [part for part in fitted if part.effect is not None and not part.effect.known]
@@ -193,11 +184,12 @@ class Replicator:
             )
         if known and min(known) < FEW_RUNS:
             self.notes.append(f"run to run: known from {min(known)} runs only")
-        return bool(known)
+        return bool(known) or self._slowdown is not None
 
     def draw(self, which: Replication) -> Drawing:
         """Return what tasks take in a replication: the same for the same *which*."""
         durations = np.full(self._shape, np.inf)
+        slowdown = self._drawn_slowdown(which)
         ratios, of_models = np.ones(len(self._parts)), np.ones(len(self._parts))
         for index, part in enumerate(self._parts):
             rows = part.demand.rows
@@ -210,6 +202,8 @@ class Replicator:
             elif level:
                 taken = taken * np.exp(level)
                 of_models[index] = taken.mean() / self.expected_s[index]
+            if part.demand.model.needs_fit:
+                run += slowdown
             taken = taken * np.exp(run)
             if part.noise is not None and "tasks" in self.sources:
                 stretch = np.ones(len(rows)) if drawn is None else drawn.stretch[rows]
@@ -239,8 +233,6 @@ class Replicator:
         model's uncertainty, and all kernels of the calibration share it.
         """
         effect = part.effect
-        if self._at is not None and part.demand.model.needs_fit:
-            return self._at_pace(self._at, part, which)
         if effect is None or not effect.known:
             return 0.0, 0.0
         run, level = 0.0, 0.0
@@ -260,14 +252,11 @@ class Replicator:
             run = float(deviations @ luck - deviations @ deviations / 2)
         return run, level
 
-    def _at_pace(self, at: AtPace, part: _Part, which: Replication) -> tuple[float, float]:
-        """Return the logarithms of how far off others of its pace a run is, and how slow those."""
-        run, level = 0.0, at.level
-        if "models" in self.sources:
-            level = at.drawn_level(self._luck(_MODELS, _RUNS, part.of_run, which.group))
-        if "runs" in self.sources:
-            run = at.drawn_rest(self._luck(_RUNS, part.of_run, *which[:2]))
-        return run, level
+    def _drawn_slowdown(self, which: Replication) -> float:
+        """Return the logarithm of how others slow a run."""
+        if self._slowdown is None:
+            return 0.0
+        return self._slowdown.drawn(self._luck(_RUNS, _SLOWDOWN, *which[:2]))
 
     def _luck(self, *of: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=of))
@@ -302,66 +291,40 @@ def _part(
     models: Models,
     demand: Demand,
     sources: Collection[str],
-    law: PaceLaw | None,
 ) -> _Part:
     """Return how a kernel in a class of workers is drawn."""
     model, group = demand.model, platform.classes[demand.group]
     name = graph.model_names[int(graph.kernel[demand.tasks[0]])]
     find = getattr(models, "run_effect", None)
     expected = model.predict(demand.table)
-    drawn = model.needs_fit
-    if law is not None:
-        expected = law.of_kernel(name, expected)
-        # How far models are off is in what the law left of runs, where these have been.
-        taken = np.bincount(demand.rows, expected[demand.rows], len(expected))
-        drawn = drawn and float(taken @ model.inside(demand.table)) < INSIDE * taken.sum()
     return _Part(
         demand,
         np.asarray(expected[demand.rows] / demand.speed),
         crc32(f"{name} on {group.models}".encode()),
         crc32(group.models.encode()),
-        drawer_of(model, demand.table) if "models" in sources and drawn else None,
+        drawer_of(model, demand.table) if "models" in sources and model.needs_fit else None,
         noise_of(model, demand.table[demand.rows]) if "tasks" in sources else None,
         None if find is None else find(name, group.models),
     )
 
 
-def _paces(pace_s: float | Sequence[float]) -> list[float]:
-    """Return paces as a list of them; raise if there are none, or one is no time."""
-    paces = np.ravel(np.asarray(pace_s, dtype=np.float64))
-    if not (len(paces) and np.isfinite(paces).all() and (paces > 0).all()):
-        raise InputError(
-            f"pace_s: got {pace_s!r}; legal: seconds, or some in order, finite and above 0"
-        )
-    return list(paces.tolist())
+def _expected_slowdown(
+    models: Models, probes: float | Sequence[float] | None
+) -> ExpectedSlowdown | None:
+    """Return how others slow a run after *probes*, or in no moment in particular.
 
-
-def _law(models: Models) -> PaceLaw | None:
-    """Return how slow runs are at which pace; None where nobody knows."""
-    find = getattr(models, "pace_law", None)
-    law: PaceLaw | None = None if find is None else find()
-    return law
-
-
-def _without_law(models: Models) -> str:
-    """Return a note on a pace that is asked for and of which a few runs tell too little.
-
-    Raises
-    ------
-    InputError
-        If no run tells anything.
+    None where nobody knows.
     """
-    count = getattr(models, "paced_runs", None)
-    runs = 0 if count is None else count()
-    if not runs:
+    find = getattr(models, "slowdown_law", None)
+    law: SlowdownLaw | None = None if find is None else find()
+    if probes is None:
+        return None if law is None else law.at_any()
+    given = np.ravel(np.asarray(probes, dtype=np.float64))
+    if not (len(given) and np.isfinite(given).all() and (given >= 1).all()):
         raise InputError(
-            "the models know nothing of the pace of the machine: calibrate with it (tasksim "
-            "calibrate --pace)"
+            f"probes: got {probes!r}; legal: a slowdown, or some in order, finite and 1 or more"
         )
-    return (
-        f"pace: known of {runs} runs, {MIN_RUNS} are needed: predicted for no moment in "
-        "particular; calibrate again (tasksim calibrate --pace), runs add up"
-    )
+    return (SlowdownLaw.of([]) if law is None else law).at(given.tolist())
 
 
 def _named(labels: Iterable[str]) -> str:

@@ -50,6 +50,9 @@ class Samples:
         Parameter that all samples have the same value of, and that is no column -> that value.
     unused : tuple of Unused, default=()
         What the file that they were read from has besides.
+    wall_s : array_like, shape (samples,), default=None
+        Durations by the clock on the wall, where ``durations_s`` leave out what other programs
+        took; None: they leave out nothing.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Samples:
     counters: Mapping[str, NDArray[np.float64]] | None = None
     constants: Mapping[str, float] | None = None
     unused: tuple[Unused, ...] = ()
+    wall_s: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -83,6 +87,8 @@ class Samples:
         columns: dict[str, Any] = {"parameters": table.copy(), "durations_s": durations}
         if self.runs is not None:
             columns["runs"] = np.array(self.runs, dtype=np.int64)
+        if self.wall_s is not None:
+            columns["wall_s"] = _checked_durations(self.wall_s)
         for name, column in columns.items():
             _check_length(name, column, len(durations))
             column.setflags(write=False)
@@ -105,9 +111,11 @@ class Samples:
         runs = None if self.runs is None else self.runs[chosen]
         table, durations_s = self.parameters[chosen], self.durations_s[chosen]
         counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
+        wall_s = None if self.wall_s is None else self.wall_s[chosen]
         return replace(
-            self, parameters=table, durations_s=durations_s, runs=runs, counters=counters or None
-        )
+            self, parameters=table, durations_s=durations_s, runs=runs, counters=counters or None,
+            wall_s=wall_s,
+        )  # fmt: skip
 
     def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
         """Return the samples with the parameters that have names of counters as counters.
@@ -200,7 +208,7 @@ class Samples:
         ]
         return cls(
             names, np.concatenate(tables), durations, _concatenated_runs(parts), counters,
-            constants[0] or None, tuple(dict.fromkeys(unused)),
+            constants[0] or None, tuple(dict.fromkeys(unused)), _concatenated_wall_s(parts),
         )  # fmt: skip
 
 
@@ -290,6 +298,12 @@ def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:
     return np.concatenate(
         [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
     )
+
+
+def _concatenated_wall_s(parts: Sequence[Samples]) -> NDArray[np.float64] | None:
+    if all(part.wall_s is None for part in parts):
+        return None
+    return np.concatenate([p.durations_s if p.wall_s is None else p.wall_s for p in parts])
 
 
 def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, NDArray[np.float64]] | None:

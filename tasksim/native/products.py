@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
-from time import perf_counter
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cores import pin_thread, usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Products"]
 
@@ -36,23 +40,49 @@ class Products:
 
     def times_s(self, chunks: int, products: int) -> list[list[float]]:
         """Return, of each thread, how long each of so many chunks of so many products took."""
-        workers = len(self._inputs)
-        times: list[list[float]] = [[] for _ in range(workers)]
-        start = threading.Barrier(workers)
+        times: list[list[float]] = [[] for _ in self._inputs]
 
         def work(worker: int) -> None:
-            pin_thread(self._cores[worker])
-            start.wait()
             for _ in range(chunks):
                 begun = perf_counter()
                 for _ in range(products):
-                    np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
+                    self._multiply(worker)
                 times[worker].append(perf_counter() - begun)
 
-        threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(workers)]
+        self._together(work)
+        return times
+
+    def shares(self, seconds: float) -> list[float]:
+        """Return, of each thread, for which part of so many *seconds* it had a core."""
+        found = [0.0] * len(self._inputs)
+
+        def work(worker: int) -> None:
+            begun, had = perf_counter(), thread_time()
+            while perf_counter() < begun + seconds:
+                self._multiply(worker)
+            found[worker] = (thread_time() - had) / (perf_counter() - begun)
+
+        self._together(work)
+        return found
+
+    def _multiply(self, worker: int) -> None:
+        np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
+
+    def _together(self, work: Callable[[int], None]) -> None:
+        """Let all threads *work* at once."""
+        start = threading.Barrier(len(self._inputs))
+
+        def begin(worker: int) -> None:
+            pin_thread(self._cores[worker])
+            start.wait()
+            work(worker)
+
+        threads = [
+            threading.Thread(target=begin, args=(worker,), daemon=True)
+            for worker in range(len(self._inputs))
+        ]
         with single_threaded_blas():
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-        return times

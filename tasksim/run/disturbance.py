@@ -35,6 +35,8 @@ computing kernel loses less than a thousandth without an interruption."""
 LONGEST_OWN_GAP_S: Final = 300e-6
 """Time between two tasks of a worker beyond which somebody else had its core, in seconds: a runtime
 needs .3 to 50 us, and up to 100 us to wake a thread; a slice of a core is .7 ms or more."""
+CLOCK_TICK_S: Final = 1e-9
+"""Resolution of the clocks, in seconds."""
 LEAST_OWN_SHARE: Final = 1e-3
 """Share of its duration that a task computes, at least: less is as good as only waiting."""
 
@@ -123,9 +125,9 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     share = usual[kernel]
     own = (tasks.duration_s - lost) / np.maximum(1.0 - share, LEAST_OWN_SHARE)
     interrupted = (tasks.preemptions > 0) | (share <= BLOCKING_SHARE)
-    found: NDArray[np.float64] = np.where(
-        interrupted, np.minimum(own, tasks.duration_s), tasks.duration_s
-    )
+    # A clock that jumps may say that a task had no core at all.
+    own = np.clip(own, np.minimum(CLOCK_TICK_S, tasks.duration_s), tasks.duration_s)
+    found: NDArray[np.float64] = np.where(interrupted, own, tasks.duration_s)
     return found
 
 

@@ -51,7 +51,7 @@ def how_sure(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    pace_s: float | Sequence[float] | None = None,
+    probes: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -74,10 +74,11 @@ def how_sure(
         Go on until each number is known within this share of the mean, as 0.01.
     level : float, default 0.95
         Of the intervals.
-    pace_s : float or sequence of float, optional
-        The pace of the machine for which the run is predicted, as :class:`tasksim.native.pace.Pace`
-        takes it just before, or the last few, the latest last, which tell how restless it is; by
-        default that of no moment, but of any like the calibration's.
+    probes : float or sequence of float, optional
+        How others slow the machine just before the run that is predicted, as a
+        :class:`tasksim.native.slowdown_probe.SlowdownProbe` tells, or the last few slowdowns, the
+        latest last, which tell how restless it is; by default those of no moment, but of any like
+        the calibration's.
     threads : int, optional
         How many replay at a time; by default as many as there are cores to use.
     engine : {"auto", "simpy", "compiled"}, default "auto"
@@ -113,7 +114,7 @@ def how_sure(
     if scenario.clock != "simulated":
         raise InputError(f"{scenario.label}: its clock is native; only simulations are replicated")
     asked: Any = {"uncertainty": uncertainty, "replications": replications, "until": until}
-    how: Any = {"level": level, "pace_s": pace_s, "threads": threads, "engine": engine}
+    how: Any = {"level": level, "probes": probes, "threads": threads, "engine": engine}
     return how_sure_of(resolve(scenario), **asked, **how)
 
 
@@ -124,7 +125,7 @@ def how_sure_of(
     replications: int | None = None,
     until: float | None = None,
     level: float = 0.95,
-    pace_s: float | Sequence[float] | None = None,
+    probes: float | Sequence[float] | None = None,
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
@@ -148,7 +149,7 @@ def how_sure_of(
     sources = SOURCES if uncertainty in ("both", "all") else (uncertainty,)
     models = resolved.known_models()
     replicator = Replicator(
-        resolved.graph, resolved.platform, models, sources, scenario.seed, pace_s
+        resolved.graph, resolved.platform, models, sources, scenario.seed, probes
     )
     return _replicated(resolved, replicator, replications, until, level, threads, engine)
 

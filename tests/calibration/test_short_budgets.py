@@ -55,30 +55,6 @@ def test_a_single_run_is_told(machine, tmp_path):
     ]
 
 
-def test_few_paces_are_told_and_predictions_do_without(machine, tmp_path, monkeypatch):
-    machine.durations_s = scattered(2)
-    monkeypatch.setattr(insitu, "Pace", lambda _workers: lambda: 1e-3)
-    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=5.0, pace=True))
-    assert report.notes[-1] == (
-        "the pace is known of 4 runs, and predictions at a pace need 12: calibrate again with "
-        "pace, runs add up"
-    )
-    now, any_time = (predicted(tmp_path, CHAIN, pace_s=pace_s) for pace_s in (1e-3, None))
-    assert now.mean_s == any_time.mean_s
-    assert now.notes[0] == (
-        "pace: known of 4 runs, 12 are needed: predicted for no moment in particular; calibrate "
-        "again (tasksim calibrate --pace), runs add up"
-    )
-
-
-def test_twelve_paces_are_enough(machine, tmp_path, monkeypatch):
-    machine.durations_s = scattered(3)
-    monkeypatch.setattr(insitu, "Pace", lambda _workers: lambda: 1e-3)
-    report = here([CHAIN], tmp_path, options=CalibrationOptions(max_seconds=13.0, pace=True))
-    assert not any("pace" in text for text in report.notes)
-    assert not any("pace" in text for text in predicted(tmp_path, CHAIN, pace_s=1e-3).notes)
-
-
 def test_a_graph_that_was_never_calm_counts_by_its_calmest_run(machine, tmp_path, monkeypatch):
     probes = iter([1.0] * 31 + [2.0] * 1000)
     monkeypatch.setattr(insitu, "Probe", lambda _workers: lambda: next(probes))

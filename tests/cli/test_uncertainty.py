@@ -38,7 +38,7 @@ def test_text_and_what_is_not_known():
         (["--until", "1%"], "--until is about --uncertainty"),
         (["--against", "eager"], "--against is about --uncertainty"),
         (["--now"], "--now is about --uncertainty"),
-        (["--uncertainty", "both", "--now"], "calibrate --pace"),
+        (["--uncertainty", "both", "--now"], "--now is for models of this machine"),
         (["--uncertainty", "tasks", "--against", "nobody"], "nobody"),
         (["--replications", "50"], "--replications is about --uncertainty"),
         (["--uncertainty", "tasks", "--noise", "model"], "leave --noise out"),

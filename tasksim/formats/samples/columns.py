@@ -32,7 +32,7 @@ DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
 SPENT: Final = ("run", "architecture")
 """Columns that readers use for what they say: the run of a sample, the set that it belongs to."""
-BOOKKEEPING: Final = (*SPENT, "repetition")
+BOOKKEEPING: Final = (*SPENT, "repetition", "wall_s")
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
 LARGEST_RUN: Final = 2.0**53

@@ -12,7 +12,8 @@ One file per kernel and machine, for people and for diff as well as for programs
           "model": {"kind": "mlr", ...},
           "samples": {"count": 1200, "dropped": 3, "configurations": 12},
           "fit": {"mlogq": 0.021, ...},
-          "measured": {"when": "2025-01-31", "how": "in situ, 2 workers", "stopped": {...}}
+          "measured": {"when": "2025-01-31", "how": "in situ, 2 workers", "clock": "processor",
+                       "stopped": {...}}
         }
       }
     }
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HELD_BELOW",
+    "PROCESSOR",
+    "WALL",
     "CoefficientFile",
     "Entry",
     "Machine",
@@ -56,6 +59,8 @@ T = TypeVar("T")
 HELD_BELOW: Final = 0.5
 """A kernel that lets Python's lock go for less of its time than this is taken for one that holds
 it: for two of them side by side, less than half of the time of one is gained."""
+WALL: Final = "wall"
+PROCESSOR: Final = "processor"
 SCHEMA_VERSION = 1
 """Of coefficient and model files; it grows when an older tasksim could not read them."""
 COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
@@ -79,6 +84,8 @@ class Measured:
     """In words: ``"in situ, 2 workers, lws and eager"``."""
     stopped: Mapping[str, str] = field(default_factory=dict)
     """Per configuration, why measuring ended: ``"tolerance"``, ``"limit"``, ..."""
+    clock: str = WALL
+    """What durations are: ``"wall"`` time, or ``"processor"`` time of tasks that were preempted."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +261,12 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
         "samples": {name: report[key] for name, key in COUNTS.items()},
         "fit": fit,
-        "measured": {"when": measured.when, "how": measured.how, "stopped": stopped},
+        "measured": {
+            "when": measured.when,
+            "how": measured.how,
+            **({} if measured.clock == WALL else {"clock": measured.clock}),
+            "stopped": stopped,
+        },
     }
 
 
@@ -302,4 +314,7 @@ def _measured(node: Node) -> Measured:
     except ValueError:
         raise when.expected("a date in ISO 8601, such as 2025-01-31") from None
     stopped = {name: reason.text() for name, reason in node["stopped"].items()}
-    return Measured(when.text(), node["how"].text(), stopped)
+    clock = node.get("clock", WALL)
+    if clock.value not in (WALL, PROCESSOR):
+        raise clock.expected(f"'{WALL}' or '{PROCESSOR}'")
+    return Measured(when.text(), node["how"].text(), stopped, clock.text())

@@ -1,7 +1,8 @@
 """Files of samples, ``<kernel>.samples.csv``: the raw measurements beside a coefficient file.
 
 Columns: ``run`` (empty where it is not known), ``architecture``, one per parameter, constant and
-counter, ``duration_s``.
+counter, ``duration_s``; and ``wall_s``, the same by the clock on the wall, where durations leave
+out what other programs took.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["append_samples", "read_samples", "write_samples"]
 
-_Row = tuple[int, list[float], float]
+_Row = tuple[int, list[float], list[float]]
+"""The run, the parameters, and the durations: ``duration_s``, maybe ``wall_s``."""
+DURATIONS: Final = ("duration_s", "wall_s")
 
 
 def read_samples(path: Path) -> dict[str, Samples]:
@@ -39,12 +42,12 @@ def read_samples(path: Path) -> dict[str, Samples]:
     text = read_text(path)
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        names = _header(next(lines, []), path)
+        names, durations = _header(next(lines, []), path)
         rows: dict[str, list[_Row]] = {}
         for fields in lines:
             where = f"{path}:{lines.line_num}"
-            rows.setdefault(_architecture(fields, names, where), []).append(
-                _row(fields, names, where)
+            rows.setdefault(_architecture(fields, names, durations, where), []).append(
+                _row(fields, names, durations, where)
             )
     except csv.Error as error:
         raise InputError(f"{path}:{lines.line_num}: {error}") from error
@@ -69,13 +72,16 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
     names = _common_names(samples)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["run", "architecture", *names, "duration_s"])
+    durations = DURATIONS[: 1 + any(some.wall_s is not None for some in samples.values())]
+    writer.writerow(["run", "architecture", *names, *durations])
     for architecture, some in samples.items():
         table = some.parameters[:, [some.names.index(name) for name in names]].tolist()
         runs = [UNKNOWN_RUN] * len(some) if some.runs is None else some.runs.tolist()
-        for run, row, duration_s in zip(runs, table, some.durations_s.tolist(), strict=True):
-            numbers = map(plain_number, row)
-            writer.writerow(["" if run < 0 else run, architecture, *numbers, duration_s])
+        wall_s = some.durations_s if some.wall_s is None else some.wall_s
+        times = zip(some.durations_s.tolist(), wall_s.tolist(), strict=True)
+        for run, row, pair in zip(runs, table, times, strict=True):
+            numbers = (*map(plain_number, row), *pair[: len(durations)])
+            writer.writerow(["" if run < 0 else run, architecture, *numbers])
     write_text(path, out.getvalue())
 
 
@@ -97,7 +103,9 @@ def _with_all_columns(samples: Samples) -> Samples:
     further = {name: np.full(count, value) for name, value in (samples.constants or {}).items()}
     further |= {n: c for n, c in (samples.counters or {}).items() if n not in samples.names}
     table = np.column_stack([samples.parameters, *further.values()])
-    return Samples((*samples.names, *further), table, samples.durations_s, samples.runs)
+    return Samples(
+        (*samples.names, *further), table, samples.durations_s, samples.runs, wall_s=samples.wall_s
+    )
 
 
 def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
@@ -112,21 +120,25 @@ def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
     return names or ()
 
 
-def _header(fields: list[str], path: Path) -> tuple[str, ...]:
-    ends = (fields[:2], fields[-1:])
-    if len(fields) < 3 or ends != (["run", "architecture"], ["duration_s"]):
+def _header(fields: list[str], path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of parameters, and those of durations."""
+    durations = DURATIONS if fields[-2:] == list(DURATIONS) else DURATIONS[:1]
+    names = fields[2 : -len(durations)]
+    if fields != ["run", "architecture", *names, *durations]:
         raise InputError(
             f"{path}:1: expected the header 'run,architecture,PARAMETER,...,duration_s', "
             f"got '{','.join(fields)[:80]}'"
         )
-    return tuple(fields[2:-1])
+    return tuple(names), durations
 
 
-def _architecture(fields: list[str], names: tuple[str, ...], where: str) -> str:
-    if len(fields) != len(names) + 3:
+def _architecture(
+    fields: list[str], names: tuple[str, ...], durations: tuple[str, ...], where: str
+) -> str:
+    columns = ("run", "architecture", *names, *durations)
+    if len(fields) != len(columns):
         raise InputError(
-            f"{where}: expected {len(names) + 3} fields "
-            f"(run, architecture, {''.join(f'{name}, ' for name in names)}duration_s), "
+            f"{where}: expected {len(columns)} fields ({', '.join(columns)}), "
             f"got {len(fields)}: '{','.join(fields)[:80]}'"
         )
     if not fields[1]:
@@ -134,13 +146,17 @@ def _architecture(fields: list[str], names: tuple[str, ...], where: str) -> str:
     return fields[1]
 
 
-def _row(fields: list[str], names: tuple[str, ...], where: str) -> _Row:
+def _row(fields: list[str], names: tuple[str, ...], durations: tuple[str, ...], where: str) -> _Row:
+    end = len(fields) - len(durations)
     parameters = [
         _number(text, name, where, least=0.0)
-        for name, text in zip(names, fields[2:-1], strict=True)
+        for name, text in zip(names, fields[2:end], strict=True)
     ]
-    duration_s = _number(fields[-1], "duration_s", where, least=math.ulp(0.0))
-    return _run(fields[0], where), parameters, duration_s
+    taken = [
+        _number(text, name, where, least=math.ulp(0.0))
+        for name, text in zip(durations, fields[end:], strict=True)
+    ]
+    return _run(fields[0], where), parameters, taken
 
 
 def _run(text: str, where: str) -> int:
@@ -164,7 +180,9 @@ def _number(text: str, name: str, where: str, least: float) -> float:
 
 
 def _samples(names: tuple[str, ...], rows: list[_Row]) -> Samples:
-    runs, parameters, durations = zip(*rows, strict=True)
+    runs, parameters, taken = zip(*rows, strict=True)
+    durations, *wall_s = zip(*taken, strict=True)
     known = any(run != UNKNOWN_RUN for run in runs)
     table = parameters if names else [[]] * len(rows)
-    return Samples(names, table, durations, runs if known else None)  # type: ignore[arg-type]
+    wall: Any = wall_s[0] if wall_s else None
+    return Samples(names, table, durations, runs if known else None, wall_s=wall)  # type: ignore[arg-type]

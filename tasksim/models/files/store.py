@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
-    from tasksim.models.uncertainty.pacelaw import PaceLaw
     from tasksim.models.uncertainty.runeffects import RunEffect
+    from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
 
 __all__ = [
     "CoefficientFile",
@@ -181,17 +181,13 @@ class ModelLibrary:
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].runs
 
-    def paced_runs(self) -> int:
-        """Return of how many runs the pace is known."""
-        from tasksim.models.files.pacefile import pace_path, read_paces
+    def slowdown_law(self) -> SlowdownLaw | None:
+        """Return how others slow runs on the machine; None if the calibration did not look."""
+        from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path
+        from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
 
-        return len(read_paces(pace_path(self.path))) if self._of_folder else 0
-
-    def pace_law(self) -> PaceLaw | None:
-        """Return how slow runs are at which pace; None if too few runs tell."""
-        from tasksim.models.files.pacefile import pace_law_in
-
-        return pace_law_in(self.path) if self._of_folder else None
+        rows = read_slowdowns(slowdown_path(self.path)) if self._of_folder else {}
+        return SlowdownLaw.of([rows[run] for run in sorted(rows)]) if rows else None
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
         """Raise :exc:`InputError` naming all *kernels* of which there is nothing.

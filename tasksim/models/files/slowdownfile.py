@@ -1,0 +1,67 @@
+"""File of the slowdowns of a machine's runs, ``slowdown.csv`` in its folder of coefficient files.
+
+A line per run of a calibration: ``run``, as in the files of samples; ``probe``, how many times as
+long work on all cores took just before it as it would have taken alone; ``slowdown``, the same of
+the run itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import read_text, write_text
+from tasksim.base.numerals import plain_float, whole_number
+from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["read_slowdowns", "slowdown_path", "write_slowdowns"]
+
+HEADER: Final = ["run", "probe", "slowdown"]
+MAX_SLOWDOWN: Final = 1e6
+"""A run that others slow a million times is none that anybody waited for."""
+
+
+def slowdown_path(folder: Path) -> Path:
+    """Return the file in a machine's *folder* of coefficient files."""
+    return folder / "slowdown.csv"
+
+
+def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
+    """Return the probe and the slowdown of each run; nothing where there is no file.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``.
+    """
+    if not path.is_file():
+        return {}
+    lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    if next(lines, []) != HEADER:
+        raise InputError(f"{path}:1: expected the columns {','.join(HEADER)}")
+    found: dict[int, SlowdownRow] = {}
+    for fields in lines:
+        try:
+            number, probe, slowdown = fields
+            run, row = whole_number(number), SlowdownRow(plain_float(probe), plain_float(slowdown))
+        except ValueError:
+            run, row = None, SlowdownRow(0.0, 0.0)
+        if run is None or not all(1 <= each <= MAX_SLOWDOWN for each in row):
+            raise InputError(
+                f"{path}:{lines.line_num}: expected a run, a probe and a slowdown, both 1 or more; "
+                f"got '{','.join(fields)[:80]}'"
+            )
+        found[run] = row
+    return found
+
+
+def write_slowdowns(folder: Path, rows: Mapping[int, SlowdownRow]) -> None:
+    """Write *rows*, by run, to a machine's *folder*."""
+    lines = [f"{run},{row.probe!r},{row.slowdown!r}" for run, row in sorted(rows.items())]
+    write_text(slowdown_path(folder), "\n".join([",".join(HEADER), *lines]) + "\n", force=True)

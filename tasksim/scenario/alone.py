@@ -1,0 +1,51 @@
+"""A native run without what others took of the cores: how long it would have been alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tasksim.engine.simulate import simulate
+from tasksim.formats.recorded import platform_of_workers
+from tasksim.run.disturbance import has_processor_times
+from tasksim.run.measured import MeasuredDurations
+
+if TYPE_CHECKING:
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+__all__ = ["alone_makespan_s", "slowdown"]
+
+NEGLIGIBLE_SHARE: Final = 0.01
+"""Share of the cores that others had, below which a run is not replayed to find its slowdown: the
+replay itself is off by some tenths of a percent."""
+
+
+def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
+    """Return how long *run*, of *graph*, would have been had nobody else used its cores.
+
+    The run is replayed under its scheduler, each task with its duration less what others took, and
+    so the runtime's costs. None if processor times are not known.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3, duration=1.0)
+    >>> alone_makespan_s(tasksim.simulate(graph, workers=1), graph) is None
+    True
+    """
+    if not has_processor_times(run):
+        return None
+    platform = platform_of_workers(run, graph, alone=True)
+    alone = MeasuredDurations(run, graph, "alone")
+    return simulate(graph, platform, alone, run.scheduler, seed=run.seed or 0).makespan_s
+
+
+def slowdown(run: Run, graph: TaskGraph) -> float | None:
+    """Return how many times as long *run* took as it would have alone; None if nobody knows."""
+    if run.disturbance is None or not has_processor_times(run) or not run.makespan_s:
+        return None
+    share = run.disturbance.total_s / (run.makespan_s * len(run.workers))
+    if share < NEGLIGIBLE_SHARE:
+        return 1 / (1 - share)
+    alone_s = alone_makespan_s(run, graph)
+    return None if not alone_s else max(run.makespan_s / alone_s, 1.0)

@@ -1,0 +1,94 @@
+"""Calibration on a machine that others use: what it keeps, and what predictions make of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.calibration import insitu
+from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path
+from tasksim.native.processor_time import has_thread_clock
+
+pytestmark = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
+
+GRAPH = "cholesky tiles=3 tile_size=16"
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A calibration whose slowdowns are known, whatever the machine does: 1, 2 or 3 in turn."""
+    probes = itertools.cycle([1.0, 2.0, 3.0])
+    monkeypatch.setattr(insitu, "_RecentProbe", lambda _workers: lambda: next(probes))
+    slowed = itertools.cycle([2.0, 3.0, 1.0])  # the first run warms up
+    monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: next(slowed))
+    # It ends after 20 runs, as means are known to a factor of 2 long before.
+    options = CalibrationOptions(max_seconds=60.0, min_runs=20, tolerance=0.99)
+    calibrate([GRAPH], tmp_path, machine="here", workers=1, options=options)
+    return tmp_path
+
+
+def sure(library, **asked):
+    scenario = tasksim.Scenario(
+        tasksim.generate("cholesky", tiles=4, tile_size=16),
+        platform=tasksim.load_platform(str(library / "platforms" / "here.yaml")),
+        models=tasksim.ModelLibrary(library / "models" / "here"),
+    )
+    return tasksim.how_sure(scenario, replications=90, **asked)
+
+
+def test_each_run_has_its_slowdown_and_that_of_the_probe(library):
+    rows = read_slowdowns(slowdown_path(library / "models" / "here"))
+    assert len(rows) >= 20
+    assert {(row.probe, row.slowdown) for row in rows.values()} == {(1, 1), (2, 2), (3, 3)}
+
+
+def test_predictions_are_slowed_as_runs_were_after_such_probes(library):
+    calm, busy = (sure(library, probes=[probe] * 5) for probe in (1.0, 3.0))
+    assert busy.means_s == pytest.approx(3 * calm.means_s, rel=0.1)
+    assert calm.sources == ("models", "runs", "tasks")
+
+
+def test_a_load_that_was_never_seen_slows_as_the_probe_says(library):
+    calm, busy = (sure(library, probes=probe) for probe in (1.0, 20.0))
+    assert busy.means_s == pytest.approx(20 * calm.means_s, rel=0.1)
+
+
+def test_a_second_calibration_adds_to_the_first(library, monkeypatch):
+    monkeypatch.setattr(insitu, "_RecentProbe", lambda _workers: lambda: 5.0)
+    monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: 4.0)
+    path = slowdown_path(library / "models" / "here")
+    before = read_slowdowns(path)
+    options = CalibrationOptions(max_seconds=0.2)
+    calibrate([GRAPH], library, machine="here", workers=1, options=options)
+    after = read_slowdowns(path)
+    assert {run: after[run] for run in before} == before
+    assert {tuple(row) for run, row in after.items() if run not in before} == {(5.0, 4.0)}
+
+
+def test_replaced_samples_take_their_slowdowns_along(library, monkeypatch):
+    monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: 7.0)
+    options = CalibrationOptions(max_seconds=0.2)
+    calibrate([GRAPH], library, machine="here", workers=1, options=options, replace=True)
+    rows = read_slowdowns(slowdown_path(library / "models" / "here"))
+    assert {row.slowdown for row in rows.values()} == {7.0}
+
+
+@pytest.mark.parametrize("probes", [0.5, -1.0, float("nan"), float("inf"), [], [1.0, 0.0]])
+def test_a_slowdown_is_one_or_more(library, probes):
+    with pytest.raises(InputError, match="probes"):
+        sure(library, probes=probes)
+
+
+def test_durations_leave_out_what_others_took(library):
+    models = tasksim.ModelLibrary(library / "models" / "here")
+    assert models.file("gemm").architectures["cpu"].measured.clock == "processor"
+    lines = (library / "models" / "here" / "gemm.samples.csv").read_text().splitlines()
+    assert lines[0].endswith(",duration_s,wall_s")
+    pairs = np.array([line.split(",")[-2:] for line in lines[1:]], dtype=float)
+    assert (pairs[:, 0] <= pairs[:, 1] + 1e-12).all()

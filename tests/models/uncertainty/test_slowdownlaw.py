@@ -1,0 +1,101 @@
+"""The law of slowdowns: what a run meets after a probe, and what is kept of it in files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
+from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw, SlowdownRow
+
+DAMAGED = ("1,0.5,1", "1,1", "x,1,1", "1,nan,1", "1,1,inf")
+
+
+def rows_of(count, busy=1.0, scatter=0.05, seed=0):
+    """Return runs that are slowed as the probe before them, and some more or less."""
+    rng = np.random.default_rng(seed)
+    probes = np.exp(np.log(busy) * (1 + 0.1 * rng.standard_normal(count)))
+    slowed = probes * np.exp(scatter * rng.standard_normal(count))
+    return [
+        SlowdownRow(max(float(p), 1.0), max(float(s), 1.0))
+        for p, s in zip(probes, slowed, strict=True)
+    ]
+
+
+def drawn(expected, count=4000, seed=1):
+    rng = np.random.default_rng(seed)
+    return np.exp([expected.drawn(rng) for _ in range(count)])
+
+
+def test_on_a_calm_machine_runs_are_not_slowed():
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.001)] * 40)
+    found = drawn(law.at([1.0] * 5))
+    assert law.at([1.0]).expected == pytest.approx(0.0, abs=0.002)
+    assert np.quantile(found, 0.95) < 1.03
+    assert found.min() >= 1
+
+
+def test_on_a_busy_machine_runs_are_slowed_as_those_of_the_calibration():
+    law = SlowdownLaw.of(rows_of(60, busy=2.5))
+    found = drawn(law.at([2.5] * 5))
+    assert np.median(found) == pytest.approx(2.5, rel=0.05)
+    assert 1.8 < np.quantile(found, 0.1) < np.quantile(found, 0.9) < 3.2
+
+
+def test_a_load_that_began_after_the_calibration_slows_as_the_probe_says():
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0)] * 40)
+    found = drawn(law.at([3.0] * 5))
+    assert np.median(found) == pytest.approx(3.0, rel=0.05)
+    low, high = np.quantile(found, (0.025, 0.975))
+    assert 1.5 < low < 2.3
+    assert 4.0 < high < 7.0
+
+
+def test_where_others_come_and_go_a_run_may_meet_either():
+    law = SlowdownLaw.of([])
+    steady, restless = law.at([2.0] * 5), law.at([1.0, 3.0, 1.0, 3.0, 2.0])
+    assert np.ptp(np.quantile(drawn(restless), (0.05, 0.95))) > 2 * np.ptp(
+        np.quantile(drawn(steady), (0.05, 0.95))
+    )
+
+
+def test_in_no_moment_in_particular_a_run_is_as_any_was():
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0)] * 30 + [SlowdownRow(3.0, 3.0)] * 30)
+    found = drawn(law.at_any())
+    assert 0.3 < (found > 2).mean() < 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [12, 40, 150])
+def test_intervals_hold_further_runs(count):
+    inside = []
+    for seed in range(40):
+        law = SlowdownLaw.of(rows_of(count, busy=2.5, seed=seed))
+        low, high = np.quantile(drawn(law.at([2.5] * 5), 1000, seed), [0.025, 0.975])
+        true = np.array([row.slowdown for row in rows_of(200, busy=2.5, seed=1000 + seed)])
+        true *= 2.5 / np.array([row.probe for row in rows_of(200, busy=2.5, seed=1000 + seed)])
+        inside.append(((low <= true) & (true <= high)).mean())
+    assert 0.92 <= np.mean(inside) <= 1.0
+
+
+def test_a_file_keeps_what_was_seen(tmp_path):
+    rows = {3: SlowdownRow(1.5, 1.25), 1: SlowdownRow(1.0, 1.0)}
+    write_slowdowns(tmp_path, rows)
+    assert read_slowdowns(slowdown_path(tmp_path)) == rows
+    assert slowdown_path(tmp_path).read_text().splitlines() == [
+        "run,probe,slowdown",
+        "1,1.0,1.0",
+        "3,1.5,1.25",
+    ]
+    assert read_slowdowns(tmp_path / "none.csv") == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "run,probe\n", *(f"run,probe,slowdown\n{line}\n" for line in DAMAGED)],
+)
+def test_a_damaged_file_is_refused(tmp_path, text):
+    slowdown_path(tmp_path).write_text(text)
+    with pytest.raises(InputError, match=r"slowdown.csv:\d: expected"):
+        read_slowdowns(slowdown_path(tmp_path))

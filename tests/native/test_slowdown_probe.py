@@ -1,0 +1,30 @@
+"""The slowdown probe: processor time over the time on the wall, of work on all cores."""
+
+from __future__ import annotations
+
+import pytest
+
+from tasksim.models.uncertainty.slowdownlaw import RECENT
+from tasksim.native import slowdown_probe
+from tasksim.native.slowdown_probe import SlowdownProbe
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_a_slowdown_is_one_or_more(workers):
+    assert 1 <= SlowdownProbe(workers)() < 1000
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"), [([1.0, 1.0], 1.0), ([0.5, 0.5], 2.0), ([1.0, 0.5], 4 / 3)]
+)
+def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected):
+    probe = SlowdownProbe(2)
+    monkeypatch.setattr(probe._products, "shares", lambda _: shares)
+    assert probe() == pytest.approx(expected)
+
+
+def test_the_last_probes_are_some_moments_apart(monkeypatch):
+    paused = []
+    monkeypatch.setattr(slowdown_probe.time, "sleep", paused.append)
+    assert len(SlowdownProbe(1).recent()) == RECENT
+    assert paused == [slowdown_probe.PAUSE_S] * (RECENT - 1)
