@@ -129,9 +129,9 @@ def _meaning(option: click.Option, context: click.Context) -> str:
         sentences.append("Required.")
     if "range" in extra:
         sentences.append(_limits(extra["range"]))
-    if default and not option.is_flag:
+    if default and (found or not option.is_flag):
         sentences.append(f"Default: {in_markdown(default)}.")
-    if option.secondary_opts:
+    elif option.secondary_opts:
         sentences.append(
             f"Default: `{(option.opts if option.default else option.secondary_opts)[0]}`."
         )

@@ -1,0 +1,290 @@
+"""Do other programs on the machine spoil models, predictions and intervals?
+
+    python benchmarks/disturbed.py models        # models fitted beside loads, and in calm
+    python benchmarks/disturbed.py predictions   # calibrated beside a load, judged in calm; reverse
+    python benchmarks/disturbed.py coverage      # runs inside their intervals, in four regimes
+    python benchmarks/disturbed.py cost          # what the processor time of tasks costs
+
+Loads are processes that compute without end, one or two per core; or that compute and rest in turn,
+for one to four seconds each. *models* calibrates in rounds, in which no load, one and two processes
+per core take turns. *predictions* takes 12 cases, four applications under three schedulers, in
+sizes that no calibration saw: what is predicted is compared with what runs would have taken alone;
+the wall times of the same runs stand beside it. *coverage* predicts each run just before it, as
+``tasksim simulate --uncertainty both`` does, and counts the runs inside: calm; beside a steady
+load; beside others that come and go; and beside a load that began after a calm calibration. Widths
+are beside the spread of the runs of one case. *cost* runs empty tasks with and without processor
+times, in turn.
+
+Nothing else should compute meanwhile: what this starts is the load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import tasksim
+from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.graph.apps.registry import generate
+from tasksim.kernels.program import bind
+from tasksim.models.files.store import read_samples
+from tasksim.native.cores import usable_cores
+from tasksim.native.execute import execute
+from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.platform.description import Platform
+from tasksim.scenario.alone import alone_makespan_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.kernels.program import Program
+    from tasksim.run.record import Run
+
+STEADY = "while True: pass"
+RESTLESS = """
+import random, time
+rng = random.Random({seed})
+while True:
+    until = time.monotonic() + rng.uniform(1, 4)
+    while time.monotonic() < until: pass
+    time.sleep(rng.uniform(1, 4))
+"""
+CALIBRATED = (
+    "cholesky tiles=6 tile_size=192",
+    "cholesky tiles=9 tile_size=192",
+    "lu tiles=6 tile_size=192",
+    "qr tiles=5 tile_size=192",
+    "fmm particles=15000 height=4 group_size=40",
+    "fmm particles=30000 height=4 group_size=60",
+)
+PREDICTED = (
+    "cholesky tiles=12 tile_size=192",
+    "lu tiles=8 tile_size=192",
+    "qr tiles=7 tile_size=192",
+    "fmm particles=22000 height=4 group_size=50",
+)
+SCHEDULERS = ("eager", "lws", "prio")
+KERNELS = ("gemm", "trsm", "potrf", "geqrt", "P2P_in", "M2L_in")
+CORES = len(usable_cores())
+MACHINE = "here"
+
+
+@contextmanager
+def load(per_core: int, program: str = STEADY) -> Iterator[None]:
+    """Let so many processes per core compute."""
+    with ExitStack() as stack:
+        for number in range(per_core * CORES):
+            code = program.format(seed=number) if program is RESTLESS else program
+            child = subprocess.Popen([sys.executable, "-c", code])
+            stack.callback(child.wait)
+            stack.callback(child.kill)
+        time.sleep(0.5 if per_core else 0.0)  # until they all compute
+        yield
+
+
+def graph_of(text: str) -> tasksim.TaskGraph:
+    """Return the graph that a line of :data:`CALIBRATED` or :data:`PREDICTED` names."""
+    name, *settings = text.split()
+    pairs = (setting.split("=") for setting in settings)
+    return generate(name, **{key: int(value) for key, value in pairs})
+
+
+def calibrated(folder: Path, seconds: float, graphs: Sequence[str] = CALIBRATED) -> Path:
+    """Calibrate this machine; return the library."""
+    options = CalibrationOptions(max_seconds=seconds, schedulers=SCHEDULERS, tolerance=1e-4)
+    calibrate([graph_of(text) for text in graphs], folder, machine=MACHINE, options=options)
+    return folder
+
+
+def scenario(folder: Path, text: str, scheduler: str) -> tasksim.Scenario:
+    """Return the question for a case, of the models in *folder*."""
+    platform = folder / "platforms" / f"{MACHINE}.yaml"
+    return tasksim.Scenario(text, platform=str(platform), scheduler=scheduler)
+
+
+class Cases:
+    """The cases, bound to their data once."""
+
+    def __init__(self) -> None:
+        self._graphs = {text: graph_of(text) for text in PREDICTED}
+        self._programs: dict[str, Program] = {
+            text: bind(graph, CORES, 0) for text, graph in self._graphs.items()
+        }
+        for text in PREDICTED:
+            self.run(text, "lws")  # touches the memory
+
+    def run(self, text: str, scheduler: str) -> Run:
+        """Return a native run of a case."""
+        return execute(
+            self._graphs[text], Platform.identical(CORES), scheduler, program=self._programs[text]
+        )
+
+    def alone_s(self, run: Run, text: str) -> float:
+        """Return what a run would have taken alone."""
+        found = alone_makespan_s(run, self._graphs[text])
+        assert found is not None, "this system does not tell the processor time of threads"
+        return found
+
+
+def percent(values: Sequence[float]) -> str:
+    """Return median and largest size of errors."""
+    sizes = [abs(value) for value in values]
+    return f"{100 * statistics.median(sizes):.1f} % median, {100 * max(sizes):.1f} % worst"
+
+
+def models(folder: Path, asked: argparse.Namespace) -> None:
+    """Compare models that were calibrated beside loads with those of the same round in calm."""
+    means: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for number in range(asked.rounds):
+        for per_core in (0, 1, 2):
+            with load(per_core):
+                library = calibrated(folder / f"{number}-{per_core}", asked.seconds)
+            found = tasksim.ModelLibrary(library / "models" / MACHINE)
+            for kernel in KERNELS:
+                path = library / "models" / MACHINE / f"{kernel}.samples.csv"
+                samples = read_samples(path)["cpu"]
+                wall = samples.wall_s
+                assert wall is not None, "this system does not tell the processor time of threads"
+                rows, group = samples.configurations()
+                own = float(found.model(kernel, "cpu").predict(rows).mean())
+                by_wall = np.bincount(group, wall) / np.bincount(group)
+                means.setdefault((per_core, kernel), []).append((own, float(by_wall.mean())))
+        print(f"round {number + 1} of {asked.rounds}", file=sys.stderr, flush=True)
+    print(f"{'kernel':8} {'load':>4} {'model / calm':>24} {'by the wall / calm':>24}")
+    off: dict[int, list[float]] = {1: [], 2: []}
+    for kernel in KERNELS:
+        calm = means[0, kernel]
+        for per_core in (1, 2):
+            pairs = zip(means[per_core, kernel], calm, strict=True)
+            ratios = [(own / own0, wall / wall0) for (own, wall), (own0, wall0) in pairs]
+            own, wall = (sorted(column) for column in zip(*ratios, strict=True))
+            off[per_core].append(statistics.median(own) - 1)
+            print(
+                f"{kernel:8} {per_core:>4}"
+                + "".join(
+                    f" {statistics.median(each):8.3f} ({each[0]:.3f} to {each[-1]:.3f})"
+                    for each in (own, wall)
+                )
+            )
+    for per_core, errors in off.items():
+        print(f"{per_core} per core: medians of the kernels are off by {percent(errors)}")
+
+
+def predictions(folder: Path, asked: argparse.Namespace) -> None:
+    """Calibrate beside a load and judge in calm; then the reverse."""
+    cases = Cases()
+    for number, (there, here) in enumerate(((asked.per_core, 0), (0, asked.per_core))):
+        with load(there):
+            library = calibrated(folder / f"predictions-{number}", asked.seconds)
+        alone: list[float] = []
+        by_wall: list[float] = []
+        with load(here):
+            for text in PREDICTED:
+                for scheduler in SCHEDULERS:
+                    runs = [cases.run(text, scheduler) for _ in range(asked.repetitions)]
+                    expected = tasksim.simulate(scenario(library, text, scheduler)).makespan_s
+                    own = statistics.median(cases.alone_s(run, text) for run in runs)
+                    wall = statistics.median(run.makespan_s for run in runs)
+                    alone.append(expected / own - 1)
+                    by_wall.append(expected / wall - 1)
+                    print(
+                        f"{text}, {scheduler}: predicted {1e3 * expected:.1f} ms, alone "
+                        f"{1e3 * own:.1f} ms ({100 * alone[-1]:+.1f} %), wall {1e3 * wall:.1f} ms"
+                    )
+        print(
+            f"calibrated beside {there} per core, judged beside {here}: {percent(alone)}; "
+            f"against wall times {percent(by_wall)}"
+        )
+
+
+def coverage(folder: Path, asked: argparse.Namespace) -> None:
+    """Count the runs that are inside their intervals."""
+    cases = Cases()
+    regimes = {
+        "calm": ((0, STEADY), (0, STEADY)),
+        "steady load": ((1, STEADY), (1, STEADY)),
+        "others come and go": ((1, RESTLESS), (1, RESTLESS)),
+        "a load that began later": ((0, STEADY), (2, STEADY)),
+    }
+    for number, (name, (before, after)) in enumerate(regimes.items()):
+        with load(*before):
+            library = calibrated(folder / f"coverage-{number}", asked.seconds)
+        with load(*after):
+            print(f"{name}: {_inside(cases, library, asked)}", flush=True)
+
+
+def _inside(cases: Cases, library: Path, asked: argparse.Namespace) -> str:
+    probe = SlowdownProbe(CORES)
+    inside, above = 0, 0
+    widths: list[float] = []
+    makespans: dict[tuple[str, str], list[float]] = {}
+    for number in range(asked.runs):
+        text = PREDICTED[number % len(PREDICTED)]
+        scheduler = SCHEDULERS[number // len(PREDICTED) % len(SCHEDULERS)]
+        sure = tasksim.how_sure(scenario(library, text, scheduler), probes=probe.recent())
+        run = cases.run(text, scheduler)
+        inside += sure.run_low_s <= run.makespan_s <= sure.run_high_s
+        above += run.makespan_s > sure.run_high_s
+        widths.append((sure.run_high_s - sure.run_low_s) / run.makespan_s)
+        makespans.setdefault((text, scheduler), []).append(run.makespan_s)
+    spreads = [
+        (max(each) - min(each)) / statistics.median(each)
+        for each in makespans.values()
+        if len(each) > 1
+    ]
+    spread = statistics.median(spreads) if spreads else float("nan")
+    return (
+        f"{100 * inside / asked.runs:.0f} % of {asked.runs} runs inside, "
+        f"{100 * above / asked.runs:.0f} % above; width {100 * statistics.median(widths):.0f} % "
+        f"(median), runs of one case differ by {100 * spread:.0f} %"
+    )
+
+
+def cost(_folder: Path, asked: argparse.Namespace) -> None:
+    """Measure empty tasks with processor times and without, in turn."""
+    graph = generate("random-layered", layers=50, width=100, duration=0.0)
+    program = bind(graph, CORES, 0)
+    for runtime in ("compiled", "python"):
+        taken: dict[bool, list[float]] = {True: [], False: []}
+        for _ in range(asked.repetitions * 10):
+            for kept in taken:
+                run = execute(
+                    graph, Platform.identical(CORES), "eager",
+                    program=program, runtime=runtime, processor_time=kept,
+                )  # fmt: skip
+                taken[kept].append(run.makespan_s / len(graph))
+        with_s, without_s = (statistics.median(taken[kept]) for kept in (True, False))
+        best = [min(taken[kept]) for kept in (True, False)]
+        print(
+            f"{runtime}: {1e6 * with_s:.3f} us per empty task, without {1e6 * without_s:.3f} "
+            f"(medians); {1e6 * best[0]:.3f} and {1e6 * best[1]:.3f} (best)"
+        )
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("what", choices=("models", "predictions", "coverage", "cost"))
+    parser.add_argument("--rounds", type=int, default=5, help="of models")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of a calibration")
+    parser.add_argument("--per-core", type=int, default=2, help="processes of the load")
+    parser.add_argument("--repetitions", type=int, default=5, help="of a native run")
+    parser.add_argument("--runs", type=int, default=150, help="of a regime")
+    asked = parser.parse_args()
+    what = {"models": models, "predictions": predictions, "coverage": coverage, "cost": cost}
+    with tempfile.TemporaryDirectory() as folder:
+        what[asked.what](Path(folder), asked)
+
+
+if __name__ == "__main__":
+    main()
