@@ -13,6 +13,7 @@ from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.kernel_samples import MOST_RUNS
 from tasksim.calibration.locality_fit import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
@@ -23,7 +24,6 @@ from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
 from tasksim.native.calm_moments import CalmMoments, Probe
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
-from tasksim.native.processor_time import has_thread_clock
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.run.disturbance import undisturbed_s
 from tasksim.scenario.alone import slowdown

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import TaskFailed
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.core import interface
 from tasksim.core.native_interface import KERNEL, Program, declared
 from tasksim.kernels.calls import CallTable
@@ -22,7 +23,7 @@ from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledV
 from tasksim.native.core_errors import broken_rule, kernel_failure
 from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
-from tasksim.native.processor_time import ProcessorUses, has_thread_clock
+from tasksim.native.processor_time import ProcessorUses
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming

@@ -12,7 +12,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TaskFailed
-from tasksim.native.processor_time import ProcessorTime, ProcessorUses, has_thread_clock
+from tasksim.base.threadclock import has_thread_clock
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming

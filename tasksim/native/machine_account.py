@@ -8,8 +8,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.others_share import core_ticks
-from tasksim.native.processor_time import has_thread_clock
 from tasksim.run.disturbance import Disturbance
 
 if TYPE_CHECKING:

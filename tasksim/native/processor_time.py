@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from tasksim.base.threadclock import preemptions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-try:
-    import resource
-except ImportError:  # not a Unix
-    resource = None  # type: ignore[assignment]
+__all__ = ["ProcessorTime", "ProcessorUses", "ThreadAccount"]
 
-__all__ = ["ProcessorTime", "ProcessorUses", "ThreadAccount", "has_thread_clock", "preemptions"]
-
-COARSEST_CLOCK_S: Final = 1e-6
-"""Coarsest resolution of a clock that can time tasks, in seconds: that of Windows moves every
-16 ms."""
 LOOK_S: Final = 20e-6
 """How often a thread looks at the clock, at most, in seconds: it is a system call of .5 us."""
 PAUSE_S: Final = 5e-6
@@ -38,21 +32,6 @@ NOISE_S: Final = 2e-6
 MOST_PENDING: Final = 256
 """Tasks that share a look, at most."""
 SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
-
-
-def has_thread_clock() -> bool:
-    """Return whether this system tells the processor time of a thread finely enough for tasks."""
-    try:
-        return time.get_clock_info("thread_time").resolution <= COARSEST_CLOCK_S
-    except ValueError:
-        return False
-
-
-def preemptions() -> int:
-    """Return how often the system took the core from this thread; 0 where it does not tell."""
-    if resource is None or not hasattr(resource, "RUSAGE_THREAD"):
-        return 0
-    return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
 
 
 class ProcessorUses:

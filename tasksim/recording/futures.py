@@ -120,11 +120,13 @@ class _Watch:
         start_s: float,
         end_s: float,
         cpu_s: float,
+        preemptions: int,
         process: int,
     ) -> None:
         """Note how a call in another process went."""
         if self.log.is_open:  # what ends later is left out
-            task.worker, task.raised, task.cpu_s = process, raised, cpu_s
+            task.worker, task.raised = process, raised
+            task.cpu_s, task.preemptions = cpu_s, preemptions
             task.start_s, task.end_s = start_s, end_s
             task.result.size_bytes = size_of(result)
 

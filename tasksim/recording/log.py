@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.threadclock import preemptions
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
@@ -52,6 +54,8 @@ class RecordedTask:
     end_s: float = nan
     cpu_s: float = 0.0
     """For how long it was on a core."""
+    preemptions: int = -1
+    """How often the core was taken from it; -1: nobody looked."""
     worker: Hashable = None
     """The thread that ran it, or the number of the process."""
     pool: int = 0
@@ -198,6 +202,7 @@ class Log:
         here = self.here
         outer, here.task = here.task, task
         task.worker = threading.current_thread()
+        preempted = preemptions()
         cpu_s, task.start_s = time.thread_time(), time.perf_counter()
         try:
             return function(*args, **kwargs)
@@ -207,6 +212,7 @@ class Log:
         finally:
             end_s = time.perf_counter()
             task.cpu_s = time.thread_time() - cpu_s
+            task.preemptions = preemptions() - preempted
             here.task = outer
             if self.is_open:  # what ends later is left out
                 task.end_s = end_s

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.native.this_machine import machine_name
 from tasksim.recording.log import MAIN_THREAD
@@ -96,6 +97,7 @@ def run_of(
         end_s=end,
         released_by=released_by,
         popped_s=np.where(handed < ready, ready, handed),
+        **_processor_times(tasks),
     )
     by_dask = any(task.by_dask for task in tasks)
     return Run(
@@ -113,6 +115,15 @@ def run_of(
         bounds=_bounds(graph, workers, end - start),
         graph=graph,
     )
+
+
+def _processor_times(tasks: Sequence[RecordedTask]) -> dict[str, NDArray[Any]]:
+    """Return the columns of what tasks had of a core; none where the system tells too coarsely."""
+    if not has_thread_clock():
+        return {}
+    counts = np.array([task.preemptions for task in tasks], dtype=np.int32)
+    cpu_s = np.array([task.cpu_s for task in tasks])
+    return {"cpu_s": np.where(counts < 0, np.nan, cpu_s), "preemptions": counts}
 
 
 def _data(tasks: Sequence[RecordedTask]) -> list[Datum]:

@@ -1,6 +1,6 @@
 """Timed calls in other processes: a result that brings its times home, and is itself there.
 
-Only this module is imported in the processes of a pool.
+Only this module is imported in the processes of a pool, and the clock of threads.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.threadclock import preemptions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -16,7 +18,8 @@ __all__ = ["AWAITED", "TimedCall"]
 
 AWAITED: dict[int, Callable[..., None]] = {}
 """By number, what is told how a call went: its result, whether it raised, when it started and
-ended, the time that it had on a core, and its process. What nobody waits for is not there."""
+ended, the time that it had on a core, how often the core was taken from it, and its process. What
+nobody waits for is not there."""
 
 
 class TimedCall:
@@ -28,19 +31,22 @@ class TimedCall:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; what is returned is its result once it has been sent home."""
+        preempted = preemptions()
         cpu_s, start_s = time.thread_time(), time.perf_counter()
+        begun = start_s, cpu_s, preempted
         try:
             result = self.function(*args, **kwargs)
         except BaseException as error:
             # What an exception has in its dictionary goes home with it.
-            vars(error)["_tasksim_times"] = self._message(None, True, start_s, cpu_s)
+            vars(error)["_tasksim_times"] = self._message(None, True, begun)
             raise
-        return self._message(result, False, start_s, cpu_s)
+        return self._message(result, False, begun)
 
-    def _message(self, result: Any, raised: bool, start_s: float, cpu_s: float) -> _Message:
+    def _message(self, result: Any, raised: bool, begun: tuple[float, float, int]) -> _Message:
         end_s = time.perf_counter()
-        cpu_s = time.thread_time() - cpu_s
-        return _Message(self.number, result, raised, start_s, end_s, cpu_s, os.getpid())
+        start_s, cpu_s, preempted = begun
+        cpu_s, preempted = time.thread_time() - cpu_s, preemptions() - preempted
+        return _Message(self.number, result, raised, start_s, end_s, cpu_s, preempted, os.getpid())
 
 
 class _Message:

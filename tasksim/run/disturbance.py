@@ -113,8 +113,9 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     """Return how long each task of *run* would have taken had nobody else had its core.
 
     A task that was interrupted takes its processor time, and what tasks of its kernel that were
-    not wait besides; others take what they took. Of a kernel that does not block, time lost
-    without an interruption is the host's, and is left out too.
+    not wait besides; others take what they took. Where the host of a virtual machine took time, or
+    may have, what tasks of a kernel that does not block lost without an interruption is left out
+    too.
 
     See Also
     --------
@@ -124,7 +125,9 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     lost, usual, kernel = _usual(run)
     share = usual[kernel]
     own = (tasks.duration_s - lost) / np.maximum(1.0 - share, LEAST_OWN_SHARE)
-    interrupted = (tasks.preemptions > 0) | (share <= BLOCKING_SHARE)
+    told = run.disturbance
+    of_host = told is not None and (told.steal_s is None or told.steal_s > 0)
+    interrupted = (tasks.preemptions > 0) | (of_host & (share <= BLOCKING_SHARE))
     # A clock that jumps may say that a task had no core at all.
     own = np.clip(own, np.minimum(CLOCK_TICK_S, tasks.duration_s), tasks.duration_s)
     found: NDArray[np.float64] = np.where(interrupted, own, tasks.duration_s)

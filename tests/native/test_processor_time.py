@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from compiled_core import needs_core
 
+from tasksim.base import threadclock
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.apps.registry import generate
-from tasksim.native import processor_time
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.native.machine_account import throttled_s
-from tasksim.native.processor_time import ProcessorTime, ProcessorUses, has_thread_clock
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import blocking_kernels, undisturbed_s
 
@@ -126,7 +127,7 @@ def test_nothing_is_kept_where_it_is_left_out(runtime):
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_without_a_clock_it_is_as_before(runtime, monkeypatch):
     coarse = SimpleNamespace(resolution=0.016)
-    monkeypatch.setattr(processor_time.time, "get_clock_info", lambda _: coarse)
+    monkeypatch.setattr(threadclock.time, "get_clock_info", lambda _: coarse)
     run = execute(
         generate("cholesky", tiles=3, tile_size=16), Platform.identical(1), runtime=runtime
     )

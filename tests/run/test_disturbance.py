@@ -46,7 +46,9 @@ def test_a_kernel_that_blocks_still_waits_when_it_is_interrupted(make):
 
 def test_what_the_host_took_is_no_waiting(make):
     run = a_run(make, [0.0, 0.0, 0.5], [0, 0, 0])
-    assert undisturbed_s(run) == pytest.approx([1.0, 1.0, 1.0])
+    for steal_s, own_s in ((0.5, 1.0), (None, 1.0), (0.0, 1.5)):
+        found = replace(run, disturbance=Disturbance((0.0,), (0,), steal_s))
+        assert undisturbed_s(found) == pytest.approx([1.0, 1.0, own_s])
 
 
 def test_without_processor_times_tasks_take_what_they_took(make):
