@@ -35,6 +35,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from tasksim.base import registry
 from tasksim.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,6 +150,9 @@ class Session:
                 path = Path(block.named["file"])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(block.text)
+                if path.parent.suffix == ".dist-info":  # installed: each command is a new process
+                    registry._entry_points.cache_clear()
+                    registry._all_entry_points.cache_clear()
             elif block.language == "console":
                 self._console(block)
             elif block.language == "python":
