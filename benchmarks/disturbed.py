@@ -192,7 +192,7 @@ def predictions(folder: Path, asked: argparse.Namespace) -> None:
             for text in PREDICTED:
                 for scheduler in SCHEDULERS:
                     runs = [cases.run(text, scheduler) for _ in range(asked.repetitions)]
-                    expected = tasksim.simulate(scenario(library, text, scheduler)).makespan_s
+                    expected = scenario(library, text, scheduler).solve().makespan_s
                     own = statistics.median(cases.alone_s(run, text) for run in runs)
                     wall = statistics.median(run.makespan_s for run in runs)
                     alone.append(expected / own - 1)

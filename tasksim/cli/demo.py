@@ -8,7 +8,7 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import WORKERS, force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 __all__ = ["demo"]
@@ -29,7 +29,7 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
 
     The models come from runs of a small Cholesky factorisation; what is predicted has other
     sizes. runs.html shows two runs in a browser. It takes about a minute. On a machine that others
-    use too, runs count that were made in calm moments, as far as there are some.
+    use too, a prediction is compared with what the runs would have taken alone.
     """
     from tasksim.base.files import refuse_folder
 
@@ -43,6 +43,4 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
         print_json(result.to_json())
     else:
         click.echo(result.table())
-    if result.warning is not None:
-        warn(result.warning)
     note(f"Wrote {output}")

@@ -92,7 +92,15 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
             for s in kernel_statistics(run)
         },
         **_energy_of(run),
+        **_disturbance_of(run),
     }
+
+
+def _disturbance_of(run: Run) -> dict[str, Any]:
+    """Return what others took from a native run; nothing of others."""
+    from tasksim.run.disturbance import disturbance_account
+
+    return {"disturbance": disturbance_account(run)} if run.kind == "native" else {}
 
 
 def _energy_of(run: Run) -> dict[str, Any]:

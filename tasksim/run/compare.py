@@ -15,6 +15,7 @@ from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.run.comparemessages import MessageComparison, compare_messages
 from tasksim.run.copystatistics import moved_bytes
+from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.run.idleness import idle_time
 from tasksim.run.inside import Inside, inside
 from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
@@ -51,6 +52,15 @@ class Side:
     """How many copies were made between memories; None: that was not recorded."""
     transferred_bytes: int | None
     evictions: int | None
+    others_s: float | None = None
+    """What others took of the cores of a native run; None: nobody knows."""
+    alone_s: float | None = None
+    """How long a native run would have been alone; None: nobody knows."""
+
+    @property
+    def undisturbed_s(self) -> float:
+        """The makespan that counts against a prediction: alone, if that is known."""
+        return self.makespan_s if self.alone_s is None else self.alone_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,8 @@ class KernelComparison:
     """Mean duration of b over that of a."""
     ks_distance: float | None
     """Kolmogorov-Smirnov distance of the two distributions of durations, from 0 to 1."""
+    alone_ratio: float | None = None
+    """Mean duration of b over that of a without what others took; None: nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,9 @@ class Comparison:
     kernels: tuple[KernelComparison, ...]
     end_shift: EndShift | None
     """None if the runs are of different graphs."""
+    error_alone_percent: float | None = None
+    """The same as ``error_percent`` of the makespans that the runs would have had alone: what a
+    model misses, without what others did; None: nobody knows of either run."""
     messages: MessageComparison | None = None
     """Of runs on several nodes; None unless both have recorded messages."""
     inside: Inside | None = None
@@ -172,12 +187,13 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
         )
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")
+    sides = _side(a), _side(b)
     return Comparison(
-        a=_side(a),
-        b=_side(b),
+        *sides,
         error_percent=100.0 * (b.makespan_s / a.makespan_s - 1.0),
         kernels=_kernels(a, b),
         end_shift=None if difference else _end_shift(a, b),
+        error_alone_percent=_error_alone_percent(sides),
         messages=compare_messages(a, b),
         inside=None if difference else inside(a, b),
     )
@@ -242,17 +258,44 @@ def _side(run: Run) -> Side:
         transfers=None if run.transfers is None else len(run.transfers),
         transferred_bytes=None if run.transfers is None else moved_bytes(run),
         evictions=None if run.transfers is None else run.evictions,
+        others_s=None if run.disturbance is None else run.disturbance.total_s,
+        alone_s=None if run.disturbance is None else run.disturbance.alone_s,
     )
+
+
+def _error_alone_percent(sides: tuple[Side, Side]) -> float | None:
+    a, b = sides
+    if a.alone_s is None and b.alone_s is None:
+        return None
+    return 100.0 * (b.undisturbed_s / a.undisturbed_s - 1.0)
 
 
 def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
     in_a, in_b = kernel_durations(a), kernel_durations(b)
+    known = has_processor_times(a) or has_processor_times(b)
+    alone = [_means_alone(run) if known else {} for run in (a, b)]
     none = np.zeros(0)
-    names = dict.fromkeys([*in_a, *in_b])
-    return tuple(_kernel(name, in_a.get(name, none), in_b.get(name, none)) for name in names)
+    return tuple(
+        _kernel(name, in_a.get(name, none), in_b.get(name, none), *(of.get(name) for of in alone))
+        for name in dict.fromkeys([*in_a, *in_b])
+    )
 
 
-def _kernel(name: str, a: NDArray[np.float64], b: NDArray[np.float64]) -> KernelComparison:
+def _means_alone(run: Run) -> dict[str, float]:
+    """Return the mean duration of the tasks of each kernel without what others took."""
+    count = np.bincount(run.tasks.kernel, minlength=len(run.kernel_names))
+    total = np.bincount(run.tasks.kernel, undisturbed_s(run), len(count))
+    pairs = zip(run.kernel_names, total / np.maximum(count, 1), strict=True)
+    return {name: float(mean) for (name, mean), n in zip(pairs, count, strict=True) if n}
+
+
+def _kernel(
+    name: str,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    alone_a: float | None,
+    alone_b: float | None,
+) -> KernelComparison:
     mean_a, mean_b = (float(x.mean()) if len(x) else None for x in (a, b))
     return KernelComparison(
         kernel=name,
@@ -262,9 +305,14 @@ def _kernel(name: str, a: NDArray[np.float64], b: NDArray[np.float64]) -> Kernel
         total_b_s=float(b.sum()),
         mean_a_s=mean_a,
         mean_b_s=mean_b,
-        mean_ratio=mean_b / mean_a if mean_a and mean_b is not None else None,
+        mean_ratio=_ratio(mean_a, mean_b),
         ks_distance=ks_distance(a, b) if len(a) and len(b) else None,
+        alone_ratio=_ratio(alone_a, alone_b),
     )
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    return b / a if a and b is not None else None
 
 
 def _end_shift(a: Run, b: Run) -> EndShift:

@@ -22,9 +22,11 @@ __all__ = [
     "LONGEST_OWN_GAP_S",
     "Disturbance",
     "blocking_kernels",
+    "disturbance_account",
     "disturbance_summary",
     "has_processor_times",
     "lost_s",
+    "others_share",
     "undisturbed_s",
 ]
 
@@ -35,6 +37,8 @@ computing kernel loses less than a thousandth without an interruption."""
 LONGEST_OWN_GAP_S: Final = 300e-6
 """Time between two tasks of a worker beyond which somebody else had its core, in seconds: a runtime
 needs .3 to 50 us, and up to 100 us to wake a thread; a slice of a core is .7 ms or more."""
+STEAL_TICK_S: Final = 0.01
+"""Resolution of what systems tell of the host, in seconds: a tick more may be of before the run."""
 CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 LEAST_OWN_SHARE: Final = 1e-3
@@ -55,17 +59,22 @@ class Disturbance:
         What the host took of this machine's cores, all together, where it tells.
     throttled_s : float or None
         How long a limit of the control group held the process up.
+    alone_s : float or None
+        The makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None:
+        nobody has replayed it.
     """
 
     waited_s: tuple[float | None, ...]
     preemptions: tuple[int, ...]
     steal_s: float | None = None
     throttled_s: float | None = None
+    alone_s: float | None = None
 
     @property
     def total_s(self) -> float:
-        """What others took from all workers together, in seconds."""
-        return sum(waited or 0.0 for waited in self.waited_s)
+        """What other programs and the host took from all workers together, in seconds."""
+        stolen_s = max((self.steal_s or 0.0) - STEAL_TICK_S, 0.0)
+        return sum(waited or 0.0 for waited in self.waited_s) + stolen_s
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain data."""
@@ -81,7 +90,7 @@ class Disturbance:
                 raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
         return cls(
             tuple(waited), tuple(preemptions),
-            _known(node.get("steal_s", None)), _known(node.get("throttled_s", None)),
+            *(_known(node.get(name, None)) for name in ("steal_s", "throttled_s", "alone_s")),
         )  # fmt: skip
 
 
@@ -92,6 +101,14 @@ def _known(node: Node) -> float | None:
 def has_processor_times(run: Run) -> bool:
     """Return whether it is known how long the tasks of *run* had a core."""
     return bool(np.isfinite(run.tasks.cpu_s).any())
+
+
+def others_share(run: Run) -> float:
+    """Return the share of its workers' time that others took from *run*; 0 if nobody knows."""
+    whole_s = run.makespan_s * len(run.workers)
+    if run.disturbance is None or not whole_s:
+        return 0.0
+    return min(run.disturbance.total_s / whole_s, 1.0)
 
 
 def lost_s(run: Run) -> NDArray[np.float64]:
@@ -147,18 +164,39 @@ def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[
     return lost, usual, kernel
 
 
+def disturbance_account(run: Run) -> dict[str, Any] | None:
+    """Return what others took from *run*, in all and per worker, as JSON; None if nobody knows."""
+    told = run.disturbance
+    if told is None or not has_processor_times(run):
+        return None
+    names = [worker.name for worker in run.workers]
+    return {
+        "others_s": told.total_s,
+        "others_share": others_share(run),
+        "preempted_tasks": int((run.tasks.preemptions > 0).sum()),
+        "waited_s": dict(zip(names, told.waited_s, strict=True)),
+        "preemptions": dict(zip(names, told.preemptions, strict=True)),
+        "steal_s": told.steal_s,
+        "throttled_s": told.throttled_s,
+        "blocking_kernels": blocking_kernels(run),
+        "alone_s": told.alone_s,
+    }
+
+
 def disturbance_summary(run: Run) -> str | None:
     """Return in a sentence what others took from *run*; None if nobody knows."""
     from tasksim.base.times import duration_text
 
-    if run.disturbance is None or not has_processor_times(run):
+    told = run.disturbance
+    if told is None or not has_processor_times(run):
         return None
     count = int((run.tasks.preemptions > 0).sum())
-    taken = run.disturbance.total_s
-    whole = run.makespan_s * len(run.workers)
-    share = 100 * taken / whole if whole else 0.0
     workers = "one worker" if len(run.workers) == 1 else f"{len(run.workers)} workers"
+    limit = ""
+    if told.throttled_s:
+        limit = f"; a limit on processor time held it up for {duration_text(told.throttled_s)}"
     return (
-        f"others had the cores for {duration_text(taken)} ({share:.1f} % of {workers}), "
-        f"{count} of {len(run)} tasks were preempted"
+        f"had the cores for {duration_text(told.total_s)} "
+        f"({100 * others_share(run):.1f} % of {workers}), "
+        f"{count} of {len(run)} tasks were preempted{limit}"
     )

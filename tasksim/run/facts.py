@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_energy, format_power, format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
+from tasksim.run.disturbance import disturbance_summary
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         ("run", f"{run.kind}, scheduler {run.scheduler}, seed {run.seed}{_noise(run)}"),
         ("platform", f"{run.platform} ({_kinds(kinds)})"),
         ("makespan", duration_text(run.makespan_s)),
+        *_others(run),
         *_bound_texts(run.bounds or {}, run.makespan_s),
         ("efficiency", f"{100 * efficiency(run):.1f} %"),
         ("mean wait", ", ".join(_mean_waits(run))),
@@ -48,6 +50,18 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
 def above(value: float, reference: float) -> str:
     """Return by how much *value* is above *reference*; ``-`` where that is 0."""
     return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"
+
+
+def _others(run: Run) -> list[tuple[str, str]]:
+    """Return what others took of the cores, and how long it would have been alone, if known."""
+    told = disturbance_summary(run)
+    if told is None or run.disturbance is None:
+        return []
+    facts = [("others", told)]
+    if run.disturbance.alone_s is not None:
+        alone = duration_text(run.disturbance.alone_s)
+        facts.append(("alone", f"{alone} (the same run replayed without what others took)"))
+    return facts
 
 
 def _messages(run: Run) -> list[tuple[str, str]]:

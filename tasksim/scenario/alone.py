@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tasksim.engine.simulate import simulate
 from tasksim.formats.recorded import platform_of_workers
-from tasksim.run.disturbance import has_processor_times
+from tasksim.run.disturbance import has_processor_times, others_share
 from tasksim.run.measured import MeasuredDurations
+from tasksim.schedulers import registry
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["alone_makespan_s", "slowdown"]
+__all__ = ["alone_makespan_s", "slowdown", "with_alone"]
 
 NEGLIGIBLE_SHARE: Final = 0.01
 """Share of the cores that others had, below which a run is not replayed to find its slowdown: the
@@ -44,8 +46,22 @@ def slowdown(run: Run, graph: TaskGraph) -> float | None:
     """Return how many times as long *run* took as it would have alone; None if nobody knows."""
     if run.disturbance is None or not has_processor_times(run) or not run.makespan_s:
         return None
-    share = run.disturbance.total_s / (run.makespan_s * len(run.workers))
+    share = others_share(run)
     if share < NEGLIGIBLE_SHARE:
         return 1 / (1 - share)
     alone_s = alone_makespan_s(run, graph)
     return None if not alone_s else max(run.makespan_s / alone_s, 1.0)
+
+
+def with_alone(run: Run, graph: TaskGraph) -> Run:
+    """Return *run*, of *graph*, with how long it would have been alone, if that can be known.
+
+    Of several nodes it is not, and not under a scheduler of one's own, which no replay is to call.
+    """
+    several = len({worker.node for worker in run.workers}) > 1
+    registered = run.scheduler.partition(":")[0] in registry.names()
+    if run.disturbance is None or several or not registered:
+        return run
+    slowed = slowdown(run, graph)
+    alone_s = None if slowed is None else run.makespan_s / slowed
+    return replace(run, disturbance=replace(run.disturbance, alone_s=alone_s))

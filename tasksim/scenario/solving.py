@@ -119,12 +119,13 @@ def execute(
     estimates: Sequence[Sequence[float]] | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Return the native run of a scenario, with its lower bounds.
+    """Return the native run of a scenario, with its lower bounds, and how long it would be alone.
 
     *program* is the graph bound to its data, made here by default; *estimates* what the scheduler
     believes, by default what the scenario's models say.
     """
     from tasksim.native.execute import execute as run_natively
+    from tasksim.scenario.alone import with_alone
 
     scenario = resolved.scenario
     done = run_natively(
@@ -139,7 +140,8 @@ def execute(
         progress=progress,
         config=encode(resolved.scenario, resolved),
     )
-    return _with_graph(replace(done, bounds=bounds_of(resolved.graph, done)), resolved)
+    run = replace(done, bounds=bounds_of(resolved.graph, done))
+    return _with_graph(with_alone(run, resolved.graph), resolved)
 
 
 def execute_checked(

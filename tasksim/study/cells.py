@@ -1,4 +1,4 @@
-"""Cells of studies: a scenario and its runs; and a table of cells, predicted and measured.
+"""Cells of studies: a scenario and its runs; and cells that were predicted and measured.
 
 ::
 
@@ -6,7 +6,7 @@
     predicted = [solved(question) for question in questions]
     measured = measure([q.vary(clock="native") for q in questions], repetitions=5)
     rows = [Compared(m, {"models": p}) for m, p in zip(measured.cells, predicted)]
-    print(ResultTable(rows).text())
+    print(ErrorSummary.of(row.error("models") for row in rows))
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolver
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Cell", "Compared", "ErrorSummary", "ResultTable", "solved"]
+__all__ = ["Cell", "Compared", "ErrorSummary", "solved"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,13 @@ class Cell:
     def median_s(self) -> float:
         """The median makespan in seconds."""
         return statistics.median(self.makespans_s)
+
+    @property
+    def alone_s(self) -> float | None:
+        """The median makespan that native runs would have had alone; None if nobody knows."""
+        found = [run.disturbance.alone_s for run in self.runs if run.disturbance is not None]
+        known = [alone_s for alone_s in found if alone_s is not None]
+        return statistics.median(known) if known else None
 
     @property
     def spread(self) -> float:
@@ -150,38 +157,3 @@ class ErrorSummary:
             raise InputError("no errors to summarise: nothing was predicted and measured")
         sizes = [abs(error) for error in signed]
         return cls(statistics.median(sizes), max(sizes), statistics.mean(signed))
-
-
-@dataclass(frozen=True, eq=False)
-class ResultTable:
-    """Cells that were predicted and measured, a row each.
-
-    Parameters
-    ----------
-    rows : sequence of Compared
-    """
-
-    rows: Sequence[Compared]
-
-    def errors(self, variant: str) -> list[float]:
-        """Return the signed relative errors of a variant, of the rows that have it."""
-        return [row.error(variant) for row in self.rows if variant in row.predicted]
-
-    def summary(self, variant: str) -> ErrorSummary:
-        """Return the errors of a variant in short."""
-        return ErrorSummary.of(self.errors(variant))
-
-    def text(self, variant: str) -> str:
-        """Return a line per row: predicted by a variant, measured median and spread, error."""
-        lines = [
-            f"{'graph':38} {'scheduler':9} {'predicted':>11} {'measured':>11}"
-            f" {'spread':>8} {'error':>8}"
-        ]
-        for row in self.rows:
-            cell = row.measured
-            lines.append(
-                f"{cell.scenario.graph_label:38} {cell.scenario.scheduler_label:9}"
-                f" {1e3 * row.predicted_s(variant):8.1f} ms {1e3 * cell.median_s:8.1f} ms"
-                f" {100 * cell.spread:6.1f} % {100 * row.error(variant):+6.1f} %"
-            )
-        return "\n".join(lines)

@@ -5,29 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from statistics import mean
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import new_folder, write_text
+from tasksim.base.threadclock import has_thread_clock
+from tasksim.base.units import format_time
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.graph.apps.registry import generate
-from tasksim.native.calm_moments import Probe
 from tasksim.native.cores import usable_cores
+from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.run.disturbance import others_share
 from tasksim.run.runfolder import save
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.study.cells import Compared, ResultTable, solved
-from tasksim.study.repetitions import calm_warning, measure
+from tasksim.scenario.sureness import how_sure
+from tasksim.study.cells import Cell, ErrorSummary, solved
+from tasksim.study.repetitions import measure
 from tasksim.study.replays import replay_error, replay_line
+from tasksim.view.texttables import table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.native.calm_moments import Calmness
     from tasksim.run.record import Run
+    from tasksim.scenario.prediction import Prediction
 
-__all__ = ["CALIBRATED_TILES", "DemoResult", "demo"]
+__all__ = ["CALIBRATED_TILES", "DemoCase", "DemoResult", "demo"]
 
 CALIBRATED_TILES = (6, 10)
 PREDICTED = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "prio"), (14, "lws"))
@@ -42,13 +48,73 @@ REPETITIONS = 5
 CALIBRATION_S = 25.0
 """In which each kernel of the small graphs is known to a few percent on two cores, while the whole
 demo takes about a minute."""
-PATIENCE_S = 20.0
-"""How long calm moments are waited for: on a quiet machine none of it is used, and on a busy one
-the demo still ends in about a minute."""
-MODELS: Final = "models"
-"""What the prediction is called: there is one variant, that of the calibrated models."""
 
 Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class DemoCase:
+    """A case: what was predicted of it just before it was run, and its native runs.
+
+    Attributes
+    ----------
+    measured : Cell
+        The native runs.
+    predicted : Run
+        The simulated one.
+    sure : Prediction
+        Where one run that starts now is.
+    """
+
+    measured: Cell
+    predicted: Run
+    sure: Prediction
+
+    @property
+    def undisturbed_s(self) -> float:
+        """What is predicted: the median run, alone; where nobody knows that, as it was."""
+        alone_s = self.measured.alone_s
+        return self.measured.median_s if alone_s is None else alone_s
+
+    @property
+    def error(self) -> float:
+        """The signed relative error of the prediction."""
+        return self.predicted.makespan_s / self.undisturbed_s - 1
+
+    @property
+    def inside(self) -> int:
+        """How many native runs are where the prediction says that one run is."""
+        low_s, high_s = self.sure.run_low_s, self.sure.run_high_s
+        return sum(low_s <= makespan_s <= high_s for makespan_s in self.measured.makespans_s)
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        alone_s = self.measured.alone_s
+        return [
+            self.measured.scenario.graph_label,
+            self.measured.scenario.scheduler_label,
+            format_time(self.predicted.makespan_s),
+            f"{format_time(self.sure.run_low_s)} to {format_time(self.sure.run_high_s)}",
+            format_time(self.measured.median_s),
+            "-" if alone_s is None else format_time(alone_s),
+            f"{100 * self.error:+.1f} %",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the case as plain data."""
+        return {
+            "graph": self.measured.scenario.graph_label,
+            "scheduler": self.measured.scenario.scheduler_label,
+            "predicted_s": self.predicted.makespan_s,
+            "run_low_s": self.sure.run_low_s,
+            "run_high_s": self.sure.run_high_s,
+            "measured_s": self.measured.makespans_s,
+            "median_s": self.measured.median_s,
+            "spread": self.measured.spread,
+            "alone_s": self.measured.alone_s,
+            "inside": self.inside,
+            "error": self.error,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,60 +123,63 @@ class DemoResult:
 
     Attributes
     ----------
-    rows : tuple of Compared
-        Per case what was measured and predicted.
-    calm : Calmness
-        How calm the machine was when it was measured.
+    rows : tuple of DemoCase
     """
 
     output: Path
     machine: str
     workers: int
-    rows: tuple[Compared, ...]
-    calm: Calmness
+    rows: tuple[DemoCase, ...]
     files: tuple[str, ...] = ()
     replay_errors: tuple[float, ...] = ()
     """Of all native runs, replayed with their own durations: what the models have no part in."""
 
     @property
-    def median_error(self) -> float:
-        """The median of the absolute relative errors."""
-        return ResultTable(self.rows).summary(MODELS).median
+    def errors(self) -> ErrorSummary:
+        """The errors of all cases in short."""
+        return ErrorSummary.of(row.error for row in self.rows)
 
     @property
-    def worst_error(self) -> float:
-        """The largest absolute relative error."""
-        return ResultTable(self.rows).summary(MODELS).worst
-
-    @property
-    def warning(self) -> str | None:
-        """What is to be said of a machine that others used meanwhile."""
-        return calm_warning(self.calm)
+    def others_share(self) -> float:
+        """The share of the cores that others had while the native runs were made."""
+        return mean(others_share(run) for row in self.rows for run in row.measured.runs)
 
     def table(self) -> str:
-        """Return the table: graph, scheduler, predicted, measured median and spread, error."""
+        """Return the table: predicted, where one run is, measured, alone, error; what they are."""
+        headers = ["graph", "scheduler", "predicted", "one run", "measured", "alone", "error"]
+        errors, runs = self.errors, sum(len(row.measured.runs) for row in self.rows)
+        inside = sum(row.inside for row in self.rows)
+        known = self.rows[0].measured.alone_s is not None
+        alone = (
+            "alone: the same runs replayed without what others took, "
+            f"{100 * self.others_share:.1f} % of the cores"
+            if known
+            else "alone: this system does not tell the processor time of threads"
+        )
         lines = [
-            ResultTable(self.rows).text(MODELS),
-            f"\nmeasured: median of {REPETITIONS} interleaved runs on {self.workers} workers of"
-            f" {self.machine}; spread: (max - min) / median",
-            f"|error|: median {100 * self.median_error:.1f} %,"
-            f" worst {100 * self.worst_error:.1f} %",
+            table(headers, [row.row() for row in self.rows], left=2),
+            f"\nmeasured: median of {REPETITIONS} runs on {self.workers} workers of {self.machine};"
+            f" {inside} of {runs} are within their interval of one run"
+            f" ({100 * self.rows[0].sure.level:g} %)",
+            alone,
+            f"error: predicted against {'alone' if known else 'measured'};"
+            f" median {100 * errors.median:.1f} %, worst {100 * errors.worst:.1f} %",
             *([replay_line(self.replay_errors)] if self.replay_errors else []),
-            _calm_line(self.calm),
         ]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
+        errors = self.errors
         return {
-            "schema_version": 1,
+            "schema_version": 2,
             "machine": self.machine,
             "workers": self.workers,
-            "cases": [_case_json(row) for row in self.rows],
-            "median_error": self.median_error,
-            "worst_error": self.worst_error,
+            "cases": [row.to_json() for row in self.rows],
+            "median_error": errors.median,
+            "worst_error": errors.worst,
+            "others_share": self.others_share,
             "replay_errors": list(self.replay_errors),
-            "calm": {"kept": self.calm.kept, "disturbed": self.calm.disturbed},
             "output": str(self.output),
             "files": list(self.files),
         }
@@ -126,8 +195,8 @@ def demo(
     """Calibrate, predict, run, compare, draw; leave everything in the folder *output*.
 
     The models come from runs of a tiled Cholesky of 6 and 10 tiles; what is predicted has
-    other sizes and is simulated before its first native run. Both are run in calm moments, as far
-    as there are some. *output* is complete or, when the demo is interrupted, as it was before.
+    other sizes and is simulated just before its native runs, which others may disturb. *output* is
+    complete or, when the demo is interrupted, as it was before.
 
     Parameters
     ----------
@@ -150,25 +219,15 @@ def demo(
             for tiles, scheduler in PREDICTED
         ]
         resolver = Resolver()
-        predicted = [solved(case, resolver) for case in cases]
-        measured = measure(
-            [case.vary(clock="native") for case in cases],
-            REPETITIONS,
-            probe=Probe(count),
-            patience_s=PATIENCE_S,
-            resolver=resolver,
-            progress=lambda what, x: tell(what, 0.45 + 0.45 * x),
-        )
+        rows = []
+        for number, case in enumerate(cases):
+            tell(f"{case.graph_label}, {case.scheduler_label}", 0.45 + 0.45 * number / len(cases))
+            rows.append(_case(case, count, resolver))
         tell("drawing", 0.92)
-        pairs = zip(measured.cells, predicted, strict=True)
-        rows = tuple(Compared(native, {MODELS: simulated}) for native, simulated in pairs)
-        assert measured.calm is not None  # since there was a probe
         replayed = tuple(
             replay_error(run, _graph(run)) for row in rows for run in row.measured.runs
         )
-        result = DemoResult(
-            output, platform.stem, count, rows, measured.calm, replay_errors=replayed
-        )
+        result = DemoResult(output, platform.stem, count, tuple(rows), replay_errors=replayed)
         result = _written(folder, result)
     tell("done", 1.0)
     return result
@@ -178,17 +237,13 @@ def _graph(run: Run) -> TaskGraph:
     return generate(run.graph_name, **run.graph_arguments)
 
 
-def _calm_line(calm: Calmness) -> str:
-    if not calm.disturbed:
-        return f"calm: all {calm.kept} runs were made while nobody else used the cores"
-    return f"calm: {calm.kept - calm.disturbed} of {calm.kept} runs, others used the cores"
-
-
-def _case_json(row: Compared) -> dict[str, Any]:
-    """Return a case with what its only variant predicts."""
-    data = row.to_json()
-    del data["errors"]
-    return {**data, "predicted_s": row.predicted_s(MODELS), "error": row.error(MODELS)}
+def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
+    """Predict a case for now, and run it."""
+    predicted = solved(case, resolver).median_run
+    probes = SlowdownProbe(workers).recent() if has_thread_clock() else None
+    sure = how_sure(case, probes=probes)
+    measured = measure([case.vary(clock="native")], REPETITIONS, resolver=resolver)
+    return DemoCase(measured.cells[0], predicted, sure)
 
 
 def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
@@ -198,9 +253,7 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
         graphs,
         folder,
         workers=workers,
-        options=CalibrationOptions(
-            max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio"), calm=True
-        ),
+        options=CalibrationOptions(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
     if report.interrupted:  # half a calibration is worth keeping, half a demo is not
@@ -216,7 +269,7 @@ def _written(folder: Path, result: DemoResult) -> DemoResult:
     write_text(folder / "table.txt", result.table() + "\n")
     cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED]
     drawn = result.rows[cases.index((f"tiles={DRAWN[0]}", DRAWN[1]))]
-    runs = [drawn.measured.median_run, drawn.predicted[MODELS].median_run]
+    runs = [drawn.measured.median_run, drawn.predicted]
     # Before they name files that are not there yet: the page has what their models expect.
     save_page(runs, folder / PAGE, names=["native", "simulated"])
     native, simulated = (_moved(run, folder, result.output) for run in runs)

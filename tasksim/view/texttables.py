@@ -187,6 +187,7 @@ def comparison_table(comparison: Comparison) -> str:
             duration_text(b.makespan_s),
             f"{comparison.error_percent:+.2f} %",
         ],
+        *_compared_alone(comparison),
         [
             "busy",
             format_time(a.busy_s),
@@ -209,6 +210,23 @@ def comparison_table(comparison: Comparison) -> str:
     if comparison.inside is not None:
         parts.append(comparison.inside.text())
     return "\n\n".join([*parts, *_shift_lines(comparison)])
+
+
+def _compared_alone(comparison: Comparison) -> list[list[str]]:
+    """Return what others took, and the makespans without that, if one of the runs knows it."""
+    if comparison.error_alone_percent is None:
+        return []
+    sides = comparison.a, comparison.b
+    taken = [
+        _NONE if side.others_s is None
+        else f"{format_time(side.others_s)} ({_share(side.others_s, side)})"
+        for side in sides
+    ]  # fmt: skip
+    alone = [duration_text(side.undisturbed_s) for side in sides]
+    return [
+        ["others had the cores", *taken, ""],
+        ["makespan, alone", *alone, f"{comparison.error_alone_percent:+.2f} %"],
+    ]
 
 
 def _compared_copies(a: Side, b: Side) -> list[list[str]]:
@@ -250,6 +268,7 @@ def _number(count: int | None) -> str:
 
 
 def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:
+    alone = any(k.alone_ratio is not None for k in kernels)
     rows = [
         [
             k.kernel,
@@ -259,12 +278,13 @@ def _kernel_comparison(kernels: Sequence[KernelComparison]) -> str:
             _NONE if k.mean_a_s is None else format_time(k.mean_a_s),
             _NONE if k.mean_b_s is None else format_time(k.mean_b_s),
             _percent(k.mean_ratio),
+            *([_percent(k.alone_ratio)] if alone else []),
             _NONE if k.ks_distance is None else f"{k.ks_distance:.3f}",
         ]
         for k in kernels
     ]
-    headers = ["kernel", "tasks", "total a", "total b", "mean a", "mean b", "b against a", "KS"]
-    return table(headers, rows)
+    headers = ["kernel", "tasks", "total a", "total b", "mean a", "mean b", "b against a"]
+    return table([*headers, *(["alone"] if alone else []), "KS"], rows)
 
 
 def _shift_lines(comparison: Comparison) -> list[str]:

@@ -18,15 +18,11 @@ def test_prints_the_table_or_the_object(tasksim, monkeypatch):
         return SimpleNamespace(
             table=lambda: "the table",
             to_json=lambda: {"median_error": 0.01},
-            warning=None if options["force"] else "not calm",
         )
 
     monkeypatch.setattr(demo, "demo", everything)
     called = tasksim("demo --output d --workers 2")
-    assert (called.code, called.out, called.err) == (
-        0, "the table\n", "Warning: not calm\nWrote d\n"
-    )  # fmt: skip
-
+    assert (called.code, called.out, called.err) == (0, "the table\n", "Wrote d\n")
     assert tasksim("demo --force --json").json == {"schema_version": 1, "median_error": 0.01}
     assert seen == [("d", 2, False), ("demo-output", None, True)]
 

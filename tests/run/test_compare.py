@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.run.compare import compare, ks_distance
+from tasksim.run.disturbance import Disturbance
+from tasksim.view.texttables import comparison_table
 
 
 def shifted(run, row, by_s):
@@ -108,3 +110,30 @@ def test_copies_and_what_workers_waited_for(travelled, small):
     assert (mixed.a.transfers, mixed.a.transferred_bytes, mixed.a.evictions) == (None, None, None)
     assert mixed.b.transfers == 5
     assert json.loads(json.dumps(mixed.to_json()))["a"]["transfers"] is None
+
+
+def test_a_disturbed_run_is_compared_alone_too(make):
+    """A real run of 6 s, of which others had 2, would have taken 4; the prediction says 5."""
+    real = make.run([(1, 0, 0, 0, 0, 6.0, -1)], workers=("cpu0",))
+    tasks = dataclasses.replace(real.tasks, cpu_s=[4.0], preemptions=[3])
+    told = Disturbance((2.0,), (3,), alone_s=4.0)
+    real = dataclasses.replace(real, kind="native", tasks=tasks, disturbance=told)
+    predicted = make.run([(1, 0, 0, 0, 0, 5.0, -1)], workers=("cpu0",))
+    found = compare(real, predicted)
+    assert found.error_percent == pytest.approx(100 * (5 / 6 - 1))
+    assert found.error_alone_percent == pytest.approx(25.0)
+    gemm = next(kernel for kernel in found.kernels if kernel.kernel == "gemm")
+    assert gemm.mean_ratio == pytest.approx(5 / 6)
+    assert gemm.alone_ratio == pytest.approx(5 / 4)
+    lines = comparison_table(found).splitlines()
+    assert "others had the cores" in lines[5]
+    assert lines[5].split()[-4:] == ["s", "(33.3", "%)", "-"]
+    assert lines[6].split() == ["makespan,", "alone", "4", "s", "5", "s", "+25.00", "%"]
+
+
+def test_where_nobody_knows_what_others_took_nothing_is_said(small):
+    found = compare(small, small)
+    assert found.error_alone_percent is None
+    assert {kernel.alone_ratio for kernel in found.kernels} == {None}
+    assert "others" not in comparison_table(found)
+    assert "alone" not in comparison_table(found)

@@ -7,13 +7,18 @@ from dataclasses import replace
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.graph.apps.registry import generate
 from tasksim.run.disturbance import (
     Disturbance,
     blocking_kernels,
+    disturbance_account,
     disturbance_summary,
+    others_share,
     undisturbed_s,
 )
+from tasksim.run.facts import run_facts
 from tasksim.run.runfolder import load, save
+from tasksim.scenario.alone import alone_makespan_s, with_alone
 
 
 def a_run(make, lost_s, preemptions):
@@ -60,8 +65,65 @@ def test_without_processor_times_tasks_take_what_they_took(make):
 def test_the_account_in_a_sentence(make):
     run = replace(a_run(make, [0.0, 1.0], [0, 1]), disturbance=Disturbance((1.0,), (1,)))
     assert disturbance_summary(run) == (
-        "others had the cores for 1 s (33.3 % of one worker), 1 of 2 tasks were preempted"
+        "had the cores for 1 s (33.3 % of one worker), 1 of 2 tasks were preempted"
     )
+
+
+def test_the_account_as_json_and_among_the_facts(make):
+    told = Disturbance((1.0,), (4,), steal_s=0.0, alone_s=2.5)
+    run = replace(a_run(make, [0.0, 1.0], [0, 1]), disturbance=told)
+    account = disturbance_account(run)
+    assert account["others_s"] == 1.0
+    assert account["others_share"] == pytest.approx(1 / 3)
+    assert account["preempted_tasks"] == 1
+    assert (account["waited_s"], account["preemptions"]) == ({"cpu0": 1.0}, {"cpu0": 4})
+    assert (account["blocking_kernels"], account["alone_s"]) == ([], 2.5)
+    facts = dict(run_facts(run))
+    assert facts["others"].startswith("had the cores for 1 s (33.3 % of one worker), 1 of 2 tasks")
+    assert facts["alone"].startswith("2.5 s (")
+    unknown = make.run([(1, 0, 0, 0, 0, 2.5, -1)])
+    assert disturbance_account(unknown) is None
+    assert not {"others", "alone"} & dict(run_facts(unknown)).keys()
+
+
+def test_a_limit_is_said(make):
+    run = replace(a_run(make, [0.0], [0]), disturbance=Disturbance((0.0,), (0,), None, 0.25))
+    assert disturbance_summary(run).endswith("; a limit on processor time held it up for 250 ms")
+
+
+def test_what_the_host_stole_counts_beyond_a_tick_of_its_clock(make):
+    run = a_run(make, [0.0, 1.0], [0, 1])
+    for steal_s, share in ((None, 0.0), (0.01, 0.0), (0.31, 0.1)):
+        found = replace(run, disturbance=Disturbance((0.0,), (0,), steal_s))
+        assert others_share(found) == pytest.approx(share)
+    assert others_share(run) == 0.0
+
+
+@pytest.fixture
+def chain(make):
+    """A chain of three tasks of 1 s, and a run of it, the second task held up for 2 s."""
+    graph = generate("chain", length=3, duration=1.0)
+    rows = [(0, 0, 0.0, 0.0, 0.0, 1.0, -1), (0, 0, 0.0, 1.0, 1.0, 4.0, 0)]
+    rows.append((0, 0, 0.0, 4.0, 4.0, 5.0, 1))
+    run = make.run(rows, workers=("cpu0",), kernels=graph.kernels)
+    tasks = replace(run.tasks, cpu_s=[1.0, 1.0, 1.0], preemptions=[0, 5, 0])
+    told = Disturbance((2.0,), (5,), 0.0)
+    return graph, replace(run, kind="native", tasks=tasks, disturbance=told)
+
+
+def test_alone_it_takes_what_its_tasks_do(chain):
+    graph, run = chain
+    assert alone_makespan_s(run, graph) == pytest.approx(3.0)
+    assert with_alone(run, graph).disturbance.alone_s == pytest.approx(3.0)
+
+
+def test_alone_is_not_known_under_schedulers_of_ones_own_and_of_several_nodes(chain):
+    graph, run = chain
+    own = replace(run, scheduler="my.module:Lifo")
+    assert with_alone(own, graph) is own
+    workers = (replace(run.workers[0], node=0), replace(run.workers[0], name="1.cpu0", node=1))
+    several = replace(run, workers=workers, disturbance=Disturbance((2.0, 0.0), (5, 0)))
+    assert with_alone(several, graph) is several
 
 
 def test_it_is_kept_with_the_run(make, tmp_path):

@@ -9,9 +9,10 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import FIRST_PROBES, Calmness
+from tasksim.run.disturbance import Disturbance
 from tasksim.scenario.scenario import Scenario
 from tasksim.study import repetitions
-from tasksim.study.cells import Cell, Compared, ErrorSummary, ResultTable, solved
+from tasksim.study.cells import Cell, Compared, ErrorSummary, solved
 from tasksim.study.repetitions import calm_warning, measure
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
@@ -62,16 +63,24 @@ def test_as_plain_data():
     }
 
 
-def test_a_table_says_errors_in_short_and_by_row():
-    table = ResultTable([compared(11.0, 10.0), compared(7.0, 10.0), compared(9.0, 10.0)])
-    found = table.summary("models")
+def test_errors_in_short():
+    rows = [compared(11.0, 10.0), compared(7.0, 10.0), compared(9.0, 10.0)]
+    found = ErrorSummary.of(row.error("models") for row in rows)
     assert (found.median, found.worst) == (pytest.approx(0.1), pytest.approx(0.3))
     assert found.mean_signed == pytest.approx(-0.1)
-    lines = table.text("models").splitlines()
-    assert lines[0].split() == ["graph", "scheduler", "predicted", "measured", "spread", "error"]
-    assert lines[1].endswith("eager      11000.0 ms  10000.0 ms    0.0 %  +10.0 %")
     with pytest.raises(InputError, match="no errors to summarise"):
         ErrorSummary.of([])
+
+
+def test_a_cell_knows_its_runs_alone():
+    def run(alone_s):
+        return SimpleNamespace(
+            disturbance=None if alone_s is None else Disturbance((), (), alone_s=alone_s)
+        )
+
+    runs = tuple(map(run, [3.0, None, 1.0, 2.0]))
+    assert Cell(CASE, runs).alone_s == 2.0
+    assert Cell(CASE, runs[1:2]).alone_s is None
 
 
 def test_a_simulated_cell_has_the_run_of_its_scenario():

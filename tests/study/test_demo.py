@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tasksim.base.errors import InputError, TaskFailed
+from tasksim.base.units import format_time
 from tasksim.models.files.store import ModelLibrary
-from tasksim.native import calm_moments
 from tasksim.platform.load import load as load_platform
 from tasksim.run.runfolder import load
 from tasksim.scenario.recorded import scenario_of
@@ -26,10 +26,6 @@ def tiny(monkeypatch):
     monkeypatch.setattr(module, "TILE_SIZE", 24)
     monkeypatch.setattr(module, "CALIBRATION_S", 0.3)
     monkeypatch.setattr(module, "REPETITIONS", 3)
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(calm_moments, "FIRST_PROBES", 3)
-    # Whoever else uses the cores: how calm it was has no say in what is tested here.
-    monkeypatch.setattr(calm_moments.Probe, "__call__", lambda _: 1.0)
 
 
 @pytest.mark.slow
@@ -49,7 +45,7 @@ def test_everything_is_there(tmp_path):
     assert native.graph_arguments == simulated.graph_arguments
     assert native.graph_label.startswith("cholesky tiles=5 tile_size=24")
     assert native.makespan_s == result.rows[1].measured.median_s
-    assert simulated.makespan_s == result.rows[1].predicted_s("models")
+    assert simulated.makespan_s == result.rows[1].predicted.makespan_s
     called = scenario_of(simulated, out / "simulated").solve()
     assert called.tasks == simulated.tasks
     assert (out / "gantt.png").read_bytes().startswith(b"\x89PNG")
@@ -67,7 +63,7 @@ def test_everything_is_there(tmp_path):
 def _check_json(data, result, workers):
     assert data["files"] == sorted(path.name for path in result.output.iterdir())
     assert data == json.loads(json.dumps(result.to_json()))
-    assert (data["schema_version"], data["workers"]) == (1, workers)
+    assert (data["schema_version"], data["workers"]) == (2, workers)
     cases = data["cases"]
     named = [(case["graph"], case["scheduler"]) for case in cases]
     assert named == [
@@ -76,24 +72,31 @@ def _check_json(data, result, workers):
     ]
     for case in cases:
         assert len(case["measured_s"]) == 3
-        assert case["predicted_s"] > 0
-        assert case["error"] == pytest.approx(case["predicted_s"] / case["median_s"] - 1)
+        assert 0 < case["run_low_s"] < case["run_high_s"]
+        inside = [case["run_low_s"] <= s <= case["run_high_s"] for s in case["measured_s"]]
+        assert case["inside"] == sum(inside)
+        known = case["median_s"] if case["alone_s"] is None else case["alone_s"]
+        assert 0 < known <= max(case["measured_s"])
+        assert case["error"] == pytest.approx(case["predicted_s"] / known - 1)
     errors = [abs(case["error"]) for case in cases]
     assert data["median_error"] == pytest.approx(sum(errors) / 2)
     assert data["worst_error"] == max(errors)
+    assert 0 <= data["others_share"] <= 1
 
 
 def _check_table(text, result):
     lines = text.splitlines()
-    assert lines[0].split() == ["graph", "scheduler", "predicted", "measured", "spread", "error"]
+    headers = ["graph", "scheduler", "predicted", "one", "run", "measured", "alone", "error"]
+    assert lines[0].split() == headers
     for line, row in zip(lines[1:], result.rows, strict=False):
         assert line.startswith(row.measured.scenario.graph_label)
-        assert f"{1e3 * row.predicted_s('models'):.1f} ms" in line
-        assert f"{100 * row.error('models'):+.1f} %" in line
-    assert lines[4].startswith("measured: median of 3 interleaved runs on 2 workers of ")
-    assert lines[5].startswith("|error|: median ")
-    assert lines[6].startswith("|error| of the native runs replayed with their own durations: ")
-    assert lines[7].startswith("calm: ")
+        assert format_time(row.predicted.makespan_s) in line
+        assert line.endswith(f"{100 * row.error:+.1f} %")
+    assert lines[4].startswith("measured: median of 3 runs on 2 workers of ")
+    assert " of 6 are within their interval of one run (95 %)" in lines[4]
+    assert lines[5].startswith("alone: ")
+    assert lines[6].startswith("error: predicted against ")
+    assert lines[7].startswith("|error| of the native runs replayed with their own durations: ")
 
 
 @pytest.fixture
@@ -129,7 +132,7 @@ def stop_at(message, error):
     ("when", "error"),
     [
         ("calibrating, round 1", KeyboardInterrupt()),
-        ("of 6 runs", TaskFailed("gemm #3 failed")),
+        ("tiles=5", TaskFailed("gemm #3 failed")),
         ("drawing", KeyboardInterrupt()),
     ],
 )
