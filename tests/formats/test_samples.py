@@ -16,6 +16,8 @@ from sample_files import detect_format, plain, problem
 from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples, samples_in
 from tasksim.formats.samples.columns import choose_columns, find_duration
+from tasksim.models.files.samplefile import write_samples
+from tasksim.models.samples import Samples
 from tasksim.models.unused import Unused
 
 # Which column is the duration
@@ -143,6 +145,16 @@ def test_columns_that_are_not_used_are_told(file):
     assert {one.name: one.why for one in named.unused} == dict.fromkeys(
         ["layout", "solver", "repetition", "ms", "time_us"], "not among the parameters named"
     )
+
+
+def test_the_time_by_the_wall_is_no_parameter(tmp_path):
+    """Calibrations and `measure` write it beside durations, and fits took it for a parameter."""
+    path = tmp_path / "gemm.samples.csv"
+    samples = Samples(("m",), [[4], [5]], [1.0, 2.0], wall_s=[1.5, 2.0])
+    write_samples(path, {"cpu": samples})
+    assert plain(samples_in(path)) == (("m",), [[4], [5]], [1.0, 2.0])
+    assert unused(path) == [("wall_s", "the time by the clock on the wall")]
+    assert samples_in(path, parameters=["m", "wall_s"]).names == ("m", "wall_s")
 
 
 def unused(path, **options):

@@ -32,7 +32,12 @@ DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 """Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
 SPENT: Final = ("run", "architecture")
 """Columns that readers use for what they say: the run of a sample, the set that it belongs to."""
-BOOKKEEPING: Final = (*SPENT, "repetition", "wall_s")
+NO_PARAMETERS: Final = {
+    "repetition": "counts repetitions",
+    "wall_s": "the time by the clock on the wall",
+}
+"""Columns of numbers that are never parameters unless asked for -> what they are."""
+BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)
 """Columns that say where a sample comes from; never parameters unless asked for."""
 
 LARGEST_RUN: Final = 2.0**53
@@ -136,7 +141,7 @@ def not_a_number(cell: object) -> str:
 def _not_parameters(header: Sequence[str], duration: str) -> dict[str, str]:
     """Return the numeric columns that are no parameters unless they are named, and why."""
     found = {name: "another duration" for name in _durations(header) if name != duration}
-    return found | ({"repetition": "counts repetitions"} if "repetition" in header else {})
+    return found | {name: why for name, why in NO_PARAMETERS.items() if name in header}
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:
