@@ -117,6 +117,7 @@ def _machine() -> dict[str, Any]:
         "processor": processor(),
         "cores": cores,
         "pinning": _can_pin(cores[0]),
+        "accounts": _accounts(),
         "blas": _blas(),
         "parallelism": _parallelism(len(cores)),
     }
@@ -133,6 +134,21 @@ def _can_pin(core: int) -> bool:
         return False
     os.sched_setaffinity(0, before)
     return True
+
+
+def _accounts() -> dict[str, bool]:
+    """Return which accounts of processor time the system gives, by what they tell."""
+    from tasksim.base.threadclock import has_thread_clock
+    from tasksim.native.machine_account import MachineAccount
+    from tasksim.native.processor_time import ThreadAccount
+
+    machine = MachineAccount.now()
+    return {
+        "threads": has_thread_clock(),
+        "waiting": ThreadAccount.now().waited_s >= 0,  # else NaN
+        "host": machine.steal_s is not None,
+        "limit": machine.throttled_s is not None,
+    }
 
 
 def _blas() -> list[dict[str, Any]]:
@@ -196,6 +212,7 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("machine", f"{found['machine']}: {found['processor']}"),
         ("cores", f"{len(cores)} usable ({', '.join(map(str, cores))})"),
         ("pinning", "possible" if found["pinning"] else "not possible"),
+        ("accounts", _accounts_text(found["accounts"])),
     ]
     rows += [("blas", _blas_text(library)) for library in found["blas"]]
     measured = found["parallelism"]
@@ -203,6 +220,16 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         return [*rows, ("threads", "could not be measured")]
     numbers = (measured[name] for name in ("workers", "alone_s", "together_s"))
     return [*rows, ("threads", Parallelism(*numbers).text())]
+
+
+def _accounts_text(accounts: dict[str, bool]) -> str:
+    """Return what the system tells of others on the machine, and what it does not."""
+    if not accounts["threads"]:
+        return "no processor time of threads: others on the machine spoil what is measured here"
+    words = {"waiting": "waiting for a core", "host": "what the host took", "limit": "limits"}
+    told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
+    untold = [text for name, text in words.items() if not accounts[name]]
+    return ", ".join(told) + (f"; not told: {', '.join(untold)}" if untold else "")
 
 
 def _blas_text(library: dict[str, Any]) -> str:

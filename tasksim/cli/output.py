@@ -98,9 +98,11 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
 
 def _disturbance_of(run: Run) -> dict[str, Any]:
     """Return what others took from a native run; nothing of others."""
+    if run.kind != "native":
+        return {}
     from tasksim.run.disturbance import disturbance_account
 
-    return {"disturbance": disturbance_account(run)} if run.kind == "native" else {}
+    return {"disturbance": disturbance_account(run)}
 
 
 def _energy_of(run: Run) -> dict[str, Any]:

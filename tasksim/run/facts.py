@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_energy, format_power, format_size, format_time
 from tasksim.run.copystatistics import moved_bytes, thrashing
-from tasksim.run.disturbance import disturbance_summary
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
@@ -54,10 +53,12 @@ def above(value: float, reference: float) -> str:
 
 def _others(run: Run) -> list[tuple[str, str]]:
     """Return what others took of the cores, and how long it would have been alone, if known."""
-    told = disturbance_summary(run)
-    if told is None or run.disturbance is None:
+    if run.disturbance is None:
         return []
-    facts = [("others", told)]
+    from tasksim.run.disturbance import disturbance_summary
+
+    told = disturbance_summary(run)
+    facts = [] if told is None else [("others", told)]
     if run.disturbance.alone_s is not None:
         alone = duration_text(run.disturbance.alone_s)
         facts.append(("alone", f"{alone} (the same run replayed without what others took)"))

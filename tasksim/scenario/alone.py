@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.engine.simulate import simulate
 from tasksim.formats.recorded import platform_of_workers
@@ -26,7 +26,8 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
     """Return how long *run*, of *graph*, would have been had nobody else used its cores.
 
     The run is replayed under its scheduler, each task with its duration less what others took, and
-    so the runtime's costs. None if processor times are not known.
+    so the runtime's costs. None if processor times are not known; of several nodes also if nobody
+    has calibrated the network between them.
 
     Examples
     --------
@@ -37,9 +38,20 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
     """
     if not has_processor_times(run):
         return None
+    if len({worker.node for worker in run.workers}) > 1:
+        return _alone_on_nodes(run)
     platform = platform_of_workers(run, graph, alone=True)
     alone = MeasuredDurations(run, graph, "alone")
     return simulate(graph, platform, alone, run.scheduler, seed=run.seed or 0).makespan_s
+
+
+def _alone_on_nodes(run: Run) -> float | None:
+    from tasksim.scenario.scenario import Scenario
+
+    ranks: Any = run.config.get("ranks")
+    if not isinstance(ranks, dict) or ranks.get("network") is None:
+        return None
+    return Scenario(run, durations="alone").solve().makespan_s
 
 
 def slowdown(run: Run, graph: TaskGraph) -> float | None:
@@ -56,11 +68,10 @@ def slowdown(run: Run, graph: TaskGraph) -> float | None:
 def with_alone(run: Run, graph: TaskGraph) -> Run:
     """Return *run*, of *graph*, with how long it would have been alone, if that can be known.
 
-    Of several nodes it is not, and not under a scheduler of one's own, which no replay is to call.
+    Under a scheduler of one's own it is not: no replay is to call that.
     """
-    several = len({worker.node for worker in run.workers}) > 1
     registered = run.scheduler.partition(":")[0] in registry.names()
-    if run.disturbance is None or several or not registered:
+    if run.disturbance is None or not registered:
         return run
     slowed = slowdown(run, graph)
     alone_s = None if slowed is None else run.makespan_s / slowed

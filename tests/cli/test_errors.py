@@ -53,7 +53,7 @@ MISTAKES = {
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf": (
         "--durations: got 'potrf'; legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; "
-        "or, of a recorded run, measured or means"
+        "or, of a recorded run, measured or means or alone"
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf=1,potrf=2": (
         "--durations: potrf is given twice"

@@ -77,7 +77,7 @@ def folder(tmp_path_factory):
         (f"simulate qr tiles=3 --workers 2 {GIVEN} -o other", "numpy pyarrow simpy", 181, 535),
         ("simulate --from run", "numpy pyarrow simpy", 185, 535),
         ("bounds run", "numpy pyarrow", 128, 470),
-        ("compare run run", "numpy numpy.ma pyarrow", 117, 470),
+        ("compare run run", "numpy numpy.ma pyarrow", 118, 470),
         ("validate run", "numpy pyarrow", 120, 470),
         ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 60, 570),
     ],

@@ -340,6 +340,18 @@ def test_doctor_says_what_this_machine_can(tasksim):
     assert "usable" in tasksim("doctor").out
 
 
+def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
+    from tasksim.cli import doctor
+
+    accounts = {"threads": True, "waiting": True, "host": False, "limit": False}
+    monkeypatch.setattr(doctor, "_accounts", lambda: accounts)
+    line = "processor time of threads, waiting for a core; not told: what the host took, limits"
+    assert line in tasksim("doctor").out
+    assert tasksim("doctor --json").json["accounts"] == accounts
+    accounts["threads"] = False
+    assert "no processor time of threads: others on the machine spoil" in tasksim("doctor").out
+
+
 def test_doctor_fails_when_something_is_missing(tasksim, monkeypatch):
     from tasksim.cli import doctor
 
