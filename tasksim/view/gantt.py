@@ -10,8 +10,10 @@ from matplotlib.patches import Patch
 from tasksim.base.times import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
+from tasksim.run.others import others_percent
 from tasksim.view.bands import add_bands
 from tasksim.view.coverage import Boxes
+from tasksim.view.hatching import draw_hatching, hatching_legend
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
 from tasksim.view.marks import Mark, draw_marks
 from tasksim.view.messagearrows import draw_message_arrows
@@ -72,6 +74,11 @@ def panel_gantt(
     each other. Then also the time that workers were idle is coloured, by what they waited for
     before their next task: that it was ready, its data, or the scheduler and the runtime.
 
+    In a native run that knows what others took of its cores, the end of a task's box is hatched:
+    as long as others had the core, which the system tells, and not when they had it. Beside its
+    idleness each worker has the share of the makespan in which its thread was ready and others
+    had its core, during tasks or between them.
+
     Parameters
     ----------
     run :
@@ -93,6 +100,7 @@ def panel_gantt(
     axes = new_axes(ax, gantt_height_inches(run))
     below = lanes(run)
     add_bands(axes, _boxes(run))
+    draw_hatching(axes, run, _half_row(run))
     draw_lanes(axes, run, below)
     _rows(axes, run, below)
     marks = _marks(run, bounds)
@@ -123,11 +131,12 @@ def gantt_height_inches(run: Run) -> float:
 
 
 def colour_legend(runs: Sequence[Run]) -> list[Patch]:
-    """Return a legend entry per kernel that ran in any of *runs*, and per kind of copy."""
+    """Return a legend entry per kernel that ran in any of *runs*, for all else that is drawn."""
     names = [run.kernel_names[k] for run in runs for k in np.unique(run.tasks.kernel)]
     kernels = [Patch(color=colour, label=name) for name, colour in kernel_colours(names).items()]
     copies = transfer_legend(runs)
-    return kernels + (_wait_legend(runs) if copies else []) + copies
+    waits = _wait_legend(runs) if copies else []
+    return kernels + hatching_legend(runs) + waits + copies
 
 
 def _wait_legend(runs: Sequence[Run]) -> list[Patch]:
@@ -165,8 +174,8 @@ def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
     points = axes.get_window_extent().height * 72.0 / axes.figure.dpi / (end + 0.5)
     size = TEXT["small"] if workers <= 40 else TEXT["small"] - 1.5
     step = max(1, int(np.ceil(1.25 * size / points)))
-    idle, shown = idleness_percent(run).tolist(), range(0, workers, step)
-    labels = [_row_label(run, row, idle[row]) for row in shown]
+    idle, others, shown = idleness_percent(run), others_percent(run), range(0, workers, step)
+    labels = [_row_label(run, row, idle[row], others[row]) for row in shown]
     every = max(1, int(np.ceil(1.25 * size / points / below[0].height))) if below else 1
     named = below[::every]
     places = [lane.top + lane.height / 2 for lane in named]
@@ -174,14 +183,19 @@ def _rows(axes: Axes, run: Run, below: Sequence[Lane]) -> None:
     axes.set_yticks([*shown, *places], labels, fontsize=size)
     axes.tick_params(axis="y", length=0 if step == every == 1 else 2)
     axes.tick_params(axis="x", labelsize=TEXT["small"])
-    axes.set_ylabel("worker, idle %", fontsize=TEXT["normal"])
+    told = ", others %" if np.isfinite(others).any() else ""
+    axes.set_ylabel(f"worker, idle %{told}", fontsize=TEXT["normal"])
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _row_label(run: Run, row: int, idle_percent: float) -> str:
+def _row_label(run: Run, row: int, *percent: float) -> str:
+    known = (f"{_rounded(each)} %" for each in percent if np.isfinite(each))
+    return " ".join([worker_label(run, row), *known])
+
+
+def _rounded(percent: float) -> str:
     # Rounding may leave -0 %.
-    percent = f"{abs(round(idle_percent))}".rjust(3, _FIGURE_SPACE)
-    return f"{worker_label(run, row)} {percent} %"
+    return f"{abs(round(percent))}".rjust(3, _FIGURE_SPACE)
 
 
 def _marks(run: Run, bounds: Bounds | Mapping[str, float] | None) -> list[Mark]:

@@ -125,6 +125,7 @@ PANELS: Registry[Panel] = Registry(
         "submitted": "tasksim.view.curvepanels:SUBMITTED",
         "gflops": "tasksim.view.slicepanels:GFLOPS",
         "power": "tasksim.view.powerpanel:POWER",
+        "others": "tasksim.view.otherspanel:OTHERS",
         "kernels": "tasksim.view.kernelpanels:KERNELS",
         "distributions": "tasksim.view.kernelpanels:DISTRIBUTIONS",
         "path": "tasksim.view.pathpanel:PATH",

@@ -12,10 +12,11 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
 from tasksim.view.style import KERNEL_COLOURS
 
-OTHERS = ("iterations", "gflops", "power", "scatter", "network", "messages", "nodes")
+OTHERS = ("iterations", "gflops", "power", "others", "scatter", "network", "messages", "nodes")
 DRAWN = tuple(name for name in PANELS if name not in OTHERS)
 """Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py, those
-of runs on several nodes in test_network_panels.py, of power in test_powerpanel.py."""
+of runs on several nodes in test_network_panels.py, of power in test_powerpanel.py,
+of what others took in test_others.py."""
 EVERYWHERE = tuple(name for name in DRAWN if name not in ("memory", "bandwidth"))
 
 

@@ -41,9 +41,9 @@ def test_what_is_no_panel_is_refused(make):
 
 
 def test_the_command_lines_names_are_pythons(make):
-    assert list(PANELS)[:14] == [
+    assert list(PANELS)[:15] == [
         "gantt", "iterations", "utilisation", "lackready", "memory", "bandwidth", "ready",
-        "submitted", "gflops", "power", "kernels", "distributions", "path", "scatter",
+        "submitted", "gflops", "power", "others", "kernels", "distributions", "path", "scatter",
     ]  # fmt: skip
     (kernels,) = figure(make.run(), ["kernels"]).axes
     (earlier,) = figure(make.run(), ["kernel-totals"]).axes

@@ -95,8 +95,8 @@ def test_they_are_panels_of_figures(run, tmp_path):
     tasksim.save_figure(drawn, tmp_path / "all.pdf")
 
 
-ELSEWHERE = ("memory", "bandwidth", "power", "network", "messages", "nodes")
-"""Panels of runs with several memories, on several nodes, or where power is known."""
+ELSEWHERE = ("memory", "bandwidth", "power", "others", "network", "messages", "nodes")
+"""Panels of runs with several memories, on several nodes, where power is known, or native ones."""
 
 
 @pytest.mark.parametrize("workers", [2, 30])

@@ -15,6 +15,7 @@ from tasksim.view.page.bundle import bundle, source
 from tasksim.view.page.columns import Columns, Ticks
 from tasksim.view.page.copycolumns import add_copies, add_memory, data_names
 from tasksim.view.page.messagecolumns import add_messages
+from tasksim.view.page.otherscolumns import add_others
 from tasksim.view.page.taskcolumns import add_tasks
 from tasksim.view.style import RUN_COLOURS, kernel_colours
 
@@ -72,6 +73,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     links = add_copies(columns, run, ticks)
     memories = add_memory(columns, run, ticks)
     messages = add_messages(columns, run, ticks)
+    others = add_others(columns, run, ticks)
     described = {
         "name": subject.name,
         "facts": run_facts(run),
@@ -85,6 +87,7 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
         "links": links,
         "known_memories": memories,
         "messages": messages,
+        "others": others,
         "data": data_names(subject.graph),
         "columns": columns.layout,
     }

@@ -7,6 +7,7 @@ import { bandDetails, copyDetails, taskDetails } from "./details.js";
 import { element } from "./dom.js";
 import { csvOf, pngOf, save, svgOf } from "./exports.js";
 import { toHash } from "./hash.js";
+import { HATCHED, OTHERS } from "./hatching.js";
 import { followKeys } from "./keys.js";
 import { followPointer } from "./pointer.js";
 import { Matches, parseQuery } from "./query.js";
@@ -85,8 +86,12 @@ export class App {
   /** Colour the tasks anew: mode, filter or theme have changed. */
   recolour() {
     this.scene.colour(this.state.colour, this.theme, (run) => this.flagsOf(run));
-    this.controls.showLegend(this.scene.colouring, this.state, [...this.#reasons(), ...this.#waits()]);
+    this.controls.showLegend(this.scene.colouring, this.state, [...this.#others(), ...this.#reasons(), ...this.#waits()]);
     this.draw();
+  }
+
+  #others() {
+    return this.runs.some((run) => run.slotOthers) ? [{ name: OTHERS, colour: HATCHED }] : [];
   }
 
   #reasons() {

@@ -21,6 +21,7 @@ export function taskDetails(run, task, runs) {
     ["start", timeText(run.start(task))],
     ["end", timeText(run.end(task))],
     ["duration", timeText(run.duration(task))],
+    ...othersLines(run, task),
     ...(run.flop?.[task] > 0 ? [["speed", flopText(run.flop[task] / run.duration(task))]] : []),
     ...expectedLine(run, task),
     ["waited for dependencies", timeText(waits.dependency), "dependency"],
@@ -33,6 +34,19 @@ export function taskDetails(run, task, runs) {
   lines.push(...messageLines(run, task));
   if (isCritical(run, task)) lines.push(["critical", "on the practical critical path"]);
   return [...lines, ...shiftLines(run, task, runs)];
+}
+
+/** Return how long a task had a core, others had it, and its kernel waited by itself, where it is known. */
+function othersLines(run, task) {
+  const had = run.processorTime(task), others = run.others(task), times = run.preemptions(task);
+  if (isNaN(had)) return [];
+  const blocks = run.header.others.blocking.includes(run.kernels[run.kernel[task]]);
+  const often = times > 0 ? ` (${countText(times)} ${times === 1 ? "time" : "times"})` : "";
+  return [
+    ["processor time", timeText(had)],
+    ["others had the core", others > 0 || times > 0 ? `for ${timeText(others)}${often}` : "never"],
+    ...(blocks ? [["waits by itself", `for ${timeText(Math.max(run.duration(task) - had - others, 0))}: its kernel blocks`]] : []),
+  ];
 }
 
 /** Return the messages that were sent for a task: what, from where, how long. */

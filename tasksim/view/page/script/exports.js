@@ -3,6 +3,7 @@
 import { hex } from "./colours.js";
 import { LEFT, TOP } from "./chart.js";
 import { marksOf } from "./frame.js";
+import { OTHERS, hatchedShape } from "./hatching.js";
 import { ticks, timeText } from "./units.js";
 
 const MOST_SHAPES = 20000; // of these a viewer of SVG is still quick; more are one picture
@@ -44,6 +45,9 @@ const CSV_COLUMNS = {
   start_s: (run, task) => run.start(task),
   end_s: (run, task) => run.end(task),
   duration_s: (run, task) => run.duration(task),
+  processor_time_s: (run, task) => (run.processorTime(task) || ""),
+  others_s: (run, task) => (run.header.others ? run.others(task) : ""),
+  preemptions: (run, task) => (run.preemptions(task) >= 0 ? run.preemptions(task) : ""),
   expected_s: (run, task) => (run.expected[task] > 0 ? run.expected[task] : ""),
   dependency_wait_s: (run, task) => run.waits(task).dependency,
   data_wait_s: (run, task) => run.waits(task).data,
@@ -83,7 +87,7 @@ export function svgOf(app) {
   const width = chart.fullWidth, height = chart.fullHeight;
   const isFew = visibleTasks(app).length <= MOST_SHAPES;
   const shapes = isFew
-    ? [...view.rows.map((row) => rowShapes(app, row)), ...axisShapes(view), ...nameShapes(view),
+    ? [view.runs.some((run) => run.slotOthers) ? hatchedShape(view.theme) : "", ...view.rows.map((row) => rowShapes(app, row)), ...axisShapes(view), ...nameShapes(view),
       ...markShapes(view), ...panelShapes(chart)]
     : [pictureShape(chart)];
   const parts = [
@@ -128,11 +132,12 @@ function taskShapes(app, { run, worker, height }, y) {
   const { viewport } = app.chart.view;
   const { classes, palette } = app.scene.coverage[run.number];
   const [low, high] = run.slotsBetween(worker, viewport.from, viewport.to);
-  return Array.from({ length: high - low }, (_, i) => {
-    const slot = low + i;
+  return Array.from({ length: high - low }, (_, i) => low + i).flatMap((slot) => {
+    const start = run.slotStart[slot], end = run.slotEnd[slot], others = run.slotOthers?.[slot] ?? 0;
     const colour = hex(palette.subarray(3 * classes[slot], 3 * classes[slot] + 3));
     const label = run.label(run.slotTask[slot]);
-    return spanShape(app.chart.view, run.slotStart[slot], run.slotEnd[slot], y, height, colour, label);
+    const span = (from, fill, title) => spanShape(app.chart.view, from, end, y, height, fill, title);
+    return [span(start, colour, label), ...(others > 0 ? [span(end - others, "url(#others)", OTHERS)] : [])];
   });
 }
 

@@ -1,6 +1,7 @@
 // The painter of rows: pixels of mean colours for many tasks, boxes with labels for few.
 
 import { rgb, hex } from "./colours.js";
+import { hatchedPattern } from "./hatching.js";
 
 export const MOST_BOXES = 3000; // of these a frame takes some milliseconds, text included
 const LETTER = 6.4; // pixels: how wide a letter of a label is, in the mean
@@ -11,14 +12,16 @@ export function paintRows(context, scene, view) {
   const image = new Pixels(view.width, view.height, view.ratio, view.theme);
   for (const row of view.rows) paintRow(image, scene, view, row, boxes);
   context.putImageData(image.data, Math.round(view.left * view.ratio), Math.round(view.top * view.ratio));
-  if (boxes) {
-    context.save();
-    context.beginPath();
-    context.rect(view.left, view.top, view.width, view.height);
-    context.clip();
-    for (const row of view.rows) if (row.kind === "worker") paintBoxes(context, scene, view, row);
-    context.restore();
+  context.save();
+  context.beginPath();
+  context.rect(view.left, view.top, view.width, view.height);
+  context.clip();
+  const hatched = hatchedPattern(context, view.theme);
+  for (const row of view.rows.filter(({ kind }) => kind === "worker")) {
+    if (boxes) paintBoxes(context, scene, view, row);
+    if (row.run.slotOthers) paintOthers(context, scene, view, row, hatched);
   }
+  context.restore();
   return boxes;
 }
 
@@ -132,8 +135,23 @@ function paintBoxes(context, scene, view, row) {
     context.strokeStyle = hex(colour.map((part) => 0.62 * part));
     context.strokeRect(left + 0.5, y + inset + 0.5, width - 1, height - 1);
     if (height >= 10 && classes[slot] !== muted) {
-      paintLabel(context, run.label(run.slotTask[slot]), colour, left, width, y + row.height / 2, view);
+      const own = edges(view, run.slotStart[slot], run.slotEnd[slot] - (run.slotOthers?.[slot] ?? 0))[1] - left;
+      paintLabel(context, run.label(run.slotTask[slot]), colour, left, own, y + row.height / 2, view);
     }
+  }
+}
+
+/** Hatch what others took from the tasks of a worker, where it is wide enough to be seen. */
+function paintOthers(context, scene, view, { run, worker, y, height }, hatched) {
+  const { viewport, top, scroll, width } = view;
+  const { slotEnd, slotOthers } = run, { classes } = scene.coverage[run.number];
+  const inset = height > 8 ? 1 : 0, pixel = viewport.span / width;
+  const [low, high] = run.slotsBetween(worker, viewport.from, viewport.to);
+  context.fillStyle = hatched;
+  for (let slot = low; slot < high; slot++) {
+    if (slotOthers[slot] < pixel || classes[slot] === scene.colouring.muted) continue;
+    const [left, right] = edges(view, slotEnd[slot] - slotOthers[slot], slotEnd[slot]);
+    context.fillRect(left, top + y - scroll + inset, right - left, height - 2 * inset);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { StepIntegral } from "./integral.js";
 import { line } from "./frame.js";
-import { countText, flopText, rateText, sizeText } from "./units.js";
+import { countText, flopText, percentText, rateText, sizeText } from "./units.js";
 import { countUpTo } from "./search.js";
 import { visible } from "./colours.js";
 
@@ -15,6 +15,7 @@ export const PANELS = {
   submitted: { title: "submitted tasks", text: countText, curves: submittedCurves },
   lackready: { title: "nodes lacking ready tasks", text: countText, curves: lackCurves },
   gflops: { title: "flop per second", text: flopText, curves: flopCurves },
+  others: { title: "cores that others had", text: percentText, curves: othersCurves },
   memory: { title: "memory used", text: sizeText, curves: memoryCurves },
   bandwidth: { title: "copied", text: rateText, curves: bandwidthCurves },
   copies: { title: "copies by link", text: rateText, curves: linkCurves },
@@ -24,7 +25,8 @@ export const PANELS = {
 export function panelsOf(runs) {
   const copies = runs.some((run) => run.copies);
   const memory = runs.some((run) => run.header.known_memories.length);
-  const needs = { memory, bandwidth: copies, copies, gflops: runs.some((run) => run.flop) };
+  const needs = { memory, bandwidth: copies, copies, gflops: runs.some((run) => run.flop),
+    others: runs.some((run) => run.header.others) };
   return Object.keys(PANELS).filter((name) => needs[name] ?? true);
 }
 
@@ -95,6 +97,40 @@ function flopCurves(runs, look) {
       { times: times(run.startTick), weights }, { times: times(run.endTick), weights });
     return { ...look(run, ""), means: (from, to, count) => integral.means(from, to, count) };
   });
+}
+
+/** Return which share of its workers' cores others had, as tasksim.run.others.others_curve says it. */
+function othersCurves(runs, look) {
+  return runs.filter((run) => run.header.others).map((run) => {
+    const starts = [], ends = [], shares = [];
+    const add = (start, end, share) => {
+      if (share > 0 && end > start) starts.push(start), ends.push(end), shares.push(share / run.workers.length);
+    };
+    run.workers.forEach((_, worker) => {
+      const gaps = gapsOf(run, worker);
+      const idle = gaps.reduce((sum, [start, end]) => sum + end - start, 0);
+      const lost = Math.min(run.header.others.between_s[worker] / (idle || Infinity), 1);
+      for (const [start, end] of gaps) add(start, end, lost);
+    });
+    run.slotOthers.forEach((taken, slot) => {
+      const start = run.slotStart[slot], end = run.slotEnd[slot];
+      add(start, end, taken / (end - start));
+    });
+    const integral = new StepIntegral({ times: starts, weights: shares }, { times: ends, weights: shares });
+    return { ...look(run, ""), means: (from, to, count) => integral.means(from, to, count) };
+  });
+}
+
+/** Return the times in which a worker ran no task: [start, end] each. */
+function gapsOf(run, worker) {
+  const gaps = [];
+  let free = 0;
+  for (let slot = run.firstSlot[worker]; slot < run.firstSlot[worker + 1]; slot++) {
+    if (run.slotStart[slot] > free) gaps.push([free, run.slotStart[slot]]);
+    free = run.slotEnd[slot];
+  }
+  if (run.makespan > free) gaps.push([free, run.makespan]);
+  return gaps;
 }
 
 function memoryCurves(runs, look) {

@@ -16,6 +16,8 @@ const NUMBERS = {
   end: (run, task) => run.end(task),
   wait: (run, task) => run.start(task) - run.ready(task),
   data: (run, task) => run.waits(task).data,
+  others: (run, task) => (run.header.others ? run.others(task) : NaN),
+  preemptions: (run, task) => (run.header.others ? run.preemptions(task) : NaN),
   node: (run, task) => run.workers[run.worker[task]].node,
 };
 const TEXTS = {

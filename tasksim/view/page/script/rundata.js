@@ -96,6 +96,25 @@ export class RunData {
     return this.seconds(this.startTick[task] - (this.columns.taken?.[task] ?? 0));
   }
 
+  /** How long a task had a core; NaN where nobody knows. */
+  processorTime(task) {
+    const lost = this.columns.lost?.[task] ?? 0; // a tick more
+    return lost ? this.seconds(this.endTick[task] - this.startTick[task] - (lost - 1)) : NaN;
+  }
+
+  /** How long others had the core of a task; 0 where nobody knows. */
+  others(task) { return this.seconds(this.columns.others?.[task] ?? 0); }
+
+  /** The same by slot; null of runs that do not know. Made when first asked for. */
+  get slotOthers() {
+    if (!this.columns.others) return null;
+    this.madeSlotOthers ??= Float64Array.from(this.slotTask, (task) => this.others(task));
+    return this.madeSlotOthers;
+  }
+
+  /** How often the system took the core from a task; -1 where nobody knows. */
+  preemptions(task) { return this.columns.preemptions?.[task] ?? -1; }
+
   /** When the last copy made for a task was there; minus infinity without any. */
   arrival(task) {
     const came = this.columns.arrival?.[task] ?? 0;

@@ -64,18 +64,23 @@ function sum(values) {
 }
 
 function workerTable(runs, range) {
+  const known = runs.some((run) => run.header.others?.waited_s);
+  const othersOf = (run, worker) => (
+    ["waited_s", "preemptions"].map((what) => run.header.others?.[what]?.[worker] ?? NaN));
   const rows = runs.flatMap((run) => {
     const to = Math.min(range.to, run.makespan), from = Math.max(range.from, 0);
     return run.workers.map((worker, number) => {
       const { busy, tasks, waits } = workerTimes(run, number, from, to);
       const span = Math.max(to - from, 1e-300);
       const shares = ["dependency", "data", "runtime", "end"].map((what) => waits[what] / span);
-      return [run, worker.name, worker.architecture, worker.node, tasks, busy, 1 - busy / span, ...shares];
+      return [run, worker.name, worker.architecture, worker.node, tasks, busy, 1 - busy / span,
+        ...(known ? othersOf(run, number) : []), ...shares];
     });
   });
   const columns = [["worker", String], ["type", String], ["node", countText], ["tasks", countText],
-    ["busy", timeText], ["idle", percentText], ["for dependencies", percentText],
-    ["for data", percentText], ["for the runtime", percentText], ["for the end", percentText]];
+    ["busy", timeText], ["idle", percentText],
+    ...(known ? [["others, whole run", timeText], ["preemptions, whole run", countText]] : []),
+    ["for dependencies", percentText], ["for data", percentText], ["for the runtime", percentText], ["for the end", percentText]];
   return { columns, rows };
 }
 
