@@ -35,10 +35,17 @@ def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:
     return replace(graph, model_names=named(names, own, known=kernel_names()))
 
 
-def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequence[str]) -> None:
-    """Raise :exc:`InputError` for kernels without a model; with what else they may be called.
+def require_models(
+    models: ModelLibrary,
+    graph: TaskGraph,
+    architectures: Sequence[str],
+    *,
+    completed: bool = True,
+) -> None:
+    """Raise :exc:`InputError` for kernels without a model, and propose what to do.
 
-    Kernels need none whose tasks say themselves what they take.
+    The models may have other names; else, durations may complete them, if *completed*. Kernels
+    whose tasks have a duration need no model.
     """
     known = models.kernels()
     kernels = zip(graph.model_names, graph.parameter_names, strict=True)
@@ -47,10 +54,17 @@ def require_models(models: ModelLibrary, graph: TaskGraph, architectures: Sequen
         models.require(needed, architectures)
     except InputError as error:
         flag = option("model_names")
-        options = [f"{flag} '{text}'" for text in _other_names(graph, models.kernels())]
-        if not options:
+        options = [f"{flag} '{text}'" for text in _other_names(graph, known)]
+        if options:
+            raise InputError(
+                f"{error}; for models called otherwise: {' or '.join(options)}"
+            ) from None
+        named = zip(graph.kernels, graph.model_names, strict=True)
+        missing = [kernel for kernel, name in named if name in needed and name not in known]
+        if not (completed and missing):
             raise
-        raise InputError(f"{error}; for models called otherwise: {' or '.join(options)}") from None
+        seconds = ",".join(f"{kernel}=SECONDS" for kernel in missing)
+        raise InputError(f"{error}; or give {option('durations', seconds)}") from None
 
 
 def models_path(scenario: Scenario, platform: Platform) -> Path:

@@ -244,14 +244,15 @@ class Resolver:
 
         if not isinstance(models, ModelLibrary):
             return self._resolved(scenario, graph, platform, models, None, seconds)
-        require_models(models, graph, model_architectures(platform))
+        simulated = scenario.clock != "native"
+        require_models(models, graph, model_architectures(platform), completed=simulated)
         if platform.power is not None:
             from tasksim.scenario.energies import with_energies
 
             told = (graph, platform, models)
             key = ("energies", *map(id, told))
             platform = self.once(key, lambda: (told, with_energies(*told)))[1]
-        if scenario.clock != "native":
+        if simulated:
             from tasksim.scenario.turns import taking_turns
 
             parts = graph, models, model_architectures(platform)

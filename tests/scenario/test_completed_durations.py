@@ -84,6 +84,18 @@ def test_a_kernel_in_neither_is_named():
                          durations={"potrf": 1, "trsm": 1, "syrk": 1}))  # fmt: skip
 
 
+def test_the_error_proposes_durations_of_what_has_no_model():
+    """No shipped machine has models of jacobi's kernels."""
+    jacobi = Scenario("jacobi block_rows=2 block_columns=2", platform="xeon-24c")
+    with pytest.raises(InputError, match=r"; or give durations=pack=SECONDS,relax=SECONDS$"):
+        resolve(jacobi)
+    with pytest.raises(InputError, match=r"; or give durations=relax=SECONDS$"):
+        resolve(jacobi.vary(durations="pack=1us"))
+    assert solve(resolve(jacobi.vary(durations="pack=1us,relax=1ms"))).makespan_s > 0
+    with pytest.raises(InputError, match=r"\(known: .*\)$"):
+        resolve(jacobi.vary(clock="native", scheduler="dmdas", models="xeon-2c"))
+
+
 @pytest.mark.parametrize("more", [{"models": "xeon-24c"}, {"model_names": "x_{kernel}"}])
 def test_models_that_nobody_would_ask_are_refused(more):
     asked = Scenario("cholesky tiles=2", workers=1, durations=dict.fromkeys(CHOLESKY, 1.0), **more)
