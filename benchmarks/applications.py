@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from tasksim import Scenario, calibrate, simulate
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.native.calm_moments import Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.native.cores import usable_cores
 from tasksim.study.repetitions import measure
 
@@ -146,7 +146,7 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
             scenarios = [
                 Scenario(graph, settings, workers=count, clock="native") for count in (workers, 1)
             ]
-            found = measure(scenarios, repetitions, probe=Probe(workers), patience_s=seconds)
+            found = measure(scenarios, repetitions, gate=run_gate(workers), patience_s=seconds)
             runs, alone = (cell.runs for cell in found.cells)
             calm = found.calm
             rows.append(

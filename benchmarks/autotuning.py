@@ -40,7 +40,7 @@ import tasksim
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.kernels.program import bind
-from tasksim.native.calm_moments import Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.selective.execute import execute_selectively
 from tasksim.native.selective.policies import POLICIES
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.run.record import Run
 
 TOLERANCES: Final = (0.5, 0.25, 0.125, 0.0625, 0.05, 0.03125, 0.015625, 0.0078125)
 RANKS_TOLERANCES: Final = (0.5, 0.125, 0.05, 0.03125, 0.0078125)
@@ -108,7 +109,7 @@ def measure(problem: Problem, rounds: int) -> tuple[Full, dict[tuple[Method, flo
     base = Scenario(problem.graph, problem.settings, workers=WORKERS, clock="native")
     found = candidates(base, axes_of(problem.over))
     ways = [(method, tolerance) for method in METHODS for tolerance in TOLERANCES]
-    full, selective = Full(PATIENCE_S, Probe(WORKERS)), {way: Tuning() for way in ways}
+    full, selective = Full(PATIENCE_S, run_gate(WORKERS)), {way: Tuning() for way in ways}
     for turn in range(rounds):
         known = {way: Statistics(cells=way[0].statistics == "model") for way in ways}
         bound: tuple[TaskGraph, Program] | None = None
@@ -139,11 +140,12 @@ def _graph(problem: Problem, settings: Any) -> TaskGraph:
 def _full(full: Full, place: int, program: Program, scheduler: str) -> None:
     """Make a full run of a configuration, in a calm moment if there is one."""
 
-    def run() -> None:
+    def run() -> Run:
         begun, cpu = time.perf_counter(), time.process_time()
         made = execute(program.graph, this_machine(WORKERS), scheduler, program=program)
         wall_s, cpu_s = time.perf_counter() - begun, time.process_time() - cpu
         full.tuning.add(place, made.makespan_s, wall_s, cpu_s)
+        return made
 
     full.during(place, run)
 

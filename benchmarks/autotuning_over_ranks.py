@@ -23,7 +23,7 @@ from tasksim.calibration.network.campaign import calibrate_network
 from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
-from tasksim.native.calm_moments import Probe
+from tasksim.native.calm_moments import Probe, ProbedGate
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.ranks import world
 from tasksim.native.cluster.records import task_table
@@ -77,7 +77,7 @@ class Session:
         self.full = None
         if not self.ranks.rank:
             cores = self.ranks.cores
-            self.full = Full(PATIENCE_S, Probe(len(cores), cores))
+            self.full = Full(PATIENCE_S, ProbedGate(Probe(len(cores), cores)))
 
     def graph(self, tile: int, tiles: int | None = None) -> TaskGraph:
         """Return the matrix in tiles of that size, or so many of these."""

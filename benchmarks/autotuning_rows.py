@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.native.calm_moments import CalmMoments
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tasksim.native.calm_moments import Gate
 
 
 class Problem(NamedTuple):
@@ -33,7 +33,7 @@ class Tuning:
     wall_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     cpu_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     makespan_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    probe_s: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
+    disturbance: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     executed: int = 0
     tasks: int = 0
 
@@ -47,30 +47,30 @@ class Tuning:
 class Full:
     """The full runs of a problem, and how calm the machine was around them."""
 
-    def __init__(self, patience_s: float, probe: Callable[[], float]) -> None:
+    def __init__(self, patience_s: float, gate: Gate[Any]) -> None:
         self.tuning = Tuning()
-        self._moments = CalmMoments(probe)
+        self._gate = gate
         self._until = time.monotonic() + patience_s
 
-    def during(self, place: int, run: Callable[[], None]) -> None:
+    def during(self, place: int, run: Callable[[], Any]) -> None:
         """Let *run*, which adds to the tuning, happen in a calm moment if there is one."""
-        _, probe_s = self._moments.during(run, self._until)
-        self.tuning.probe_s[place].append(probe_s)
+        _, disturbance = self._gate.during(run, self._until)
+        self.tuning.disturbance[place].append(disturbance)
 
     def calm(self, values: dict[int, list[float]]) -> dict[int, list[float]]:
         """Return of *values* those of calm moments; all of a configuration that had none."""
         found = {}
-        for place, probes in self.tuning.probe_s.items():
-            pairs = zip(values[place], probes, strict=True)
-            calm = [value for value, probe_s in pairs if self._moments.is_calm(probe_s)]
+        for place, disturbances in self.tuning.disturbance.items():
+            pairs = zip(values[place], disturbances, strict=True)
+            calm = [value for value, disturbance in pairs if self._gate.is_calm(disturbance)]
             found[place] = calm or values[place]
         return found
 
     @property
     def calm_share(self) -> float:
         """The share of the runs that were made in calm moments."""
-        probes = [s for found in self.tuning.probe_s.values() for s in found]
-        return sum(map(self._moments.is_calm, probes)) / len(probes)
+        all_runs = [each for found in self.tuning.disturbance.values() for each in found]
+        return sum(map(self._gate.is_calm, all_runs)) / len(all_runs)
 
 
 def medians(values: dict[int, list[float]]) -> dict[int, float]:

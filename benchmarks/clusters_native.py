@@ -37,7 +37,7 @@ from tasksim.calibration.network.campaign import calibrate_network
 from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import nearly_square
-from tasksim.native.calm_moments import CalmMoments, Probe
+from tasksim.native.calm_moments import Probe, ProbedGate
 from tasksim.native.cluster.ranks import world
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import network_of_fields
@@ -123,20 +123,20 @@ def session(options: argparse.Namespace) -> None:
     """Calibrate and measure on the ranks of this launch; rank 0 prints what came out."""
     ranks = world("this benchmark")
     cores = len(ranks.cores)
-    moments = CalmMoments(Probe(cores)) if ranks.rank == 0 else None
+    gate: ProbedGate[Run] | None = ProbedGate(Probe(cores)) if ranks.rank == 0 else None
     ranks.wait_for_all()
     seconds = 2.0 if options.quick else 8.0
     found = calibrate_network(ranks, seconds=seconds, quick=options.quick)
     rows, patience_s = [], options.patience / len(RANKS)
     for application in options.applications:
         leader = Leader(ranks, application, CALIBRATED + PREDICTED)
-        if found is None or moments is None:
+        if found is None or gate is None:
             leader.follow()
             continue
         network = network_of_fields(found.section(), "here", "calibrated")
         cluster = Cluster.alike(Platform.identical(1), ranks.size, network, cores)
         begun = time.monotonic()
-        rows += _measured(leader, application, cluster, moments, patience_s, options.repetitions)
+        rows += _measured(leader, application, cluster, gate, patience_s, options.repetitions)
         patience_s -= max(0.0, time.monotonic() - begun - 10 * options.repetitions)
         for other in range(1, ranks.size):
             ranks.comm.Send(np.array([0]), other)
@@ -148,7 +148,7 @@ def _measured(
     leader: Leader,
     application: str,
     cluster: Cluster,
-    moments: CalmMoments,
+    gate: ProbedGate[Run],
     patience_s: float,
     repetitions: int,
 ) -> list[dict[str, Any]]:
@@ -172,11 +172,11 @@ def _measured(
         for tiles in PREDICTED:
             for _ in CALIBRATED:
                 size = CALIBRATED[next(turn) % len(CALIBRATED)]
-                run, _probe_s = moments.during(lambda size=size: leader.run(size), until)
+                run, _probe_s = gate.during(lambda size=size: leader.run(size), until)
                 means.add(run)
-            run, probe_s = moments.during(lambda tiles=tiles: leader.run(tiles), until)
+            run, probe_s = gate.during(lambda tiles=tiles: leader.run(tiles), until)
             measured[tiles] = run
-            rows[tiles]["calm"].append(bool(moments.is_calm(probe_s)))
+            rows[tiles]["calm"].append(bool(gate.is_calm(probe_s)))
         for tiles, run in measured.items():
             graph, row = graphs[tiles], rows[tiles]
             row["measured_s"].append(run.makespan_s)

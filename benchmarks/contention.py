@@ -44,7 +44,7 @@ from tasksim.kernels.standalone import Standalone, standalone
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.kinds.constant import ConstantLibrary
-from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.native.execute import execute
 from tasksim.platform.description import MemoryDomain, Platform
 from tasksim.schedulers.registry import create
@@ -148,7 +148,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     bodies = {name: [standalone(name, given, seed=s) for s in (0, 1)] for name, given in
               kernels.items()}  # fmt: skip
     calls = [KernelCall(name, given) for name, given in kernels.items()]
-    probe = Probe(2)
+    gate = run_gate(2)
     first = {name: run_chains([(name, 20)], bodies) for name in kernels}
     guess = {name: statistics.median(run.tasks.duration_s) for name, run in first.items()}
     alone = {name: [(name, max(4, round(CHAIN_S / guess[name])))] for name in kernels}
@@ -161,7 +161,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
     each_s = seconds / SESSIONS
     sessions = [
         (measure_contention(calls, 2, max_seconds=each_s / 3),
-         measure_calmly(actions, probe, repetitions=REPETITIONS, patience_s=2 * each_s / 3))
+         measure_calmly(actions, gate, repetitions=REPETITIONS, patience_s=2 * each_s / 3))
         for _ in range(SESSIONS)
     ]  # fmt: skip
     found = typical([contention for contention, _ in sessions])
@@ -234,7 +234,7 @@ def predicted(
     program = bind(graph, 2)
     action = partial(execute, graph, Platform.identical(2), "lws", program=program)
     action()
-    done = measure_calmly([action], Probe(2), repetitions=GRAPH_REPETITIONS, patience_s=seconds)
+    done = measure_calmly([action], run_gate(2), repetitions=GRAPH_REPETITIONS, patience_s=seconds)
     measured = statistics.median(run.makespan_s for run in done.values[0])
     plain = replace(platform, memory_domains=())
     with_it, without = (

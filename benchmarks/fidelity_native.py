@@ -41,7 +41,7 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.history import HistoryModel
-from tasksim.native.calm_moments import CalmMoments, Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
@@ -77,7 +77,7 @@ class Machine:
             graph = self.graphs[key] = generate(key[0], tiles=key[1])
             self.programs[key] = bind(graph, len(self.platform.workers))
             execute(graph, self.platform, "eager", program=self.programs[key])
-        self.moments = CalmMoments(Probe(len(self.platform.workers)))
+        self.gate = run_gate(len(self.platform.workers))
 
     def run(self, application: str, tiles: int, scheduler: str) -> tuple[Run, bool]:
         """Run natively in a calm moment, as far as patience goes; check the result.
@@ -93,9 +93,9 @@ class Machine:
             started = time.monotonic()
             return execute(graph, self.platform, scheduler, program=program, check=True)
 
-        run, probe_s = self.moments.during(action, begun + self.patience_s)
+        run, disturbance = self.gate.during(action, begun + self.patience_s)
         self.patience_s -= started - begun
-        return run, self.moments.is_calm(probe_s)
+        return run, self.gate.is_calm(disturbance)
 
     def measure(self, case: Case) -> float:
         """Return the makespan of a run that counts, in seconds."""

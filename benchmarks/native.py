@@ -42,7 +42,7 @@ from tasksim.kernels.calls import CallTable, Function, Tells, address_of
 from tasksim.kernels.pointers import character, integer, real, routine
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.calm_moments import Probe, ProbedGate, measure_calmly
 from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
 from tasksim.schedulers.registry import create, names
@@ -330,7 +330,10 @@ def main() -> None:
     cases = all_cases(list(programs), options.schedulers.split(","))
     actions = [partial(lost, graph, programs[case.tasks], workers, case) for case in cases]
     measured = measure_calmly(
-        actions, Probe(workers), repetitions=options.rounds, patience_s=options.patience
+        actions,
+        ProbedGate(Probe(workers)),
+        repetitions=options.rounds,
+        patience_s=options.patience,
     )
     found = dict(zip(cases, measured.values, strict=True))
     print(f"{len(graph)} tasks, {workers} workers, {options.rounds} rounds")

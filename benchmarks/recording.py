@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tasksim
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.calm_moments import Probe, ProbedGate, measure_calmly
 from tasksim.platform.description import Overheads
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def measured(
     made = {name: make() for name, make in graphs.items()}
     actions = [partial(recorded, made[name], workers) for name in made for workers in (2, 1)]
     actions[0]()  # what is imported or compiled by the first computation
-    found = measure_calmly(actions, Probe(2), repetitions=rounds, patience_s=patience_s)
+    gate: ProbedGate[Recording] = ProbedGate(Probe(2))
+    found = measure_calmly(actions, gate, repetitions=rounds, patience_s=patience_s)
     calm = found.calm
     cases = [Case(n, found.values[2 * i], found.values[2 * i + 1]) for i, n in enumerate(made)]
     return cases, f"{calm.kept - calm.disturbed} of {calm.kept} runs in calm moments"

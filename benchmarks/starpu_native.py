@@ -42,7 +42,7 @@ from tasksim.formats.starpu.examples import EXAMPLES, Example
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
-from tasksim.native.calm_moments import CalmMoments, Probe, measure_calmly
+from tasksim.native.calm_moments import Probe, ProbedGate, measure_calmly
 from tasksim.native.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -154,15 +154,15 @@ def calibrate_calmly(starpu: StarPU, tile_size: int, patience_s: float) -> int:
     What a disturbed run added to StarPU's files is taken back, and it is done again, while patience
     lasts.
     """
-    moments, until = CalmMoments(Probe(len(usable_cores()))), time.monotonic() + patience_s
+    gate, until = ProbedGate[None](Probe(len(usable_cores()))), time.monotonic() + patience_s
     before, disturbed = starpu.home.with_name("before"), 0
     for graph in list(PROGRAMS) * CALIBRATIONS:
         shutil.copytree(starpu.home, before)
-        _, probe_s = moments.during(partial(starpu.calibrate, graph, tile_size), until)
-        while not (calm := moments.is_calm(probe_s)) and time.monotonic() < until:
+        _, probe_s = gate.during(partial(starpu.calibrate, graph, tile_size), until)
+        while not (calm := gate.is_calm(probe_s)) and time.monotonic() < until:
             shutil.rmtree(starpu.home)
             shutil.copytree(before, starpu.home)
-            _, probe_s = moments.during(partial(starpu.calibrate, graph, tile_size), until)
+            _, probe_s = gate.during(partial(starpu.calibrate, graph, tile_size), until)
         disturbed += not calm
         shutil.rmtree(before)
     return disturbed
@@ -225,7 +225,7 @@ def main() -> None:
         disturbed = calibrate_calmly(native, given.tile_size, patience_s / 2)
         measured = measure_calmly(
             [partial(native.run, case, given.tile_size, STARPU_CALIBRATE="0") for case in cases],
-            Probe(len(usable_cores())),
+            ProbedGate(Probe(len(usable_cores()))),
             repetitions=given.rounds,
             patience_s=patience_s / 2,
             progress=lambda done, of: print(f"\r{done}/{of}", end="", file=sys.stderr, flush=True),

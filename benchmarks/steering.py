@@ -26,6 +26,7 @@ import numpy as np
 
 from tasksim.calibration.kernels_under_load import BURST_S, Bursts, KernelCall
 from tasksim.calibration.steering import LEAST_BURSTS, Configuration, Steering
+from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.cli.options import SHARE
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.threads import single_threaded_blas
@@ -57,7 +58,7 @@ class MadeUp:
     def __init__(self, noise: float, seed: int) -> None:
         self._noise, self._rng = noise, np.random.default_rng(seed)
 
-    def __call__(self, kernel: KernelCall) -> tuple[np.ndarray[Any, Any], float]:
+    def __call__(self, kernel: KernelCall) -> tuple[ExecutionTimes, float]:
         """Return what executions took, and the burst."""
         mean_s = FLOP[kernel.name] * max(kernel.parameters.values()) ** 3 / FLOP_PER_S
         factors = np.exp(
@@ -65,7 +66,7 @@ class MadeUp:
             + self._noise / 4 * self._rng.standard_normal(EXECUTIONS)
         )
         durations = mean_s * factors
-        return durations, max(float(durations.sum()), BURST_S)
+        return ExecutionTimes(durations, durations), max(float(durations.sum()), BURST_S)
 
 
 class Row(NamedTuple):
@@ -132,7 +133,8 @@ def row_of(graph: TaskGraph, name: str, until: float, limit_s: float, made_up: f
                 going.discard(index)
                 ended |= {index} if one is None else set()
                 continue
-            notes[index].add(one, *measure(KernelCall(one.kernel, one.parameters)))
+            times, seconds = measure(KernelCall(one.kernel, one.parameters))
+            notes[index].add(one, times.own_s, seconds)
     spans = [_predicted_s(steering) for steering in notes]
     return Row(
         name,

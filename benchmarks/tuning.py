@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasksim.cli.tune_report import text_of
-from tasksim.native.calm_moments import Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.native.cores import usable_cores
 from tasksim.tuning.native_answers import Effort, answer, run_examples
 from tasksim.tuning.native_questions import (
@@ -60,7 +60,7 @@ def main() -> None:
     loops = loop_questions(workers, quick=given.quick, seed=given.seed)
     teaching = teaching_questions(workers, FEW_EXAMPLES if given.quick else EXAMPLES, loops)
     effort = Effort(given.repetitions, 2.0 if given.quick else 3.0, given.patience)
-    answers = list(answer([*graphs, *loops], effort, probe=Probe, progress=told))
+    answers = list(answer([*graphs, *loops], effort, gate=run_gate, progress=told))
     found = report(answers, list(run_examples(teaching, given.repetitions, progress=told)))
     if given.output is not None:
         given.output.write_text(json.dumps(found.to_json(), indent=1) + "\n")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from experiments.irregular_kernels.inputs import DISTRIBUTIONS
 from experiments.irregular_kernels.measuring import measure, read, write
@@ -29,7 +29,7 @@ from tasksim.base.files import new_folder, write_text
 from tasksim.calibration.library_files import ARCHITECTURE, Destination, write_platform
 from tasksim.calibration.machine import fingerprint
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel, save_models
-from tasksim.native.calm_moments import Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.study.cells import Compared
 
@@ -68,12 +68,12 @@ def experiment(
     """
     setting = setting.resolved()
     inputs, tell = setting.inputs, progress or (lambda _what, _share: None)
-    probe, resolver = Probe(setting.workers), Resolver()
+    gate, resolver = run_gate(setting.workers), Resolver()
     with new_folder(output, force=force) as folder:
         first = measure(
             {"fitted": inputs.fitted, "predicted": inputs.predicted},
             setting,
-            probe,
+            gate,
             lambda what, share: tell(f"cubes and ellipsoids, {what}", 0.6 * share),
             resolver,
         )
@@ -81,7 +81,7 @@ def experiment(
         second = measure(
             {"unseen": inputs.unseen},
             setting,
-            probe,
+            gate,
             lambda what, share: tell(f"spheres, {what}", 0.6 + 0.3 * share),
             resolver,
         )
@@ -182,10 +182,10 @@ def _fits(fitted: Sequence[MeasuredInput]) -> tuple[Fit, ...]:
     return tuple(found)
 
 
-def _together(calm: Sequence[Calmness]) -> dict[str, float]:
+def _together(calm: Sequence[Calmness]) -> dict[str, Any]:
     """Return how calm the machine was in all."""
     sums = {name: sum(getattr(c, name) for c in calm) for name in ("kept", "repeated", "disturbed")}
-    return {"fastest_s": min(c.fastest_s for c in calm), "tolerance": calm[0].tolerance, **sums}
+    return {**sums, "worst": "; ".join(c.worst for c in calm)}
 
 
 def _write_models(measurements: Measurements, predictor: Predictor, folder: Path) -> None:

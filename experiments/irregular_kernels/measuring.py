@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from experiments.irregular_kernels.inputs import Input
+    from tasksim.native.calm_moments import Gate
+    from tasksim.run.record import Run
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["MARK", "Measurements", "Setting", "measure", "read", "write"]
@@ -96,7 +98,7 @@ class Measurements:
 def measure(
     parts: Mapping[str, Sequence[Input]],
     setting: Setting,
-    probe: Callable[[], float],
+    gate: Gate[Run],
     progress: Callable[[str, float], None] | None = None,
     resolver: Resolver | None = None,
 ) -> Measurements:
@@ -110,13 +112,13 @@ def measure(
     measured = run_natively(
         [setting.scenario(given, part) for part, given in asked],
         setting.repetitions,
-        probe=probe,
+        gate=gate,
         patience_s=setting.patience_s,
         check=False,
         resolver=resolver,
         progress=progress,
     )
-    assert measured.calm is not None  # since there is a probe
+    assert measured.calm is not None  # since there is a gate
     found: dict[str, list[MeasuredInput]] = {part: [] for part in parts}
     for (part, given), cell in zip(asked, measured.cells, strict=True):
         found[part].append(MeasuredInput(given, resolver.resolve(cell.scenario).graph, cell))

@@ -166,7 +166,7 @@ class Results:
     m2l
         Why the indirect parameter matters.
     calm
-        How often the machine was probed, runs kept and repeated because others used the cores.
+        Runs kept, repeated and disturbed because others used the cores, and how much at worst.
     """
 
     machine: str
@@ -179,7 +179,7 @@ class Results:
     unseen: tuple[Outcome, ...]
     fits: tuple[Fit, ...]
     m2l: M2lComparison
-    calm: Mapping[str, float]
+    calm: Mapping[str, Any]
 
     def errors(self, variant: str, *, unseen: bool = False) -> list[float]:
         """Return the signed relative errors of the makespans that *variant* predicts."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.irregular_kernels.figures import by_distribution, variants
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
-from tasksim.base.times import duration_text, time_unit
+from tasksim.base.times import time_unit
 from tasksim.view.texttables import table
 
 if TYPE_CHECKING:
@@ -125,11 +125,9 @@ def _calm(results: Results) -> str:
     """Say how calm the machine was: numbers of :class:`tasksim.native.calm_moments.Calmness`."""
     calm = results.calm
     return (
-        f"A run counts if a short piece of work on all cores just before and after it took at "
-        f"most {100 * calm['tolerance']:.0f} % longer than the fastest ever did "
-        f"({duration_text(calm['fastest_s'])}). {calm['kept']:.0f} runs are kept, "
-        f"{calm['repeated']:.0f} were repeated because the machine was not calm, and "
-        f"{calm['disturbed']:.0f} of those kept never had a calm moment."
+        f"A run counts if others had hardly any of its workers' time. {calm['kept']} runs are "
+        f"kept, {calm['repeated']} were repeated because the machine was not calm, and "
+        f"{calm['disturbed']} of those kept never had a calm moment ({calm['worst']})."
     )
 
 

@@ -2,8 +2,8 @@
 
 Kernels of graphs are measured where they work: the graph is run on one core and on several, in
 turn, and what tasks lose beside which neighbours is found from when they overlapped. Kernels by
-themselves are run alone and beside each other on two cores. All in calm moments, as far as there
-are some.
+themselves are run alone and beside each other on two cores. What counts is what others took hardly
+anything from, as far as there is such.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import time
 from collections import defaultdict
 from functools import partial
 from itertools import combinations_with_replacement
+from operator import attrgetter
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tasksim.calibration.kernels_under_load import KernelCall, run_beside
 from tasksim.calibration.library_files import ARCHITECTURE
 from tasksim.calibration.overlaps import Seen, alone_s, seen_beside, stretches
 from tasksim.calibration.physical_limits import disturbed_text, low_rates
+from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.graph.reuse import task_bytes
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.program import bind
@@ -29,7 +31,7 @@ from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
-from tasksim.native.calm_moments import Probe, measure_calmly
+from tasksim.native.calm_moments import gate_of, measure_calmly, run_gate
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.kernels.standalone import Standalone
-    from tasksim.native.calm_moments import CalmValues
+    from tasksim.native.calm_moments import CalmValues, Gate
     from tasksim.run.record import Run
 
 __all__ = [
@@ -133,40 +135,36 @@ def measure_contention(
         If a graph cannot be executed.
     """
     found, tell = Measured(), progress or (lambda _what, _share: None)
-    probe = Probe(workers)
     graphs = [item for item in items if isinstance(item, TaskGraph)]
     kernels = [item for item in items if isinstance(item, KernelCall)]
     each_s = max_seconds / (1 + len(graphs) + bool(kernels))
     with single_threaded_blas():
-        measure_bandwidth(found, workers, probe, each_s)
+        measure_bandwidth(found, workers, each_s)
         seen: dict[str, dict[int, list[tuple[Sequence[str], Seen]]]] = {}
         for number, graph in enumerate(graphs):
             tell(f"{graph.name} on 1 to {workers} workers", number / (1 + len(graphs)))
-            _measure_graph(found, seen, graph, workers, probe, each_s, schedulers, pin=pin)
+            _measure_graph(found, seen, graph, workers, each_s, schedulers, pin=pin)
         for kernel, by_count in seen.items():
             found.beside[kernel] = _by_neighbour(by_count)
         if kernels:
             tell("kernels beside each other", 0.8)
-            measure_kernels(found, kernels, probe, each_s)
+            measure_kernels(found, kernels, each_s)
     return found
 
 
-def _in_rounds(
-    actions: Sequence[Callable[[], T]], probe: Callable[[], float], seconds: float
-) -> CalmValues[T]:
+def _in_rounds(actions: Sequence[Callable[[], T]], gate: Gate[T], seconds: float) -> CalmValues[T]:
     """Do *actions* in turn, for half of the time: the rest is for those that are disturbed."""
     begun = time.monotonic()
     for action in actions:  # the first runs touch memory
         action()
     round_s = time.monotonic() - begun
     rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUNDS))
-    return measure_calmly(actions, probe, repetitions=rounds, patience_s=seconds)
+    return measure_calmly(actions, gate, repetitions=rounds, patience_s=seconds)
 
 
 def measure_bandwidth(
     found: Measured,
     workers: int,
-    probe: Callable[[], float],
     seconds: float,
     *,
     clock: Callable[[], float] = time.monotonic,
@@ -176,13 +174,14 @@ def measure_bandwidth(
     Medians are taken over more and more rounds until they are possible, or the time is over.
     """
     bodies = [standalone("lacpy", STREAM, seed=worker) for worker in range(workers)]
-    actions = [partial(_copied, bodies[:count]) for count in range(1, workers + 1)]
+    actions = [partial(_beside, bodies[:count], reset=False) for count in range(1, workers + 1)]
+    gate: Gate[Beside] = gate_of(attrgetter("others_share"), workers)
     until = clock() + seconds
     values: list[list[float]] = [[] for _ in actions]
     while True:
-        measured = _in_rounds(actions, probe, seconds)
+        measured = _in_rounds(actions, gate, seconds)
         for known, more in zip(values, measured.values, strict=True):
-            known += more
+            known += [sum(STREAM_BYTES / each for each in beside.medians_s) for beside in more]
         found.disturbed += measured.calm.disturbed
         found.bandwidths = [median(known) for known in values]
         low = low_rates(found.bandwidths)
@@ -191,10 +190,20 @@ def measure_bandwidth(
     found.impossible += [disturbed_text(one.off_by, one.text) for one in low]
 
 
-def _copied(bodies: Sequence[Standalone]) -> float:
-    """Return the bytes per second that copies move together."""
-    together = run_beside(bodies, reset=False)
-    return sum(STREAM_BYTES / float(median(times)) for times in together)
+class Beside(NamedTuple):
+    """What kernels took beside each other."""
+
+    medians_s: list[float]
+    """The median duration of each, without what others took."""
+    others_share: float
+    """The share of the time that others had the cores."""
+
+
+def _beside(bodies: Sequence[Standalone], *, reset: bool = True) -> Beside:
+    """Run *bodies* beside each other for a moment."""
+    found = run_beside(bodies, reset=reset)
+    medians_s = [float(np.median(times.own_s)) for times in found]
+    return Beside(medians_s, ExecutionTimes.of_all(found).others_share)
 
 
 def _measure_graph(
@@ -202,7 +211,6 @@ def _measure_graph(
     seen: dict[str, dict[int, list[tuple[Sequence[str], Seen]]]],
     graph: TaskGraph,
     workers: int,
-    probe: Probe,
     seconds: float,
     schedulers: Sequence[str],
     *,
@@ -218,7 +226,7 @@ def _measure_graph(
         platform = Platform.identical(count)
         return execute(graph, platform, name, program=programs[count], pin=pin)
 
-    done = _in_rounds([partial(run, count) for count in programs], probe, seconds)
+    done = _in_rounds([partial(run, count) for count in programs], run_gate(workers), seconds)
     found.disturbed += done.calm.disturbed
     alone = alone_s(done.values[0])
     _note_demands(found, graph, alone)
@@ -273,7 +281,6 @@ def _widened(part: Seen, names: Sequence[str], every: Sequence[str]) -> Seen:
 def measure_kernels(
     found: Measured,
     kernels: Sequence[KernelCall],
-    probe: Callable[[], float],
     seconds: float,
 ) -> None:
     """Measure *kernels* alone, and each beside each on two cores."""
@@ -284,13 +291,11 @@ def measure_kernels(
         for name in names
     }
     pairs = list(combinations_with_replacement(names, 2))
-    actions: list[Callable[[], list[float]]] = [
-        partial(_medians, [bodies[name][0]]) for name in names
-    ]
-    actions += [partial(_medians, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
-    done = _in_rounds(actions, probe, seconds)
+    actions = [partial(_beside, [bodies[name][0]]) for name in names]
+    actions += [partial(_beside, [bodies[one][0], bodies[other][1]]) for one, other in pairs]
+    done = _in_rounds(actions, gate_of(attrgetter("others_share"), 2), seconds)
     found.disturbed += done.calm.disturbed
-    rounds = [np.array(values) for values in done.values]
+    rounds = [np.array([beside.medians_s for beside in values]) for values in done.values]
     alone = {name: rounds[number][:, 0] for number, name in enumerate(names)}
     for (one, other), times in zip(pairs, rounds[len(names) :], strict=True):
         ratios = times[:, 0] / alone[one], times[:, 1] / alone[other]
@@ -306,10 +311,6 @@ def measure_kernels(
     for name in names:
         moved = sum(array.nbytes for array in bodies[name][0].operands.values())
         found.demand[name] = moved / float(np.median(alone[name]))
-
-
-def _medians(bodies: Sequence[Standalone]) -> list[float]:
-    return [float(median(times)) for times in run_beside(bodies)]
 
 
 def write_contention(

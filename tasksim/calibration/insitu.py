@@ -21,7 +21,7 @@ from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
-from tasksim.native.calm_moments import CalmMoments, Probe
+from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
 from tasksim.native.slowdown_probe import SlowdownProbe
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
+    from tasksim.native.calm_moments import Gate
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
@@ -73,7 +74,9 @@ class Observed:
     far: list[FarSamples] = field(default_factory=list)
     """How long ago the data of each task were last used."""
     disturbed: int = 0
-    """Runs during which others used the cores, where that is asked for."""
+    """Runs from which others took too much, where only calm ones are to count."""
+    worst: str = ""
+    """What disturbed them, in words."""
     never_calm: list[str] = field(default_factory=list)
     """Graphs all of whose runs were disturbed: the calmest of them counts."""
     lock_free: dict[str, float] = field(default_factory=dict)
@@ -98,12 +101,12 @@ def measure_in_situ(
     scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
     with a message and the share of the time that is used; what it raises ends the measuring.
     What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
-    count that were made in calm moments; of a graph that never was, the calmest one.
+    count from which others took hardly anything; of a graph without one, the calmest.
     """
     probe = _RecentProbe(len(platform.workers)) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, probe) for graph in graphs]
     begun = time.monotonic()
-    moments = CalmMoments(Probe(len(platform.workers))) if options.calm else None
+    gate = run_gate(len(platform.workers)) if options.calm else None
     until = begun + options.max_seconds
     try:
         for turn in count():
@@ -111,7 +114,7 @@ def measure_in_situ(
             for runner in runners:
                 if turn == 0:
                     runner.execute(scheduler)
-                elif (run := runner.run(scheduler, moments, until)) is not None:
+                elif (run := runner.run(scheduler, gate, until)) is not None:
                     slowed = slowdown(run, runner.run_as)
                     if slowed is not None and runner.probe is not None:
                         row = SlowdownRow(runner.probe, slowed)
@@ -126,7 +129,9 @@ def measure_in_situ(
             if runner.disturbed and not runner.calm:
                 _add(runner.calmest, runner.graph, 1, collected, observed)
                 observed.never_calm.append(runner.graph.name)
-        observed.disturbed = sum(runner.disturbed for runner in runners)
+        observed.disturbed = sum(len(runner.disturbed) for runner in runners)
+        if gate is not None and observed.disturbed:
+            observed.worst = gate.text(max(max(r.disturbed, default=0.0) for r in runners))
 
 
 def _settled(
@@ -153,8 +158,9 @@ class _RecentProbe:
 class _Runner:
     """A graph bound to its data, and how its runs went.
 
-    ``calm`` and ``disturbed`` count its runs, ``calmest`` is the calmest of the disturbed ones;
-    ``probe`` is the slowdown just before the last one; None if nobody looked.
+    ``calm`` counts its runs, ``disturbed`` says how much those were that do not count, ``calmest``
+    is the calmest of these; ``probe`` is the slowdown just before the last one; None if nobody
+    looked.
     """
 
     def __init__(
@@ -171,24 +177,24 @@ class _Runner:
         self._program = bind(graph, len(platform.workers), options.seed)
         # Side by side they would measure how long they wait for each other.
         self.run_as = taking_turns(graph, _holders(self._program, observed))
-        self.calm = self.disturbed = 0
+        self.calm = 0
+        self.disturbed: list[float] = []
         self.calmest: Run
-        self._probe_s = inf
         self._probe = probe
         self.probe: float | None = None
 
-    def run(self, scheduler: str, moments: CalmMoments | None, until: float) -> Run | None:
+    def run(self, scheduler: str, gate: Gate[Run] | None, until: float) -> Run | None:
         """Return a run; None if it was disturbed."""
-        if moments is None:
+        if gate is None:
             self.calm += 1
             return self.execute(scheduler)
-        run, probe_s = moments.during(partial(self.execute, scheduler), until)
-        if moments.is_calm(probe_s):
+        run, disturbance = gate.during(partial(self.execute, scheduler), until)
+        if gate.is_calm(disturbance):
             self.calm += 1
             return run
-        self.disturbed += 1
-        if probe_s < self._probe_s:
-            self.calmest, self._probe_s = run, probe_s
+        if disturbance < min(self.disturbed, default=inf):
+            self.calmest = run
+        self.disturbed.append(disturbance)
         return None
 
     def execute(self, scheduler: str) -> Run:

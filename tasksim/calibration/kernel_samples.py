@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.calibration.total_time import TotalTime, newest_runs, total_time
 from tasksim.models.kinds.typicalmean import typical_mean
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.calibration.calibration_options import CalibrationOptions, Stop
+    from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
 __all__ = [
+    "BY_ITSELF",
     "IN_SITU",
     "MOST_RUNS",
     "KernelSamples",
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 IN_SITU: Final = "in situ"
+BY_ITSELF: Final = "by itself"
 MOST_RUNS: Final = 30
 """Of the runs of one input, the samples of so many, the newest, are kept for a linear model. They
 tell the mean to within 2 % where runs differ by 5 %."""
@@ -112,6 +116,15 @@ class KernelSamples:
         before = self.samples.get(kernel)
         self.samples[kernel] = more if before is None else Samples.concat([before, more])
         self.new[kernel] = tuple(dict.fromkeys((*self.new.get(kernel, ()), how)))
+
+    def add_executions(
+        self, kernel: str, parameters: Mapping[str, float], times: ExecutionTimes
+    ) -> None:
+        """Add executions of *kernel* by itself, less what others took."""
+        names, row = tuple(parameters), [list(parameters.values())]
+        table = np.repeat(np.array(row, dtype=np.float64), len(times.own_s), axis=0)
+        wall_s = times.wall_s if has_thread_clock() else None
+        self.add(kernel, names, table, times.own_s, BY_ITSELF, wall_s)
 
     def by_total(self, kernel: str) -> bool:
         """Return whether *kernel* is known when its total time is."""

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.calibration.timed_executions import ExecutionTimes, TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cores import pin_thread, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
@@ -71,16 +70,12 @@ def measure_under_load(
             bodies = [
                 standalone(kernel.name, dict(kernel.parameters), seed=w) for w in range(workers)
             ]
-            names = tuple(kernel.parameters)
-            row = np.array([[kernel.parameters[name] for name in names]], dtype=np.float64)
             kernel_begun = time.monotonic()
             while True:
                 batch = [_Repeater(body) for body in bodies]
                 _run_together(batch, cores if options.pin and workers <= len(cores) else None)
-                for repeater in batch:
-                    times = repeater.kept()
-                    table = np.repeat(row, len(times), axis=0)
-                    collected.add(kernel.name, names, table, times, "by itself")
+                times = ExecutionTimes.of_all(repeater.kept() for repeater in batch)
+                collected.add_executions(kernel.name, kernel.parameters, times)
                 collected.next_run += 1
                 after_round(kernel.name, (time.monotonic() - begun) / options.max_seconds)
                 if time.monotonic() - kernel_begun >= share or _known(collected, kernel, options):
@@ -107,7 +102,7 @@ class Bursts:
         self._cores = cores if pin and workers <= len(cores) else None
         self._bodies: dict[tuple[str, tuple[float, ...]], list[Standalone]] = {}
 
-    def __call__(self, kernel: KernelCall) -> tuple[NDArray[np.float64], float]:
+    def __call__(self, kernel: KernelCall) -> tuple[ExecutionTimes, float]:
         """Return what executions took in a burst, the first of each worker left out.
 
         And how long the whole burst took, with what restores the data in between.
@@ -121,12 +116,12 @@ class Bursts:
         begun = perf_counter()
         batch = [_Repeater(body) for body in self._bodies[key]]
         _run_together(batch, self._cores, BURST_S)
-        return np.concatenate([repeater.kept() for repeater in batch]), perf_counter() - begun
+        return ExecutionTimes.of_all(repeater.kept() for repeater in batch), perf_counter() - begun
 
 
 def run_beside(
     bodies: Sequence[Standalone], *, for_s: float = BESIDE_S, reset: bool = True
-) -> list[NDArray[np.float64]]:
+) -> list[ExecutionTimes]:
     """Run each of *bodies* again and again on a core of its own; return what executions took.
 
     Without *reset*, data are not made again what they were, for kernels that can do without.
@@ -156,14 +151,15 @@ class _Repeater:
     def __init__(self, body: Standalone, *, reset: bool = True) -> None:
         self.body = body
         self.reset = body.reset if reset else _nothing
-        self.times: list[float] = []
+        self.executions = TimedExecutions()
+        self.times: ExecutionTimes
         self.error: Exception | None = None
 
-    def kept(self) -> NDArray[np.float64]:
+    def kept(self) -> ExecutionTimes:
         """Return the times that count: without the first, and not too many."""
-        times = np.array(self.times[WARM_UP:] or self.times)
-        chosen = np.linspace(0, len(times) - 1, min(len(times), MOST_KEPT))
-        return times[chosen.astype(np.intp)]
+        first, count = WARM_UP if len(self.executions) > WARM_UP else 0, len(self.executions)
+        chosen = np.linspace(first, count - 1, min(count - first, MOST_KEPT))
+        return self.times.only(chosen.astype(np.intp))
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
         pin_thread(core)
@@ -171,17 +167,16 @@ class _Repeater:
             start.wait()
         try:
             self._repeat(stop)
+            self.times = self.executions.times()
         except Exception as error:
             self.error = error
             stop.set()
 
     def _repeat(self, stop: threading.Event) -> None:
-        reset, execute = self.reset, self.body.run
+        reset, time, execute = self.reset, self.executions.time, self.body.run
         while not stop.is_set():
             reset()
-            begun = perf_counter()
-            execute()
-            self.times.append(perf_counter() - begun)
+            time(execute)
 
 
 def _run_together(
@@ -200,7 +195,7 @@ def _run_together(
         thread.start()
     try:
         start.wait()
-        while not stop.wait(for_s) and min(len(r.times) for r in repeaters) <= WARM_UP:
+        while not stop.wait(for_s) and min(len(r.executions) for r in repeaters) <= WARM_UP:
             pass
     finally:
         stop.set()

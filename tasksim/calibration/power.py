@@ -135,7 +135,7 @@ def busy_workers(kernel: KernelCall, workers: int, for_s: float) -> float:
     parameters = dict(kernel.parameters)
     bodies = [standalone(kernel.name, parameters, seed=worker) for worker in range(workers)]
     with single_threaded_blas():
-        return fmean(float(times.mean()) for times in run_beside(bodies, for_s=for_s))
+        return fmean(float(times.own_s.mean()) for times in run_beside(bodies, for_s=for_s))
 
 
 def write_power(path: Path, found: MachinePower) -> None:

@@ -22,10 +22,11 @@ def disturbed_runs(observed: Observed) -> list[str]:
     """Return sentences about runs that were to be calm, and were not."""
     notes, never = [], observed.never_calm
     if dropped := observed.disturbed - len(never):
-        notes.append(f"{dropped} runs were made while others used the cores, and do not count")
+        notes.append(f"{dropped} runs do not count: {observed.worst}")
     if never:
         notes.append(
             f"others used the cores in all runs of {', '.join(never)}: the calmest one counts"
+            f" ({observed.worst})"
         )
     return notes
 

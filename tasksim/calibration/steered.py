@@ -23,21 +23,18 @@ from tasksim.platform.description import Platform
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
+    from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["Burst", "Steered", "check_steerable", "measure_steered"]
-
-BY_ITSELF = "by itself"
 
 
 class Burst(Protocol):
     """What measures a kernel: the durations, and how long measuring took."""
 
-    def __call__(self, kernel: KernelCall, /) -> tuple[NDArray[np.float64], float]:
+    def __call__(self, kernel: KernelCall, /) -> tuple[ExecutionTimes, float]:
         """Measure *kernel* for a moment."""
 
 
@@ -151,10 +148,9 @@ def _measure(
     )
     steering.add_earlier(collected.samples)
     while (one := steering.next()) is not None:
-        durations_s, seconds = measure(KernelCall(one.kernel, one.parameters))
-        table = np.repeat([one.row], len(durations_s), axis=0).reshape(len(durations_s), -1)
-        collected.add(one.kernel, one.names, table, durations_s, BY_ITSELF)
-        steering.add(one, durations_s, seconds)
+        times, seconds = measure(KernelCall(one.kernel, one.parameters))
+        collected.add_executions(one.kernel, one.parameters, times)
+        steering.add(one, times.own_s, seconds)
         if steering.seconds - run_begun >= BATCH_S:
             run_begun, collected.next_run = steering.seconds, collected.next_run + 1
         used = (time.monotonic() - begun) / options.max_seconds

@@ -89,8 +89,8 @@ POWER = "power"
 @click.option(
     "--calm",
     is_flag=True,
-    help="On a shared machine: runs of a GRAPH count only in moments when nobody else uses the "
-    "cores; it may take until --max-time to see some.",
+    help="On a shared machine: runs of a GRAPH count only if other programs took at most 2 % of "
+    "the workers' time; it may take until --max-time to see some.",
 )
 @click.option(
     "--contention",

@@ -62,8 +62,8 @@ __all__ = ["run"]
 @click.option(
     "--calm",
     is_flag=True,
-    help="Repeat the run, for a minute at most, until nobody else used the cores, as a"
-    " probe before and after tells.",
+    help="Repeat the run, for a minute at most, until other programs took at most 2 % of"
+    " its workers' time.",
 )
 @click.option(
     "--grid",

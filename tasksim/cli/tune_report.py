@@ -104,7 +104,7 @@ def reporting(
     It takes some ten minutes. With -o, each answer is kept as soon as it is there: after Ctrl-C,
     or worse, --resume goes on.
     """
-    from tasksim.native.calm_moments import Probe
+    from tasksim.native.calm_moments import run_gate
     from tasksim.native.cores import usable_cores
     from tasksim.tuning.native_answers import Effort
     from tasksim.tuning.native_campaign import NativeCampaign
@@ -135,7 +135,7 @@ def reporting(
     campaign.open(resume=resume, force=force)
     with suppress(KeyboardInterrupt):
         with showing("tuning") as progress:
-            campaign.answer(Probe, progress)
+            campaign.answer(run_gate, progress)
         with showing("teaching") as progress:
             campaign.teach(progress)
     _tell(campaign, count, as_json=as_json)

@@ -54,6 +54,12 @@ class ProcessorUses:
         self.cpu_s: NDArray[np.float64] = np.full(tasks, np.nan)
         self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
 
+    def double(self) -> None:
+        """Make room for as many tasks again, of which nothing is known."""
+        more = ProcessorUses(len(self.cpu_s))
+        self.cpu_s = np.concatenate([self.cpu_s, more.cpu_s])
+        self.preemptions = np.concatenate([self.preemptions, more.preemptions])
+
 
 class ProcessorTime:
     """The account of one thread, which alone calls it.

@@ -27,6 +27,7 @@ __all__ = [
     "has_processor_times",
     "lost_s",
     "others_share",
+    "own_s",
     "undisturbed_s",
 ]
 
@@ -141,13 +142,26 @@ def undisturbed_s(run: Run) -> NDArray[np.float64]:
     tasks = run.tasks
     lost, usual, kernel = _usual(run)
     share = usual[kernel]
-    own = (tasks.duration_s - lost) / np.maximum(1.0 - share, LEAST_OWN_SHARE)
     told = run.disturbance
     of_host = told is not None and (told.steal_s is None or told.steal_s > 0)
     interrupted = (tasks.preemptions > 0) | (of_host & (share <= BLOCKING_SHARE))
-    # A clock that jumps may say that a task had no core at all.
-    own = np.clip(own, np.minimum(CLOCK_TICK_S, tasks.duration_s), tasks.duration_s)
-    found: NDArray[np.float64] = np.where(interrupted, own, tasks.duration_s)
+    return own_s(tasks.duration_s, lost, share, interrupted)
+
+
+def own_s(
+    durations_s: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    usual: NDArray[np.float64] | float,
+    interrupted: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return what executions would have taken without what was *lost* by those *interrupted*.
+
+    *usual* is the share of its duration that an execution of the kernel loses anyway.
+    """
+    own = (durations_s - lost) / np.maximum(1.0 - usual, LEAST_OWN_SHARE)
+    # A clock that jumps may say that an execution had no core at all.
+    own = np.clip(own, np.minimum(CLOCK_TICK_S, durations_s), durations_s)
+    found: NDArray[np.float64] = np.where(interrupted, own, durations_s)
     return found
 
 

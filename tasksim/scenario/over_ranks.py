@@ -15,6 +15,7 @@ from tasksim.native.cluster.records import (
 )
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
+from tasksim.scenario.alone import with_alone
 from tasksim.scenario.document import encode
 from tasksim.scenario.recordednodes import known_network
 from tasksim.scenario.resolved import Resolver
@@ -108,13 +109,21 @@ class RankedScenario:
     def run_calmly(
         self, *, check: bool, patience_s: float = PATIENCE_S
     ) -> tuple[Checked, Calmness] | None:
-        """Execute it until nobody else used the cores of any machine meanwhile; likewise.
+        """Execute it until others took hardly anything from any rank; likewise.
 
-        One rank per machine probes its cores before and after; the slowest of them counts. When
-        *patience_s* is over, the calmest run counts.
+        Where the system does not tell, one rank per machine probes its cores before and after; the
+        slowest of them counts. When *patience_s* is over, the calmest run counts.
         """
-        from tasksim.native.calm_moments import Probe, measure_calmly
+        from tasksim.native.calm_moments import (
+            Gate,
+            MeasuredGate,
+            Probe,
+            ProbedGate,
+            is_measurable,
+            measure_calmly,
+        )
         from tasksim.native.cluster.leading import Leading, agreed_probe
+        from tasksim.run.disturbance import others_share
 
         ranks = self.ranks
         probe = Probe(len(ranks.cores), ranks.cores)
@@ -124,9 +133,12 @@ class RankedScenario:
         if ranks.rank:
             leading.follow()
             return None
-        done = measure_calmly(
-            [lambda: leading.do(0)], lambda: leading.do(1), repetitions=1, patience_s=patience_s
-        )
+        gate: Gate[Checked]
+        if is_measurable(len(ranks.cores), ranks.cores) and not self.shared_cores:
+            gate = MeasuredGate(lambda checked: others_share(checked.run))
+        else:
+            gate = ProbedGate(lambda: leading.do(1))
+        done = measure_calmly([lambda: leading.do(0)], gate, repetitions=1, patience_s=patience_s)
         leading.end()
         return done.values[0][0], done.calm
 
@@ -152,7 +164,8 @@ class RankedScenario:
             engine=record.engine,
             engine_why=record.engine_why,
         )
-        return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
+        run = replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
+        return with_alone(run, graph)
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
         """Return how ranks were arranged, what is between them, and how well clocks are known."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program, Residual
-    from tasksim.native.calm_moments import Calmness
+    from tasksim.native.calm_moments import Calmness, Gate
     from tasksim.native.threads import Progress
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
@@ -207,22 +207,23 @@ def execute_calmly(
     patience_s: float = PATIENCE_S,
     progress: Progress | None = None,
 ) -> tuple[Checked, Calmness]:
-    """Return a native run that was made while nobody else used the cores, and whether one was.
+    """Return a native run from which others took hardly anything, and whether there was one.
 
-    It is run again until a probe on all cores just before and after it says so, or *patience_s*
-    is over; then the calmest run counts, and the calmness says that it was disturbed.
+    It is run again until there is, or *patience_s* is over; then the calmest run counts, and the
+    calmness says what others took from it.
     """
-    from tasksim.native.calm_moments import Probe, measure_calmly
+    from tasksim.native.calm_moments import gate_of, measure_calmly
+    from tasksim.run.disturbance import others_share
 
-    workers = len(resolved.platform.workers)
-    program = bound(resolved)
+    program, workers = bound(resolved), len(resolved.platform.workers)
 
     def run() -> Checked:
         if check:
             return execute_checked(resolved, program=program, progress=progress)
         return Checked(execute(resolved, program=program, progress=progress))
 
-    done = measure_calmly([run], Probe(workers), repetitions=1, patience_s=patience_s)
+    gate: Gate[Checked] = gate_of(lambda checked: others_share(checked.run), workers)
+    done = measure_calmly([run], gate, repetitions=1, patience_s=patience_s)
     return done.values[0][0], done.calm
 
 

@@ -19,7 +19,7 @@ from tasksim.study.cells import Cell
 
 if TYPE_CHECKING:
     from tasksim.kernels.program import Program
-    from tasksim.native.calm_moments import Calmness
+    from tasksim.native.calm_moments import Calmness, Gate
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
@@ -42,7 +42,7 @@ def measure(
     scenarios: Sequence[Scenario],
     repetitions: int,
     *,
-    probe: Callable[[], float] | None = None,
+    gate: Gate[Run] | None = None,
     patience_s: float = 0.0,
     check: bool = True,
     resolver: Resolver | None = None,
@@ -59,17 +59,17 @@ def measure(
         With the native clock.
     repetitions : int
         Runs of each; they are interleaved.
-    probe : callable, optional
-        A :class:`~tasksim.native.calm_moments.Probe`: runs count that were made in calm moments.
-        By default all runs count.
+    gate : Gate, optional
+        Of :func:`~tasksim.native.calm_moments.run_gate`: runs count from which others took hardly
+        anything. By default all runs count.
     patience_s : float, default 0.0
-        With a *probe*, how long calm moments are waited for, at most.
+        With a *gate*, how long calm moments are waited for, at most.
     check : bool, default True
         Verify every run, not only the first of each graph.
     resolver : Resolver, optional
         Makes what several scenarios name only once.
     progress : callable, optional
-        Called before each run, or with a *probe* after it.
+        Called before each run, or with a *gate* after it.
 
     Raises
     ------
@@ -79,11 +79,11 @@ def measure(
     whole_number(repetitions, "repetitions", 1)
     resolve = (resolver or Resolver()).resolve
     runners = _runners([resolve(scenario) for scenario in scenarios], check)
-    if probe is None:
+    if gate is None:
         return MeasuredCells(_interleaved(runners, repetitions, progress))
     done = measure_calmly(
         [runner.run for runner in runners],
-        probe,
+        gate,
         repetitions=repetitions,
         patience_s=patience_s,
         progress=_told(progress),
@@ -97,10 +97,9 @@ def calm_warning(calm: Calmness | None) -> str | None:
     if calm is None or not calm.disturbed:
         return None
     return (
-        f"the machine was not calm: {calm.disturbed} of {calm.kept} runs were made while others"
-        f" used its cores (a probe took over {100 * calm.tolerance:.0f} % longer than the fastest)."
-        " Such runs take longer than the same runs alone: the error is then that of the machine as"
-        " much as that of the prediction, so try again when it is quiet"
+        f"the machine was not calm: in {calm.disturbed} of {calm.kept} runs {calm.worst}. Such runs"
+        " take longer than the same runs alone: the error is then that of the machine as much as"
+        " that of the prediction, so try again when it is quiet"
     )
 
 

@@ -19,6 +19,8 @@ from tasksim.study.repetitions import measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from tasksim.native.calm_moments import Gate
+    from tasksim.run.record import Run
     from tasksim.tuning.native_questions import Question
 
 __all__ = ["Answered", "Effort", "Example", "answer", "run_examples"]
@@ -144,7 +146,7 @@ def answer(
     questions: Sequence[Question],
     effort: Effort,
     *,
-    probe: Callable[[int], Callable[[], float]] | None = None,
+    gate: Callable[[int], Gate[Run]] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Iterator[Answered]:
     """Yield the answers to *questions*: calibrate, simulate, measure all choices of each.
@@ -154,15 +156,15 @@ def answer(
     questions : sequence of Question
     effort : Effort
         How much is measured.
-    probe : callable, optional
-        Makes a probe for so many workers.
+    gate : callable, optional
+        Makes a gate of runs on so many workers.
     progress : callable, optional
         Called with what goes on, and the share of the questions that is done.
     """
     for number, question in enumerate(questions):
         if progress is not None:
             progress(f"{question.what}, {question.label}", number / len(questions))
-        yield _answer(question, effort, probe if effort.calm else None)
+        yield _answer(question, effort, gate if effort.calm else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +222,7 @@ def run_examples(
 
 
 def _answer(
-    question: Question, effort: Effort, probe: Callable[[int], Callable[[], float]] | None
+    question: Question, effort: Effort, gate: Callable[[int], Gate[Run]] | None
 ) -> Answered:
     with tempfile.TemporaryDirectory(prefix="tasksim-tuning-") as folder:
         platform, models = _calibrated(question, effort, Path(folder))
@@ -229,7 +231,7 @@ def _answer(
         done = measure(
             _native(question, models=models),
             effort.repetitions,
-            probe=None if probe is None else probe(question.workers),
+            gate=None if gate is None else gate(question.workers),
             patience_s=effort.patience_s,
             check=False,
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.native.calm_moments import Gate
+    from tasksim.run.record import Run
     from tasksim.tuning.native_answers import Effort
     from tasksim.tuning.native_questions import Question
 
@@ -94,12 +96,12 @@ class NativeCampaign:
 
     def answer(
         self,
-        probe: Callable[[int], Callable[[], float]] | None = None,
+        gate: Callable[[int], Gate[Run]] | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Answer the questions that are left; see :func:`~tasksim.tuning.native_answers.answer`."""
         left = self.questions[len(self.answers) :]
-        for found in answer(left, self.effort, probe=probe, progress=progress):
+        for found in answer(left, self.effort, gate=gate, progress=progress):
             self.answers.append(found)
             self._keep()
 

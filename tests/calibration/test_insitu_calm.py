@@ -8,29 +8,20 @@ from tasksim.calibration import insitu
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.shortfalls import disturbed_runs
 from tasksim.graph.apps.registry import generate
+from tasksim.native.calm_moments import MeasuredGate
 from tasksim.platform.description import Platform
 
 GRAPH = generate("chain", length=3, duration=1e-4)
 
 
 @pytest.fixture
-def probes(monkeypatch):
-    """Return a list: the probe around each run, 1 is calm; afterwards all are."""
+def shares(monkeypatch):
+    """Return a list: which share others take from each run; from those after it, none."""
     script = []
-
-    class Scripted:
-        def __init__(self, probe):
-            pass
-
-        def is_calm(self, probe_s):
-            return probe_s == 1
-
-        def during(self, action, until):
-            return action(), script.pop(0) if script else 1
-
-    monkeypatch.setattr(insitu, "CalmMoments", Scripted)
-    monkeypatch.setattr(insitu, "Probe", lambda _workers: None)
+    gate = MeasuredGate(lambda _run: script.pop(0) if script else 0.0)
+    monkeypatch.setattr(insitu, "run_gate", lambda _workers: gate)
     return script
 
 
@@ -55,25 +46,28 @@ def runs_of(collected):
     return sum(len(set(samples.runs.tolist())) for samples in collected.samples.values())
 
 
-def test_all_runs_count_unless_calm_ones_are_asked_for(probes):
-    probes += [2, 2, 2, 2]
+def test_all_runs_count_unless_calm_ones_are_asked_for(shares):
+    shares += [0.2, 0.2, 0.2, 0.2]
     collected, observed = calibrated(calm=False)
     assert (runs_of(collected), observed.disturbed) == (4, 0)
 
 
-def test_disturbed_runs_do_not_count(probes):
-    probes += [2, 1, 3, 1]
+def test_disturbed_runs_do_not_count(shares):
+    shares += [0.2, 0.01, 0.3, 0.0]
     collected, observed = calibrated()
     assert (runs_of(collected), len(observed.gaps), observed.disturbed) == (2, 2, 2)
+    assert disturbed_runs(observed) == [
+        "2 runs do not count: others had the cores for up to 30 % of the time"
+    ]
 
 
-def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(probes, monkeypatch):
+def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(shares, monkeypatch):
     made = []
     execute = insitu.execute
     monkeypatch.setattr(
         insitu, "execute", lambda *a, **k: made.append(execute(*a, **k)) or made[-1]
     )
-    probes += [4, 2, 3, 5]
+    shares += [0.4, 0.2, 0.3, 0.5]
     collected, observed = calibrated()
     assert (runs_of(collected), observed.disturbed) == (1, 4)
     calmest = made[2]  # after the warm-up

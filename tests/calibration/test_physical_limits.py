@@ -111,10 +111,10 @@ def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
     monkeypatch.setattr(contention, "standalone", lambda *_, **__: SimpleNamespace(operands={}))
     beside = {1: [1e-3], 2: [0.8e-3, 0.9e-3]}
     monkeypatch.setattr(
-        contention, "run_beside", lambda bodies: [[seconds] for seconds in beside[len(bodies)]]
+        contention, "_beside", lambda bodies: contention.Beside(beside[len(bodies)], 0.0)
     )
     found = Measured()
-    measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], lambda: 1.0, 1.0)
+    measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], 1.0)
     assert found.beside["gemm"] == {"gemm": (1.0,)}
     assert found.impossible == [
         "disturbed, off by 15 % at least: gemm beside gemm takes 0.85 times as long, taken for 1"
@@ -171,24 +171,32 @@ def test_what_rounds_to_the_limit_is_no_disturbance():
     )
 
 
+def copies(monkeypatch, rate):
+    """Let *rate* say what so many cores that copy get together; nobody disturbs them."""
+
+    def beside(bodies, *, reset):
+        count = len(bodies)
+        return contention.Beside([count * contention.STREAM_BYTES / rate(count)] * count, 0.0)
+
+    monkeypatch.setattr(contention, "_beside", beside)
+
+
 def test_bandwidths_of_copies_are_measured_again_until_they_are_possible(monkeypatch):
     alone = chain([2.45e9] * 8, repeat(20e9))
-    monkeypatch.setattr(
-        contention, "_copied", lambda bodies: next(alone) if len(bodies) == 1 else 26.5e9
-    )
+    copies(monkeypatch, lambda count: next(alone) if count == 1 else 26.5e9)
     monkeypatch.setattr(contention, "standalone", lambda *_, **__: None)
     found = Measured()
-    measure_bandwidth(found, 2, lambda: 1.0, 60.0, clock=ticking(0.1))
-    assert found.bandwidths == [20e9, 26.5e9]
+    measure_bandwidth(found, 2, 60.0, clock=ticking(0.1))
+    assert found.bandwidths == pytest.approx([20e9, 26.5e9])
     assert found.impossible == []
 
 
 def test_bandwidths_that_stay_impossible_are_told(monkeypatch):
-    monkeypatch.setattr(contention, "_copied", lambda bodies: [20.5e9, 6.28e9][len(bodies) - 1])
+    copies(monkeypatch, lambda count: [20.5e9, 6.28e9][count - 1])
     monkeypatch.setattr(contention, "standalone", lambda *_, **__: None)
     found = Measured()
-    measure_bandwidth(found, 2, lambda: 1.0, 1.0, clock=ticking(0.1))
-    assert found.bandwidths == [20.5e9, 6.28e9]
+    measure_bandwidth(found, 2, 1.0, clock=ticking(0.1))
+    assert found.bandwidths == pytest.approx([20.5e9, 6.28e9])
     assert found.impossible == [
         "disturbed, off by 69 % at least: 2 cores together get 6.28 GB/s, and 1 gets 20.5"
     ]

@@ -13,6 +13,7 @@ from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.steered import Steered, measure_steered
 from tasksim.calibration.steering import LEAST_BURSTS, Steering, configurations_of
+from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import load_kernel
 from tasksim.platform.description import Platform
@@ -38,7 +39,7 @@ class Truth:
         noise = self._noise[kernel.name] if isinstance(self._noise, dict) else self._noise
         factors = np.exp(noise * self._rng.standard_normal(OF_A_BURST) - noise**2 / 2)
         durations = SECONDS[kernel.name] * factors
-        return durations, float(durations.sum())
+        return ExecutionTimes(durations, durations), float(durations.sum())
 
 
 def measured(truth, until=0.02, graph=CHOLESKY, seconds=1e9, collected=None):
@@ -87,8 +88,8 @@ def test_it_takes_less_than_knowing_every_kernel_as_well():
         while len(means) < LEAST_BURSTS or 1.96 * np.std(means, ddof=1) > 0.03 * np.mean(
             means
         ) * np.sqrt(len(means)):
-            durations, seconds = truth(KernelCall(kernel))
-            means.append(durations.mean())
+            times, seconds = truth(KernelCall(kernel))
+            means.append(times.own_s.mean())
             uniform_s += seconds
     assert found.seconds < uniform_s / 1.2
 
@@ -151,8 +152,9 @@ def test_a_calibration_says_what_it_came_to(monkeypatch, tmp_path):
 
 def test_durations_that_are_no_numbers_are_refused():
     for wrong in (np.nan, np.inf, -1.0):
+        times = ExecutionTimes(np.array([wrong]), np.array([wrong]))
         with pytest.raises(InputError, match="duration"):
-            measured(lambda kernel, wrong=wrong: (np.array([wrong]), 1.0))
+            measured(lambda kernel, times=times: (times, 1.0))
 
 
 @pytest.mark.parametrize("until", [0, 1, -0.1, 2.0, float("nan"), float("inf"), "2%", True])

@@ -100,13 +100,14 @@ def test_calm_runs_until_nobody_else_used_the_cores(tasksim, monkeypatch, patien
     from tasksim.native import calm_moments
     from tasksim.scenario import solving
 
-    probes = iter([1.0] * calm_moments.FIRST_PROBES + [1.0, 2.0, 1.0] + [1.0] * 100)
-    monkeypatch.setattr(calm_moments.Probe, "__call__", lambda self: next(probes))
+    shares = iter([0.12, 0.01])
+    gate = calm_moments.MeasuredGate(lambda _: next(shares))
+    monkeypatch.setattr(calm_moments, "gate_of", lambda _share, _workers: gate)
     monkeypatch.setattr(solving.execute_calmly, "__kwdefaults__", {
         "check": True, "patience_s": patience_s, "progress": None
     })  # fmt: skip
     called = tasksim("run chain length=2 duration=0 --workers 1 --calm --json")
     assert (called.code, called.json["calm"]) == (0, calm)
-    said = "Warning: the machine was not calm: 1 of 1 runs were made while others used its cores"
+    said = "Warning: the machine was not calm: in 1 of 1 runs others had the cores for up to 12 %"
     assert called.err.startswith(said) is not calm
     assert tasksim("run chain length=2 duration=0 --workers 1 --json").json["calm"] is None

@@ -33,7 +33,7 @@ def made_up(monkeypatch):
 
     asked = Asked()
 
-    def answer(questions, effort, *, probe, progress):
+    def answer(questions, effort, *, gate, progress):
         for question in questions:
             asked.add(question)
             runs = {c: [1.0 + i] * effort.repetitions for i, c in enumerate(question.choices)}

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.native.calm_moments import FIRST_PROBES, Calmness
+from tasksim.native.calm_moments import Calmness, MeasuredGate
 from tasksim.run.disturbance import Disturbance
 from tasksim.scenario.scenario import Scenario
 from tasksim.study import repetitions
@@ -154,14 +154,17 @@ def test_progress_is_told_before_each_run(recorder):
     ]  # fmt: skip
 
 
-def test_with_a_probe_it_says_how_calm_the_machine_was(recorder):
-    probes = iter([1.0] * FIRST_PROBES + [1.0, 1.0] + [2.0] * 100)
-    found = measure(CASES[:2], 1, probe=lambda: next(probes), patience_s=0.0)
+def test_with_a_gate_it_says_how_calm_the_machine_was(recorder):
+    shares = iter([0.01, 0.12])
+    gate = MeasuredGate(lambda _run: next(shares))
+    found = measure(CASES[:2], 1, gate=gate, patience_s=0.0)
     assert [len(c.runs) for c in found.cells] == [1, 1]
     assert (found.calm.kept, found.calm.disturbed) == (2, 1)
     said = calm_warning(found.calm)
-    assert said.startswith("the machine was not calm: 1 of 2 runs were made while others used")
-    assert calm_warning(Calmness(1.0, 0.06, 2, 0, 0, 1.0)) is None
+    assert said.startswith(
+        "the machine was not calm: in 1 of 2 runs others had the cores for up to 12 % of the time"
+    )
+    assert calm_warning(Calmness(2, 0, 0, 1.0, "others had nothing")) is None
     assert calm_warning(None) is None
 
 

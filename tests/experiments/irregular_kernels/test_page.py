@@ -289,9 +289,8 @@ def test_the_summary_says_how_it_was_done_and_how_calm_the_machine_was(results):
     spreads = [o.spread for o in (*results.seen, *results.unseen)]
     assert f"{100 * statistics.median(spreads):.1f} % apart in the median" in said
     assert f"{100 * max(spreads):.1f} % at most" in said
-    assert "at most 6 % longer than the fastest ever did (1.5 ms)" in said
     assert "24 runs are kept, 5 were repeated" in said
-    assert "and 1 of those kept never had a calm moment" in said
+    assert "and 1 of those kept never had a calm moment (others had 3 %)" in said
 
 
 def test_lines_of_the_summary_fit_a_terminal(results):

@@ -1,0 +1,119 @@
+"""Timed executions of a kernel, with what other programs took left out."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.threadclock import has_thread_clock
+from tasksim.native.processor_time import ProcessorTime, ProcessorUses
+from tasksim.run.disturbance import BLOCKING_SHARE, CLOCK_TICK_S, own_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["ExecutionTimes", "TimedExecutions"]
+
+FIRST_ROOM: Final = 1024
+"""Executions that there is room for at first; it doubles when it is full."""
+
+
+class ExecutionTimes(NamedTuple):
+    """Durations of executions, one after another."""
+
+    own_s: NDArray[np.float64]
+    """Without what others took."""
+    wall_s: NDArray[np.float64]
+    """By the clock on the wall."""
+
+    @classmethod
+    def of(
+        cls,
+        wall_s: NDArray[np.float64],
+        cpu_s: NDArray[np.float64],
+        preemptions: NDArray[np.int32],
+    ) -> ExecutionTimes:
+        """Return the times of executions of one kernel that had a core for *cpu_s*; NaN: unknown.
+
+        What an execution lost, others took. Of a kernel that waits for something else in each
+        execution, that is so where it was preempted.
+        """
+        lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
+        whole = preemptions <= 0
+        usual = float(np.median(lost_s[whole] / wall_s[whole])) if whole.any() else 0.0
+        interrupted = ~whole | (usual <= BLOCKING_SHARE)
+        return cls(own_s(wall_s, lost_s, usual, interrupted), wall_s)
+
+    @property
+    def others_share(self) -> float:
+        """The share of the time that others took."""
+        return 1.0 - float(self.own_s.sum() / self.wall_s.sum())
+
+    def only(self, chosen: NDArray[np.intp] | slice) -> ExecutionTimes:
+        """Return the times of the *chosen* executions."""
+        return ExecutionTimes(self.own_s[chosen], self.wall_s[chosen])
+
+    @classmethod
+    def of_all(cls, parts: Iterable[ExecutionTimes]) -> ExecutionTimes:
+        """Return the times of all *parts*, one after another."""
+        own_s, wall_s = zip(*parts, strict=True)
+        return cls(np.concatenate(own_s), np.concatenate(wall_s))
+
+
+class TimedExecutions:
+    """Times executions of one kernel by one thread, which alone calls it.
+
+    Executions share a look at the clock of the thread's processor time where they are short: it is
+    a system call.
+
+    Parameters
+    ----------
+    account : callable, optional
+        Makes the account of the thread's processor time.
+
+    Examples
+    --------
+    >>> executions = TimedExecutions()
+    >>> for _ in range(3):
+    ...     executions.time(lambda: sum(range(1000)))
+    >>> times = executions.times()
+    >>> len(executions), bool((times.own_s <= times.wall_s).all())
+    (3, True)
+    """
+
+    def __init__(self, account: Callable[[ProcessorUses], ProcessorTime] = ProcessorTime) -> None:
+        self._wall_s: list[float] = []
+        self._uses = ProcessorUses(FIRST_ROOM)
+        self._account = account(self._uses) if has_thread_clock() else None
+
+    def __len__(self) -> int:
+        return len(self._wall_s)
+
+    def time(self, execute: Callable[[], object]) -> None:
+        """Execute, and note how long that takes."""
+        account, number = self._account, len(self._wall_s)
+        if number == len(self._uses.cpu_s):
+            self._uses.double()
+        if account is not None:
+            if number:
+                account.look_after_pause(perf_counter())
+            else:
+                account.begin(perf_counter())
+        begun = perf_counter()
+        execute()
+        ended = perf_counter()
+        self._wall_s.append(max(ended - begun, CLOCK_TICK_S))
+        if account is not None:
+            account.ended(number, begun, ended)
+
+    def times(self) -> ExecutionTimes:
+        """Return the times of all executions so far."""
+        if self._account is not None and self._wall_s:
+            self._account.finish(perf_counter())
+        wall_s, uses = np.array(self._wall_s), self._uses
+        count = len(wall_s)
+        return ExecutionTimes.of(wall_s, uses.cpu_s[:count], uses.preemptions[:count])

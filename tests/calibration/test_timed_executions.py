@@ -1,0 +1,114 @@
+"""Executions of kernels by themselves, of which others had the core for a while."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tasksim.calibration import kernels_under_load, timed_executions
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.contention import _beside
+from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_under_load
+from tasksim.calibration.timed_executions import FIRST_ROOM, ExecutionTimes, TimedExecutions
+from tasksim.native.processor_time import ProcessorTime
+
+GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
+
+
+def times_of(wall_s, cpu_s, preemptions):
+    return ExecutionTimes.of(np.array(wall_s), np.array(cpu_s), np.array(preemptions, np.int32))
+
+
+def test_an_interrupted_execution_takes_its_processor_time():
+    found = times_of([1.0, 3.0, 1.0], [1.0, 1.0, 1.0], [0, 1, 0])
+    assert found.own_s.tolist() == [1.0, 1.0, 1.0]
+    assert found.wall_s.tolist() == [1.0, 3.0, 1.0]
+    assert found.others_share == pytest.approx(2 / 5)
+
+
+def test_what_a_kernel_that_does_not_block_lost_others_took():
+    """A thread that waits for Python's lock is not preempted: who has the lock is."""
+    found = times_of([1.0, 1.0, 4.0], [1.0, 1.0, 1.0], [0, 0, 0])
+    assert found.own_s.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_kernel_that_waits_for_something_else_keeps_that():
+    found = times_of([2.0, 2.0, 2.5, 7.0], [1.0, 1.0, 1.25, 1.0], [0, 0, 0, 1])
+    assert found.own_s.tolist() == [2.0, 2.0, 2.5, 2.0]
+
+
+def test_without_a_clock_of_threads_executions_take_what_they_took(monkeypatch):
+    monkeypatch.setattr(timed_executions, "has_thread_clock", lambda: False)
+    executions = TimedExecutions()
+    executions.time(lambda: None)
+    found = executions.times()
+    assert found.own_s.tolist() == found.wall_s.tolist()
+    assert found.others_share == 0.0
+
+
+class Competitor:
+    """A thread of which another program has the core in every second execution, for 3 ms of 4."""
+
+    def __init__(self, monkeypatch):
+        self.wall_s = self.cpu_s = 0.0
+        self.taken = self.done = 0
+        monkeypatch.setattr(timed_executions, "perf_counter", lambda: self.wall_s)
+        monkeypatch.setattr(timed_executions, "has_thread_clock", lambda: True)
+        made = partial(TimedExecutions, self.account)
+        monkeypatch.setattr(kernels_under_load, "TimedExecutions", made)
+        body = SimpleNamespace(
+            reset=lambda: None, run=self.execute, kernel=SimpleNamespace(name="gemm")
+        )
+        monkeypatch.setattr(kernels_under_load, "standalone", lambda *_, **__: body)
+        self.body = body
+
+    def account(self, uses):
+        return ProcessorTime(uses, lambda: self.cpu_s, lambda: self.taken)
+
+    def execute(self):
+        disturbed = self.done % 2
+        self.done += 1
+        self.cpu_s += 1e-3
+        self.wall_s += 4e-3 if disturbed else 1e-3
+        self.taken += disturbed
+
+
+@pytest.fixture
+def competitor(monkeypatch):
+    return Competitor(monkeypatch)
+
+
+def test_more_executions_than_there_was_room_for(competitor):
+    executions = TimedExecutions(competitor.account)
+    for _ in range(2 * FIRST_ROOM + 2):
+        executions.time(competitor.execute)
+    found = executions.times()
+    assert len(executions) == len(found.own_s) == 2 * FIRST_ROOM + 2
+    assert found.own_s == pytest.approx(1e-3)
+    assert found.wall_s[1::2] == pytest.approx(4e-3)
+
+
+def test_a_kernel_by_itself_has_its_undisturbed_duration_in_the_samples(competitor):
+    collected = KernelSamples()
+    options = CalibrationOptions(max_seconds=0.01)
+    measure_under_load([GEMM], 1, collected, options, lambda *_: None)
+    samples = collected.samples["gemm"]
+    assert samples.durations_s == pytest.approx(1e-3)
+    assert sorted(set(np.round(samples.wall_s, 6).tolist())) == [1e-3, 4e-3]
+    assert collected.new == {"gemm": ("by itself",)}
+
+
+def test_a_burst_has_undisturbed_durations(competitor):
+    found, _ = Bursts(1)(GEMM)
+    assert found.own_s == pytest.approx(1e-3)
+    assert found.wall_s.max() == pytest.approx(4e-3)
+
+
+def test_kernels_beside_each_other_tell_what_others_took(competitor):
+    found = _beside([competitor.body])
+    assert found.medians_s == pytest.approx([1e-3])
+    assert found.others_share == pytest.approx(0.6, abs=0.02)
