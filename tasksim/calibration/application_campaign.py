@@ -25,6 +25,7 @@ from tasksim.models.files.samplefile import write_samples
 from tasksim.models.files.store import samples_path
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
+from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -250,7 +251,7 @@ class _Campaign:
         while len(busy_s) < self.options.repetitions and not (busy_s and self._over()):
             run = execute(graph, platform, "eager", program=program)
             self.collected.add_run(run, graph)
-            busy_s.append(float(run.tasks.duration_s.sum()))
+            busy_s.append(float(undisturbed_s(run).sum()))
             if len(busy_s) >= fewest and relative_half_width(busy_s) <= self.options.tolerance:
                 return
 

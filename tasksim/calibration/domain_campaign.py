@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -29,6 +28,7 @@ from tasksim.calibration.domain_results import (
 from tasksim.calibration.domain_steered import SteeredCampaign
 from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
 from tasksim.calibration.student_interval import relative_half_width
+from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.kernels.dense import dense_kernel
 from tasksim.kernels.pointers import precision_of
 from tasksim.kernels.standalone import standalone
@@ -80,8 +80,9 @@ def measure(
     domain, options
         What is measured, and how long.
     output : Path
-        A CSV file with the columns run, repetition, the kernel's parameters and duration_s.
-        Beside it, in a file ``.meta.json``, is how it was measured.
+        A CSV file with the columns run, repetition, the kernel's parameters, duration_s and wall_s,
+        the same with what other programs took. Beside it, in a file ``.meta.json``, is how it was
+        measured.
     resume : bool
         Go on with the samples in *output*, if there are any, in a new run.
     force : bool
@@ -164,18 +165,20 @@ class Campaign:
         for configuration in self.configurations:
             samples = found.pop(configuration.sizes, [])
             self._take_over(configuration, samples)
-            self.run_number = max([self.run_number, *(run + 1 for run, _ in samples)])
+            self.run_number = max([self.run_number, *(run + 1 for run, *_ in samples)])
         if found:
             pairs = zip(self.domain.names, next(iter(found)), strict=True)
             sizes = ", ".join(f"{name}={size}" for name, size in pairs)
             raise InputError(f"{path}: has samples of {sizes}, which was not asked for")
 
     def _take_over(
-        self, configuration: VisitedConfiguration, samples: list[tuple[int, float]]
+        self, configuration: VisitedConfiguration, samples: list[tuple[int, float, float]]
     ) -> None:
         """Give the *configuration* what was measured of it, by run."""
         for _, run in groupby(samples, key=itemgetter(0)):
-            configuration.durations_s += [duration_s for _, duration_s in run]
+            for _, duration_s, wall_s in run:
+                configuration.wall_s.append(wall_s)
+                configuration.durations_s.append(duration_s)
             self._has_samples = True
             why = self._reason(configuration.visit_s)
             if why is not None:
@@ -249,22 +252,31 @@ class Campaign:
         self._end = self._write()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
-        reset, run, durations = body.reset, body.run, configuration.durations_s
-        first = len(durations) - len(configuration.visit_s)
-        saved, look, why = time.monotonic(), len(durations), None
-        while why is None and not self._over():
-            reset()
-            begun = perf_counter_ns()
-            run()
-            durations.append(max(1, perf_counter_ns() - begun) / 1e9)
-            self._has_samples = True
-            if len(durations) >= look:
-                why = self._reason(durations[first:])
-                count = int(LOOK_AGAIN * (len(durations) - first)) + 1
-                look = first + min(max(count, self._fewest), self.options.repetitions)
-            if time.monotonic() - saved > WRITE_EVERY_S:
-                self._write()
-                saved = time.monotonic()
+        executions, earlier = TimedExecutions(), len(configuration.durations_s)
+        first = earlier - len(configuration.visit_s)
+        saved, look, why = time.monotonic(), earlier, None
+
+        def take() -> None:
+            known = len(configuration.durations_s) - earlier
+            configuration.add(executions.times().only(slice(known, None)))
+
+        try:
+            while why is None and not self._over():
+                body.reset()
+                executions.time(body.run)
+                self._has_samples = True
+                if earlier + len(executions) >= look:
+                    take()
+                    visit_s = configuration.durations_s[first:]
+                    why = self._reason(visit_s)
+                    count = int(LOOK_AGAIN * len(visit_s)) + 1
+                    look = first + min(max(count, self._fewest), self.options.repetitions)
+                if time.monotonic() - saved > WRITE_EVERY_S:
+                    take()
+                    self._write()
+                    saved = time.monotonic()
+        finally:
+            take()
         if why is not None:
             configuration.end_visit(why, self.options.rounds)
 
@@ -293,11 +305,11 @@ class Campaign:
             return self._end
         check_lock(self.file.path)
         configuration, run, first, offset = self._begun
-        durations = configuration.durations_s
+        durations, wall = configuration.durations_s, configuration.wall_s
         return self.file.put(
             offset,
             [
-                (run, index, configuration.sizes, durations[index])
+                (run, index, configuration.sizes, durations[index], wall[index])
                 for index in range(first, len(durations))
             ],
         )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.domain import Design
     from tasksim.calibration.domain_steered import Reached
+    from tasksim.calibration.timed_executions import ExecutionTimes
 
 __all__ = ["DomainSummary", "MeasureOptions", "Stop", "VisitedConfiguration"]
 
@@ -73,6 +74,9 @@ class VisitedConfiguration:
 
     sizes: tuple[int, ...]
     durations_s: list[float] = field(default_factory=list)
+    """Without what others took."""
+    wall_s: list[float] = field(default_factory=list)
+    """The same by the clock on the wall."""
     ends: list[int] = field(default_factory=list)
     """How many samples there were at the end of each visit."""
     stopped: Stop | None = None
@@ -82,6 +86,12 @@ class VisitedConfiguration:
     def visit_s(self) -> list[float]:
         """The samples of the visit that has not ended."""
         return self.durations_s[self.ends[-1] if self.ends else 0 :]
+
+    def add(self, times: ExecutionTimes) -> None:
+        """Add executions."""
+        # An interruption in between leaves no duration without its time by the wall.
+        self.wall_s += times.wall_s.tolist()
+        self.durations_s += times.own_s.tolist()
 
     def end_visit(self, why: Stop, rounds: int) -> None:
         """Note that a visit of *rounds* has ended."""

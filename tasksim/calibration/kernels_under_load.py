@@ -129,7 +129,7 @@ def run_beside(
     cores = usable_cores()
     batch = [_Repeater(body, reset=reset and body.kernel.name not in REPEATABLE) for body in bodies]
     _run_together(batch, cores if len(bodies) <= len(cores) else None, for_s)
-    return [repeater.kept() for repeater in batch]
+    return [repeater.warm() for repeater in batch]
 
 
 def _known(collected: KernelSamples, kernel: KernelCall, options: CalibrationOptions) -> bool:
@@ -155,11 +155,16 @@ class _Repeater:
         self.times: ExecutionTimes
         self.error: Exception | None = None
 
+    def warm(self) -> ExecutionTimes:
+        """Return the times without the first, if there are others."""
+        return self.times.only(slice(WARM_UP if len(self.executions) > WARM_UP else 0, None))
+
     def kept(self) -> ExecutionTimes:
-        """Return the times that count: without the first, and not too many."""
-        first, count = WARM_UP if len(self.executions) > WARM_UP else 0, len(self.executions)
-        chosen = np.linspace(first, count - 1, min(count - first, MOST_KEPT))
-        return self.times.only(chosen.astype(np.intp))
+        """Return the times that are kept: without the first, and not too many."""
+        times = self.warm()
+        count = len(times.wall_s)
+        chosen = np.linspace(0, count - 1, min(count, MOST_KEPT))
+        return times.only(chosen.astype(np.intp))
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
         pin_thread(core)

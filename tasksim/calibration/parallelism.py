@@ -6,11 +6,11 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cores import pin_thread, usable_cores
@@ -126,10 +126,12 @@ def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:
         pin_thread(core)
         body.run()  # warms the caches
         start.wait()
+        executions = TimedExecutions()
         for _ in range(ROUND):
-            begun = perf_counter()
-            body.run()
-            times.append(perf_counter() - begun)
+            executions.time(body.run)
+        found = executions.times()
+        # Threads that share a core wait for each other, and that is what counts.
+        times.extend((found.wall_s if core is None else found.own_s).tolist())
 
     threads = [
         threading.Thread(target=repeat, args=(body, core), daemon=True)

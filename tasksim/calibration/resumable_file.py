@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-Found = dict[tuple[int, ...], list[tuple[int, float]]]
+Found = dict[tuple[int, ...], list[tuple[int, float, float]]]
 
 __all__ = ["FIRST", "LAST", "ResumableFile", "check_same", "read_notes", "side_path"]
 
 FIRST: Final = ("run", "repetition")
-LAST: Final = "duration_s"
+LAST: Final = ("duration_s", "wall_s")
 
 
 def side_path(path: Path) -> Path:
@@ -37,11 +37,11 @@ def side_path(path: Path) -> Path:
 
 
 class ResumableFile:
-    """The file at *path*: columns ``run``, ``repetition``, *names*, ``duration_s``."""
+    """The file at *path*: columns ``run``, ``repetition``, *names*, ``duration_s``, ``wall_s``."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path
-        self.header = ",".join([*FIRST, *names, LAST]) + "\n"
+        self.header = ",".join([*FIRST, *names, *LAST]) + "\n"
 
     def create(self, *, force: bool) -> int:
         """Write the header, with *force* over the file that is there; return where it ends."""
@@ -52,7 +52,7 @@ class ResumableFile:
     def resume(self) -> tuple[Found, int]:
         """Return what the file has, and where its last whole line ends.
 
-        What it has: configuration -> run and duration in seconds of each sample. Raises
+        What it has: configuration -> run, duration and wall time in seconds of each sample. Raises
         :exc:`InputError` if these are not such samples.
         """
         text = read_text(self.path)
@@ -64,18 +64,18 @@ class ResumableFile:
             )
         found: Found = {}
         for number, line in enumerate(whole.splitlines()[1:], 2):
-            run, configuration, duration_s = self._parsed(line, number)
-            found.setdefault(configuration, []).append((run, duration_s))
+            configuration, sample = self._parsed(line, number)
+            found.setdefault(configuration, []).append(sample)
         return found, len(whole.encode())
 
-    def put(self, offset: int, rows: Iterable[tuple[int, int, Sequence[int], float]]) -> int:
+    def put(self, offset: int, rows: Iterable[tuple[int, int, Sequence[int], float, float]]) -> int:
         """Write samples at *offset*, where the file then ends; return where that is.
 
-        A sample is its run, repetition, configuration and duration in seconds.
+        A sample is its run, repetition, configuration, duration and wall time in seconds.
         """
         text = "".join(
-            f"{run},{repetition},{','.join(map(str, sizes))},{duration_s!r}\n"
-            for run, repetition, sizes, duration_s in rows
+            f"{run},{repetition},{','.join(map(str, sizes))},{duration_s!r},{wall_s!r}\n"
+            for run, repetition, sizes, duration_s, wall_s in rows
         )
         data = text.encode()
         try:
@@ -87,12 +87,13 @@ class ResumableFile:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
         return offset + len(data)
 
-    def _parsed(self, line: str, number: int) -> tuple[int, tuple[int, ...], float]:
+    def _parsed(self, line: str, number: int) -> tuple[tuple[int, ...], tuple[int, float, float]]:
         fields = line.split(",")
         try:
             if len(fields) != self.header.count(",") + 1:
                 raise ValueError
-            return int(fields[0]), tuple(map(int, fields[2:-1])), float(fields[-1])
+            sample = int(fields[0]), float(fields[-2]), float(fields[-1])
+            return tuple(map(int, fields[2:-2])), sample
         except ValueError:
             raise InputError(
                 f"{self.path}:{number}:1: got '{line[:80]}'; legal: numbers for "

@@ -29,6 +29,7 @@ def held_up(monkeypatch):
         return SimpleNamespace(tasks=SimpleNamespace(duration_s=durations))
 
     monkeypatch.setattr(applications, "execute", execute)
+    monkeypatch.setattr(applications, "undisturbed_s", lambda run: run.tasks.duration_s)
     monkeypatch.setattr(applications, "BURST_S", 0.0)
     return calls
 

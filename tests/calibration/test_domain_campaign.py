@@ -23,6 +23,7 @@ from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
 from tasksim.calibration.domain_results import VisitedConfiguration
 from tasksim.calibration.resumable_file import ResumableFile, read_notes, side_path
+from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
 
@@ -65,7 +66,7 @@ def test_the_file_is_read_as_samples(domain, output):
     assert samples.names == ("n", "k")
     assert len(samples) == summary.samples == 40
     assert set(samples.runs.tolist()) == {0}
-    assert rows(output)[0].keys() == {"run", "repetition", "n", "k", "duration_s"}
+    assert rows(output)[0].keys() == {"run", "repetition", "n", "k", "duration_s", "wall_s"}
     assert [row["repetition"] for row in rows(output)][:6] == ["0", "1", "2", "3", "4", "0"]
 
 
@@ -79,9 +80,37 @@ def test_how_it_was_measured_is_beside_it(domain, output):
     assert "blas" in notes["machine"]
 
 
+def lasting(monkeypatch, own_s, wall_s=None):
+    """Let executions take the next of *own_s*, by the wall the next of *wall_s*."""
+
+    class Scripted:
+        def __init__(self):
+            self.pairs = []
+
+        def __len__(self):
+            return len(self.pairs)
+
+        def time(self, execute):
+            execute()
+            own = next(own_s)
+            self.pairs.append((own, own if wall_s is None else next(wall_s)))
+
+        def times(self):
+            return ExecutionTimes(*np.array(self.pairs).reshape(-1, 2).T)
+
+    monkeypatch.setattr(module, "TimedExecutions", Scripted)
+
+
+def test_what_others_took_is_in_no_duration(domain, output, monkeypatch):
+    lasting(monkeypatch, itertools.repeat(1e-6), itertools.cycle([1e-6, 3e-6]))
+    summary = measure(domain, output, MeasureOptions(samples=1, repetitions=30))
+    assert (summary.samples, summary.half_width) == (5, 0)
+    assert {row["duration_s"] for row in rows(output)} == {"1e-06"}
+    assert [row["wall_s"] for row in rows(output)] == ["1e-06", "3e-06"] * 2 + ["1e-06"]
+
+
 def test_repetitions_end_with_the_tolerance_or_the_limit(domain, output, monkeypatch):
-    clock = iter(np.cumsum([0, 1000] * 10_000).tolist())  # every execution takes 1 us
-    monkeypatch.setattr(module, "perf_counter_ns", lambda: next(clock))
+    lasting(monkeypatch, itertools.repeat(1e-6))
     summary = measure(domain, output, MeasureOptions(samples=6, repetitions=30))
     assert summary.stopped == {"tolerance": 6, "repetitions": 0, "budget": 0}
     assert summary.samples == 6 * 5
@@ -90,8 +119,7 @@ def test_repetitions_end_with_the_tolerance_or_the_limit(domain, output, monkeyp
 
 
 def test_what_never_settles_ends_with_the_limit(domain, output, monkeypatch):
-    clock = iter(np.cumsum([0, 1000, 0, 9000] * 10_000).tolist())
-    monkeypatch.setattr(module, "perf_counter_ns", lambda: next(clock))
+    lasting(monkeypatch, itertools.cycle([1e-6, 9e-6]))
     summary = measure(domain, output, MeasureOptions(samples=6, repetitions=7))
     assert summary.stopped == {"tolerance": 0, "repetitions": 6, "budget": 0}
     assert summary.samples == 6 * 7
@@ -219,10 +247,10 @@ def test_going_on_with_other_samples_is_refused(domain, output):
     output.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"syrk\.csv:1: got 'a,b'; legal: 'run,repetition,n,k,"):
         measure(domain, output, MeasureOptions(samples=3), resume=True)
-    output.write_text("run,repetition,n,k,duration_s\n0,0,8,x,1\n")
-    with pytest.raises(InputError, match=r"syrk\.csv:2:1: got '0,0,8,x,1'"):
+    output.write_text("run,repetition,n,k,duration_s,wall_s\n0,0,8,x,1,1\n")
+    with pytest.raises(InputError, match=r"syrk\.csv:2:1: got '0,0,8,x,1,1'"):
         measure(domain, output, MeasureOptions(samples=3), resume=True)
-    output.write_text("run,repetition,n,k,duration_s\n0,0,800,8,1\n")
+    output.write_text("run,repetition,n,k,duration_s,wall_s\n0,0,800,8,1,1\n")
     with pytest.raises(InputError, match=r"has samples of n=800, k=8"):
         measure(domain, output, MeasureOptions(samples=3), resume=True)
 

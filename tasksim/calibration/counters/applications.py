@@ -23,6 +23,7 @@ from tasksim.kernels.program import bind
 from tasksim.models.counters.columns import COUNTERS
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
+from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -142,7 +143,7 @@ def timed_application(
     """Run *application* with each of *settings* in each run, in random order; yield visits.
 
     So each task is timed as often as there are runs, at different times, and each of these
-    durations is a median: a core that is lost for milliseconds once is in none of them.
+    durations is a median, without what others took.
     """
     platform = Platform.identical(1)
     for run in range(options.runs):
@@ -155,7 +156,7 @@ def timed_application(
             begun = time.perf_counter()
             while len(several) < LEAST_IN_VISIT or time.perf_counter() - begun < BURST_S:
                 timed = execute(graph, platform, "eager", program=program)
-                several.append(timed.tasks.duration_s)
+                several.append(undisturbed_s(timed))
                 if len(several) >= MOST_IN_BURST:
                     break
             yield Visit(run, number, graph, np.median(several, axis=0))

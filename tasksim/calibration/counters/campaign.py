@@ -15,6 +15,7 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.calibration.counters.hardware import PerfCounters
 from tasksim.calibration.frequency import core_frequency
+from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.formats.counters.events import counters_of
 from tasksim.formats.counters.read import read_counts
 from tasksim.kernels.dense import dense_kernel
@@ -338,15 +339,13 @@ def timed(
 
 
 def _burst(body: Standalone) -> float:
-    """Return the median of some executions, the first of which do not count."""
-    durations: list[float] = []
+    """Return the median of some executions without what others took; the first does not count."""
+    executions = TimedExecutions()
     body.run()
     begun = time.perf_counter()
-    while len(durations) < 3 or time.perf_counter() - begun < BURST_S:
+    while len(executions) < 3 or time.perf_counter() - begun < BURST_S:
         body.reset()
-        started = time.perf_counter_ns()
-        body.run()
-        durations.append(max(1, time.perf_counter_ns() - started) / 1e9)
-        if len(durations) >= MOST_IN_BURST:
+        executions.time(body.run)
+        if len(executions) >= MOST_IN_BURST:
             break
-    return float(np.median(durations))
+    return float(np.median(executions.times().own_s))
