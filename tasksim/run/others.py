@@ -1,4 +1,4 @@
-"""What others took from a native run: from each task, from each worker, and over time.
+"""Others' share of a native run: what they took from each task, each worker, and over time.
 
 The system tells how long a thread had no core, not when: that time is spread evenly over the task,
 and what a worker lost between its tasks over the time between them.

@@ -88,7 +88,8 @@ def _of_each_run(
 
 
 def _of_all_runs(runs: Sequence[Run], panels: Mapping[str, Panel], axis: int) -> Iterator[Cell]:
-    for number, panel in enumerate(_at("together", panels)):
+    shown = [panel for panel in _at("together", panels) if any(map(panel.shows, runs))]
+    for number, panel in enumerate(shown):
         look = Look(_until_s(runs), legend=number == 0)
         legend = _legend_inches(runs) if number == 0 and len(runs) > 1 else 0.0
         yield Cell(panel, runs, look, panel.height_inches(runs[0]) + legend, axis)

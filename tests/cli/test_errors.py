@@ -97,7 +97,7 @@ MISTAKES = {
     "view none --panels gant": (
         "--panels: unknown panel 'gant', did you mean 'gantt'? "
         "(known: gantt, iterations, utilisation, lackready, memory, bandwidth, ready, submitted, "
-        "gflops, power, kernels, distributions, path, scatter, network, messages, nodes)"
+        "gflops, power, others, kernels, distributions, path, scatter, network, messages, nodes)"
     ),
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "

@@ -79,6 +79,12 @@ def test_figures_have_the_panel_where_a_run_knows(make):
     assert len(axes.lines) == 1
 
 
+def test_a_run_on_a_time_axis_of_its_own_has_the_panel_only_if_it_knows(make):
+    made = figure([make.run(), disturbed(make)], ["gantt", "others"])
+    labels = [axes.get_ylabel().split("\n")[0] for axes in made.axes]
+    assert labels == ["worker, idle %", "worker, idle %, others %", "others had"]
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_run_gives_the_same_figure(make, tmp_path, suffix):
     paths = [tmp_path / f"{number}.{suffix}" for number in range(2)]
