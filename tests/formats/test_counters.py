@@ -35,6 +35,13 @@ def test_perf_stat(tmp_path, separator):
     }
 
 
+def test_events_that_are_not_used_are_noted(tmp_path):
+    more = "77,,branch-misses:u,100,100.00,,\n9,,cache-misses:u,100,100.00,,\n"
+    first, second = (read_counts(written(tmp_path, text)) for text in (PERF, PERF + more))
+    assert second.notes == (*first.notes, "not used: branch-misses:u, cache-misses:u")
+    assert counters_of(second, "perf.csv") == counters_of(first, "perf.csv")
+
+
 def test_likwid_tables_and_commas(tmp_path):
     counted = read_counts(written(tmp_path, LIKWID))
     rows = (line.strip("|").replace(" | ", ",") for line in LIKWID.splitlines())

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Counted", "counted_number", "counters_of", "meaning"]
+__all__ = ["Counted", "counted_number", "counters_of", "meaning", "unused_events"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,8 @@ class Counted:
     duration_s
         How long the program took; None if the tool does not say.
     notes
-        What to know of the numbers: events that were counted for a part of the time.
+        What to know of the numbers: events that were counted for a part of the time, or are not
+        used.
     """
 
     events: dict[str, float]
@@ -92,6 +93,17 @@ def meaning(event: str) -> str | None:
     return None if found is None else found[0]
 
 
+def unused_events(events: Iterable[str]) -> list[str]:
+    """Return those of *events* that make no counter: they are unknown, or another is better.
+
+    >>> unused_events(["instructions:u", "branch-misses", "LLC-load-misses", "cache-misses"])
+    ['branch-misses', 'cache-misses']
+    """
+    events = list(events)
+    best = _best(events).values()
+    return [event for event in events if event not in best]
+
+
 def counters_of(counted: Counted, where: str, executions: float = 1.0) -> dict[str, float]:
     """Return the counters of one execution that the events of *executions* make.
 
@@ -131,12 +143,17 @@ def _plain(event: str) -> str:
 
 def _meant(events: Mapping[str, float]) -> dict[str, float]:
     """Return the events by what they mean, of several that mean the same the best."""
-    best: dict[str, tuple[int, float]] = {}
-    for event, value in events.items():
+    return {meant: events[event] for meant, event in _best(events).items()}
+
+
+def _best(events: Iterable[str]) -> dict[str, str]:
+    """Return the best event of each meaning, the first of equals."""
+    best: dict[str, tuple[int, str]] = {}
+    for event in events:
         meant, rank = _MEANING.get(_plain(event), (None, 0))
-        if meant is not None and rank < best.get(meant, (rank + 1, 0.0))[0]:
-            best[meant] = rank, value
-    return {meant: value for meant, (_, value) in best.items()}
+        if meant is not None and rank < best.get(meant, (rank + 1, ""))[0]:
+            best[meant] = rank, event
+    return {meant: event for meant, (_, event) in best.items()}
 
 
 def _hits(known: Mapping[str, float], where: str) -> dict[str, float]:

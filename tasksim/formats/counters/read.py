@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
+from tasksim.formats.counters.events import unused_events
 from tasksim.formats.counters.likwid import is_likwid, read_likwid
 from tasksim.formats.counters.papi import is_papi, read_papi
 from tasksim.formats.counters.perfstat import is_perf_stat, read_perf_stat
@@ -23,6 +25,8 @@ READERS = ((is_papi, read_papi), (is_likwid, read_likwid), (is_perf_stat, read_p
 
 def read_counts(path: Path) -> Counted:
     r"""Return what ``perf stat -x,``, likwid-perfctr or PAPI has counted, from the file at *path*.
+
+    A note names the events that make no counter.
 
     Raises
     ------
@@ -43,7 +47,10 @@ def read_counts(path: Path) -> Counted:
     text = read_text(path)
     for recognises, read in READERS:
         if recognises(text):
-            return read(text, path)
+            counted = read(text, path)
+            unused = unused_events(counted.events)
+            told = (f"not used: {', '.join(unused)}",) if unused else ()
+            return replace(counted, notes=(*counted.notes, *told))
     raise InputError(
         f"{path}: no counters were found; legal: the output of 'perf stat -x,' or likwid-perfctr, "
         "or lines 'PAPI_TOT_INS: 8250000'"
