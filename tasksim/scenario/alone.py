@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tasksim.engine.simulate import simulate
 from tasksim.formats.recorded import platform_of_workers
@@ -12,8 +12,12 @@ from tasksim.run.measured import MeasuredDurations
 from tasksim.schedulers import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
+
+    Replay = Callable[[Run, TaskGraph], float | None]
 
 __all__ = ["alone_makespan_s", "slowdown", "with_alone"]
 
@@ -26,8 +30,7 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
     """Return how long *run*, of *graph*, would have been had nobody else used its cores.
 
     The run is replayed under its scheduler, each task with its duration less what others took, and
-    so the runtime's costs. None if processor times are not known; of several nodes also if nobody
-    has calibrated the network between them.
+    so the runtime's costs. None if processor times are not known.
 
     Examples
     --------
@@ -38,41 +41,34 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
     """
     if not has_processor_times(run):
         return None
-    if len({worker.node for worker in run.workers}) > 1:
-        return _alone_on_nodes(run)
     platform = platform_of_workers(run, graph, alone=True)
     alone = MeasuredDurations(run, graph, "alone")
     return simulate(graph, platform, alone, run.scheduler, seed=run.seed or 0).makespan_s
 
 
-def _alone_on_nodes(run: Run) -> float | None:
-    from tasksim.scenario.scenario import Scenario
+def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:
+    """Return how many times as long *run* took as it would have alone; None if nobody knows.
 
-    ranks: Any = run.config.get("ranks")
-    if not isinstance(ranks, dict) or ranks.get("network") is None:
-        return None
-    return Scenario(run, durations="alone").solve().makespan_s
-
-
-def slowdown(run: Run, graph: TaskGraph) -> float | None:
-    """Return how many times as long *run* took as it would have alone; None if nobody knows."""
+    *replay* returns how long that is, of a run that others have disturbed.
+    """
     if run.disturbance is None or not has_processor_times(run) or not run.makespan_s:
         return None
     share = others_share(run)
     if share < NEGLIGIBLE_SHARE:
         return 1 / (1 - share)
-    alone_s = alone_makespan_s(run, graph)
+    alone_s = replay(run, graph)
     return None if not alone_s else max(run.makespan_s / alone_s, 1.0)
 
 
-def with_alone(run: Run, graph: TaskGraph) -> Run:
+def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> Run:
     """Return *run*, of *graph*, with how long it would have been alone, if that can be known.
 
-    Under a scheduler of one's own it is not: no replay is to call that.
+    Under a scheduler of one's own it is not: no replay is to call that. *replay* is as for
+    :func:`slowdown`.
     """
     registered = run.scheduler.partition(":")[0] in registry.names()
     if run.disturbance is None or not registered:
         return run
-    slowed = slowdown(run, graph)
+    slowed = slowdown(run, graph, replay)
     alone_s = None if slowed is None else run.makespan_s / slowed
     return replace(run, disturbance=replace(run.disturbance, alone_s=alone_s))

@@ -19,16 +19,17 @@ from tasksim.scenario.alone import with_alone
 from tasksim.scenario.document import encode
 from tasksim.scenario.recordednodes import known_network
 from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, policy_of
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Residual
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.cluster.execute import ClusterRecord
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.platform.description import Platform
-    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["RankedScenario"]
 
@@ -165,7 +166,7 @@ class RankedScenario:
             engine_why=record.engine_why,
         )
         run = replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
-        return with_alone(run, graph)
+        return with_alone(run, graph, _alone_makespan_s)
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
         """Return how ranks were arranged, what is between them, and how well clocks are known."""
@@ -199,3 +200,13 @@ class RankedScenario:
                 f" more than {residual.tolerance:.3g}"
             )
         return Checked(run, residual, errors, problem)
+
+
+def _alone_makespan_s(run: Run, _graph: TaskGraph) -> float | None:
+    """Return how long *run* would have been alone; None if nobody knows what is between its ranks.
+
+    It is replayed on its nodes and their network.
+    """
+    if len({worker.node for worker in run.workers}) > 1 and "network" not in run.config["ranks"]:
+        return None
+    return Scenario(run, durations="alone").solve().makespan_s

@@ -79,7 +79,7 @@ def folder(tmp_path_factory):
         ("bounds run", "numpy pyarrow", 128, 470),
         ("compare run run", "numpy numpy.ma pyarrow", 118, 470),
         ("validate run", "numpy pyarrow", 120, 470),
-        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 60, 570),
+        ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 65, 570),
     ],
 )
 def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):

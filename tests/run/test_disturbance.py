@@ -123,13 +123,6 @@ def test_alone_is_not_known_under_a_scheduler_of_ones_own(chain):
     assert with_alone(own, graph) is own
 
 
-def test_alone_is_not_known_of_nodes_whose_network_is_not(chain):
-    graph, run = chain
-    workers = (replace(run.workers[0], node=0), replace(run.workers[0], name="1.cpu0", node=1))
-    several = replace(run, workers=workers, disturbance=Disturbance((2.0, 0.0), (5, 0)))
-    assert with_alone(several, graph).disturbance.alone_s is None
-
-
 def test_it_is_kept_with_the_run(make, tmp_path):
     run = replace(
         a_run(make, [0.0, 1.0], [0, 1]), disturbance=Disturbance((None,), (1,), 0.5, None)

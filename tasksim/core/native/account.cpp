@@ -64,7 +64,8 @@ Account::Account(const Graph &graph, const Platform &platform, const Program &pr
       rehearse_(selection.rehearse),
       spin_(spins ? SPIN : SPIN.zero()),
       left_(graph.tasks),
-      seats_(platform.workers) {}
+      seats_(platform.workers),
+      usual_(selection.kernels) {}
 
 // The main thread
 
@@ -103,6 +104,7 @@ void Account::stop() {
 
 void Account::work(int worker) {
   Guard guard(mutex_);
+  seats_[worker].clock.begin();
   i64 seen = -1;
   try {
     while (!over_) {
@@ -138,12 +140,17 @@ void Account::execute(int worker, Guard &guard) {
     program_.call(rehearsed, worker);
   }
   if (safe) make_safe(task);
-  seat.began.store(clock_s(), std::memory_order_relaxed);
+  const std::int64_t preempted = thread_preemptions();
+  seat.cpu_began = thread_cpu_s();
+  const double began = clock_s();
+  seat.began.store(began, std::memory_order_release);
   const i64 told = program_.call(task, worker);
-  seat.ended.store(clock_s(), std::memory_order_relaxed);
+  const double wall_s = clock_s() - began, cpu_s = thread_cpu_s() - seat.cpu_began;
+  const bool interrupted = thread_preemptions() != preempted;
   guard.lock();
   if (over_) return;
   if (told) throw Broken{TASKSIM_KERNEL, task, worker, told};
+  seat.own = usual_[chooser_.of_task()[task]].own_s(wall_s, cpu_s, interrupted);
   returned(worker);
 }
 
@@ -184,10 +191,11 @@ void Account::returned(int worker) {
     seat.company = false;
     return;
   }
-  const double seconds = seat.ended - seat.began;
+  const double seconds = seat.own;
   seat.measuring = false;
   --measuring_;
-  ends_.push({seat.start + seconds, seat.begun, worker});
+  // The clocks of two threads may differ by what the account has gone on meanwhile.
+  ends_.push({std::max(seat.start + seconds, view.now_s), seat.begun, worker});
   chooser_.measured(seat.task, seconds);
   effort.executed_s += seconds;
 }
@@ -216,15 +224,18 @@ double Account::advance() {
 double Account::horizon() const {
   double found = INF;
   if (!measuring_) return found;
-  const double now = clock_s();
-  for (const Seat &seat : seats_) {
-    if (!seat.measuring) continue;
-    const double began = seat.began.load(std::memory_order_relaxed);
-    const double ended = seat.ended.load(std::memory_order_relaxed);
-    const double elapsed = began == 0.0 ? 0.0 : (ended == 0.0 ? std::max(now, began) : ended) - began;
-    found = std::min(found, seat.start + elapsed);
-  }
+  for (const Seat &seat : seats_)
+    if (seat.measuring) found = std::min(found, seat.start + elapsed(seat));
   return found;
+}
+
+// What the task of *seat* has taken so far, at least: while others have its core, nothing.
+double Account::elapsed(const Seat &seat) {
+  const double began = seat.began.load(std::memory_order_acquire);
+  if (began == 0.0) return 0.0;
+  const double wall_s = std::max(clock_s() - began, 0.0);
+  const double cpu_s = seat.clock.now_s() - seat.cpu_began;
+  return cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s;  // not a number: by the wall
 }
 
 void Account::serve() {
@@ -284,7 +295,6 @@ void Account::hand_out(int worker) {
   Seat &seat = seats_[worker];
   seat.executed = seat.job = true;
   seat.began.store(0.0, std::memory_order_relaxed);
-  seat.ended.store(0.0, std::memory_order_relaxed);
   change();
 }
 

@@ -19,6 +19,7 @@
 #include "../schedulers/scheduler.h"
 #include "chooser.h"
 #include "lock.h"
+#include "processor_time.h"
 #include "program.h"
 
 namespace tasksim {
@@ -77,7 +78,10 @@ class Account {
     bool executed = false;           // or that is under way, or done
     bool measuring = false, company = false;
     double start = 0.0;
-    std::atomic<double> began{0.0}, ended{0.0};  // by the wall clock; 0: not yet
+    std::atomic<double> began{0.0};  // by the wall clock; 0: not yet
+    double own = 0.0;                // what it has taken, without what others took
+    double cpu_began = 0.0;          // by the clock of its thread, written before began
+    ThreadClock clock;
   };
   struct End {
     double end;
@@ -98,6 +102,7 @@ class Account {
   void returned(int worker);
   double advance();
   double horizon() const;
+  static double elapsed(const Seat &seat);
   void serve();
   void start(int task, int worker);
   void accompany(int worker);
@@ -125,6 +130,7 @@ class Account {
   i64 starts_ = 0, measuring_ = 0;
   Ends ends_;  // of tasks whose end is known
   std::vector<Seat> seats_;
+  std::vector<UsualLoss> usual_;  // per kernel with its parameters
   std::vector<int> awake_, freed_;
   std::mutex mutex_;
   std::condition_variable changed_, ended_;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #if defined(__linux__)
+#include <pthread.h>
 #include <sys/resource.h>
 #endif
 
@@ -13,6 +14,76 @@
 #include <vector>
 
 namespace tasksim {
+
+// The processor time of this thread in seconds; NaN where there is no such clock.
+inline double thread_cpu_s() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec time;
+  if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time))
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+#endif
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// How often the system took the core from this thread; 0 where it does not tell.
+inline std::int64_t thread_preemptions() {
+#if defined(__linux__)
+  rusage usage;
+  if (!getrusage(RUSAGE_THREAD, &usage)) return usage.ru_nivcsw;
+#endif
+  return 0;
+}
+
+// The clock of a thread's processor time, for other threads to read while it runs.
+class ThreadClock {
+ public:
+  // The thread itself begins.
+  void begin() {
+#if defined(__linux__)
+    known_ = !pthread_getcpuclockid(pthread_self(), &clock_);
+#endif
+  }
+
+  // NaN where other threads cannot tell.
+  double now_s() const {
+#if defined(__linux__)
+    timespec time;
+    if (known_ && !clock_gettime(clock_, &time))
+      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+#endif
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+#if defined(__linux__)
+  clockid_t clock_{};
+  bool known_ = false;
+#endif
+};
+
+// What executions of a kernel lose that nobody interrupts, since it waits for something else.
+class UsualLoss {
+ public:
+  // What an execution would have taken had nobody else had its core.
+  double own_s(double wall_s, double cpu_s, bool preempted) {
+    if (cpu_s != cpu_s) return wall_s;
+    const double share = wall_s > 0.0 ? std::max(1.0 - cpu_s / wall_s, 0.0) : 0.0;
+    if (!preempted) {
+      shares_ += share;
+      ++count_;
+      return wall_s;
+    }
+    const double usual = count_ ? shares_ / static_cast<double>(count_) : 0.0;
+    return std::min(std::max(cpu_s, CLOCK_TICK_S) / std::max(1.0 - usual, LEAST_OWN_SHARE), wall_s);
+  }
+
+ private:
+  static constexpr double CLOCK_TICK_S = 1e-9;     // a clock that jumps may tell of no time at all
+  static constexpr double LEAST_OWN_SHARE = 1e-3;  // less is as good as only waiting
+
+  double shares_ = 0.0;
+  std::int64_t count_ = 0;
+};
 
 // What is known of a task; NaN and -1 where nobody looked.
 struct ProcessorUse {
@@ -29,8 +100,8 @@ class alignas(64) ProcessorTime {
   // The thread begins: *uses* has a place per task.
   void begin(std::vector<ProcessorUse> &uses, double now_s) {
     uses_ = &uses;
-    preemptions_ = preemptions_so_far();
-    looked(now_s, clock_s());
+    preemptions_ = thread_preemptions();
+    looked(now_s, thread_cpu_s());
   }
 
   // A task is about to start. What passed since the last one ended is a pause, if it is long: then
@@ -65,31 +136,13 @@ class alignas(64) ProcessorTime {
   static constexpr double NOISE_S = 2e-6;   // by which two clocks differ that nothing disturbs
   static constexpr std::size_t MOST_PENDING = 256;
 
-  static double clock_s() {
-#if defined(CLOCK_THREAD_CPUTIME_ID)
-    timespec time;
-    if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time))
-      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-#endif
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-
-  // How often the system took the core from this thread; 0 where it does not tell.
-  static std::int64_t preemptions_so_far() {
-#if defined(__linux__)
-    rusage usage;
-    if (!getrusage(RUSAGE_THREAD, &usage)) return usage.ru_nivcsw;
-#endif
-    return 0;
-  }
-
   // Reads the clock; what was lost after the last task ended is no task's.
   void look(double now_s) {
-    const double cpu_s = clock_s();
+    const double cpu_s = thread_cpu_s();
     const double lost_s = (now_s - looked_s_) - (cpu_s - cpu_s_);
     const double pause_s = now_s - ended_s_;
     share_out(lost_s - std::min(lost_s, pause_s));
-    if (pause_s > 0 && lost_s > NOISE_S) preemptions_ = preemptions_so_far();
+    if (pause_s > 0 && lost_s > NOISE_S) preemptions_ = thread_preemptions();
     looked(now_s, cpu_s);
   }
 
@@ -120,7 +173,7 @@ class alignas(64) ProcessorTime {
     ProcessorUse &use = (*uses_)[each.task];
     use.cpu_s = each.duration_s - std::min(lost_s, each.duration_s);
     if (lost_s <= NOISE_S) return;
-    const std::int64_t now = preemptions_so_far();
+    const std::int64_t now = thread_preemptions();
     use.preemptions = static_cast<std::int32_t>(now - preemptions_);
     preemptions_ = now;
   }
