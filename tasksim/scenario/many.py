@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,7 +102,7 @@ class Replays:
         from tasksim.engine.batch import task_tables
         from tasksim.run.critical import tasks_on_path
 
-        items = _items(self.scenarios)
+        items = _items(self.scenarios, _resolved(self.scenarios))
         counts = np.zeros(len(items[0].graph) if items else 0, np.int64)
         for scenario, item in zip(self.scenarios, items, strict=True):
             if len(item.graph) != len(counts):
@@ -131,7 +132,8 @@ def simulate_many(
     """Simulate many scenarios; what they have in common is made once.
 
     Graphs, platforms, models and what these say of all tasks are shared; without noise, costs are.
-    The same numbers as those of :func:`simulate`, one by one.
+    The same numbers as those of :func:`simulate`, one by one; a warning that holds for several of
+    them is issued once.
 
     Parameters
     ----------
@@ -173,7 +175,13 @@ def simulate_many(
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
     asked = tuple(map(_simulated, all_of(scenarios, Scenario, "scenarios")))
-    found = list(totals(_items(asked), threads=threads or _cores(), engine=engine))
+    resolved = _resolved(asked)
+    distinct = {id(one): one for one in resolved}.values()
+    said = [line for one in distinct for line in (*one.clocked(), *one.overfull())]
+    for line in dict.fromkeys(said):
+        warnings.warn(line, stacklevel=2)
+    items = _items(asked, resolved)
+    found = list(totals(items, threads=threads or _cores(), engine=engine))
     return Replays(asked, **_columns(found))
 
 
@@ -183,32 +191,37 @@ def _simulated(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _items(scenarios: Sequence[Scenario]) -> list[Item]:
-    """Return what is to be replayed; scenarios that differ in chance alone are resolved once."""
-    from tasksim.engine.batch import Item
-    from tasksim.scenario.solving import policy_of
-
+def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
+    """Return the scenarios resolved; those that differ in chance alone are resolved once."""
     resolver = Resolver()
     known: dict[Hashable, Resolved] = {}
-    items = []
+    found = []
     for scenario in scenarios:
         key = tuple(map(_identity, map(scenario.__getattribute__, _SETTLED)))
         if key not in known:
             known[key] = resolver.resolve(scenario)
-        resolved = known[key]
-        items.append(
-            Item(
-                resolved.graph,
-                resolved.platform,
-                resolved.known_models(),
-                policy_of(scenario.scheduler),
-                scenario.seed,
-                scenario.noise,
-                **resolved.engine,
-                spread=spread_of(resolved),
-            )
+        found.append(known[key])
+    return found
+
+
+def _items(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) -> list[Item]:
+    """Return what is to be replayed."""
+    from tasksim.engine.batch import Item
+    from tasksim.scenario.solving import policy_of
+
+    return [
+        Item(
+            found.graph,
+            found.platform,
+            found.known_models(),
+            policy_of(scenario.scheduler),
+            scenario.seed,
+            scenario.noise,
+            **found.engine,
+            spread=spread_of(found),
         )
-    return items
+        for scenario, found in zip(scenarios, resolved, strict=True)
+    ]
 
 
 def _identity(value: Any) -> Hashable:

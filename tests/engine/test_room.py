@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from compiled_core import needs_core
 
-from tasksim import CheckFailed, GraphBuilder, W, simulate
+from tasksim import CheckFailed, GraphBuilder, Scenario, W, simulate, simulate_many
 from tasksim.cli.main import cli
 from tasksim.engine.room import overfull
 from tasksim.graph.apps.registry import generate
@@ -45,6 +45,21 @@ def test_a_check_fails_where_they_do_not_fit(engine):
         pytest.raises(CheckFailed, match="are at home in it"),
     ):
         simulate("cholesky tiles=6", check=True, engine=engine, **given)
+
+
+def test_many_simulations_are_warned_of_once():
+    """A tuning over sizes of a memory gave the same time for all of them, without a word."""
+    base = Scenario("cholesky tiles=6", platform="xeon-24c")
+    sizes = ("1MiB", "10.5MiB")
+    small = [
+        base.vary({"platform.memories.ram.size": size}, seed=n) for size in sizes for n in (0, 1)
+    ]
+    with pytest.warns(UserWarning, match="at home in it") as said:
+        simulate_many(small)
+    assert [str(one.message) for one in said] == [SAID]
+    asked = "tune cholesky tiles=6 --platform xeon-24c --over platform.memories.ram.size="
+    assert called(f"{asked}1MiB,1GiB").stderr.count("Warning: memory ram has 1 MiB") == 1
+    assert "Warning" not in called(f"{asked}1GiB,2GiB").stderr
 
 
 def test_each_node_has_room_for_what_it_owns():
