@@ -190,7 +190,6 @@ def autotuning(
     over_ranks = way != "simulation" and (scenario.grid is not None or launched_ranks() > 1)
     if over_ranks:
         watch_over_rank()
-    from tasksim.native.others_share import OthersShare
     from tasksim.tuning.autotune import Selection, autotune
     from tasksim.tuning.over import axes_of, candidates
     from tasksim.tuning.watch import Watch
@@ -212,7 +211,6 @@ def autotuning(
 
     def tuned(some: Sequence[Candidate], site: Site | None = None) -> Autotuned:
         # Over ranks the others include ranks.
-        others = OthersShare() if site is None else lambda: None
         with counting("tuning") as progress:
             return autotune(
                 some,
@@ -223,7 +221,7 @@ def autotuning(
                 judge=judge,
                 progress=progress,
                 site=site,
-                watch=Watch(others, fall_back=fall_back, tell=warn),
+                watch=Watch(fall_back=fall_back, tell=warn),
             )
 
     def tell(found: Autotuned) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.native.others_share import core_ticks
+from tasksim.native.cores import usable_cores
 from tasksim.run.disturbance import Disturbance
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MachineAccount", "disturbance_of", "throttled_s"]
 
+STAT: Final = Path("/proc/stat")
+STEAL: Final = 8
+"""Column of a core in /proc/stat (proc(5)) with what the host took, in hundredths of a second."""
 GROUPS: Final = Path("/proc/self/cgroup")
 MOUNT: Final = Path("/sys/fs/cgroup")
 UNITS_PER_S: Final = {"throttled_usec": 1e6, "throttled_time": 1e9}
@@ -37,7 +40,7 @@ class MachineAccount(NamedTuple):
     @classmethod
     def now(cls) -> MachineAccount:
         """Return the account of this moment."""
-        ticks = core_ticks("steal")
+        ticks = stolen_ticks()
         return cls(None if ticks is None else ticks / os.sysconf("SC_CLK_TCK"), throttled_s())
 
     def since(self, earlier: MachineAccount) -> MachineAccount:
@@ -66,6 +69,18 @@ def disturbance_of(
         steal_s=machine.steal_s,
         throttled_s=machine.throttled_s,
     )
+
+
+def stolen_ticks() -> int | None:
+    """Return what the host has taken from the usable cores; None if nobody tells."""
+    wanted = {f"cpu{core}" for core in usable_cores()}
+    found: list[int] = []
+    with suppress(OSError, ValueError, IndexError), STAT.open(encoding="ascii") as lines:
+        for line in lines:
+            columns = line.split()
+            if columns[0] in wanted:
+                found.append(int(columns[STEAL]))
+    return sum(found) if len(found) == len(wanted) else None
 
 
 def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:

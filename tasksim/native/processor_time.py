@@ -6,21 +6,31 @@ preempt it; to the host of a virtual machine; or because its kernel blocks.
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.base.threadclock import preemptions
+from tasksim.base.threadclock import has_thread_clock, preemptions
+from tasksim.run.disturbance import CLOCK_TICK_S, LEAST_OWN_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["ProcessorTime", "ProcessorUses", "ThreadAccount"]
+__all__ = [
+    "ProcessorTime",
+    "ProcessorUses",
+    "ThreadAccount",
+    "ThreadClock",
+    "UsualLoss",
+    "waited_share",
+]
 
 LOOK_S: Final = 20e-6
 """How often a thread looks at the clock, at most, in seconds: it is a system call of .5 us."""
@@ -166,6 +176,46 @@ class ProcessorTime:
             self._preempted = now
 
 
+class ThreadClock:
+    """The clock of the calling thread's processor time, for other threads to read while it runs."""
+
+    def __init__(self) -> None:
+        self._clock: int | None = None
+        if has_thread_clock() and hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
+
+    def now_s(self) -> float:
+        """Return the processor time in seconds; NaN where other threads cannot tell."""
+        return nan if self._clock is None else time.clock_gettime(self._clock)
+
+
+class UsualLoss:
+    """What executions of a kernel lose that nobody interrupts, since it waits for something else.
+
+    The core's is the same (``core/native/processor_time.h``).
+
+    Examples
+    --------
+    >>> usual = UsualLoss()
+    >>> usual.own_s(2.0, 1.0, preempted=False), usual.own_s(5.0, 1.0, preempted=True)
+    (2.0, 2.0)
+    """
+
+    def __init__(self) -> None:
+        self._shares, self._count = 0.0, 0
+
+    def own_s(self, wall_s: float, cpu_s: float, *, preempted: bool) -> float:
+        """Return what an execution would have taken had nobody else had its core; NaN: unknown."""
+        if isnan(cpu_s):
+            return wall_s
+        if not preempted:
+            self._shares += max(1.0 - cpu_s / wall_s, 0.0) if wall_s > 0 else 0.0
+            self._count += 1
+            return wall_s
+        usual = self._shares / self._count if self._count else 0.0
+        return min(max(cpu_s, CLOCK_TICK_S) / max(1.0 - usual, LEAST_OWN_SHARE), wall_s)
+
+
 class ThreadAccount(NamedTuple):
     """What the system tells of a thread from its beginning to now."""
 
@@ -191,3 +241,18 @@ class ThreadAccount(NamedTuple):
             self.waited_s - earlier.waited_s,
             self.preemptions - earlier.preemptions,
         )
+
+
+def waited_share(accounts: Sequence[ThreadAccount | None]) -> float | None:
+    """Return for which share of the time that threads wanted a core they had none; None: unknown.
+
+    Examples
+    --------
+    >>> waited_share([ThreadAccount(3.0, 1.0, 7), ThreadAccount(0.0, 0.0, 0)])
+    0.25
+    """
+    known = [account for account in accounts if account is not None]
+    wanted_s = sum(account.cpu_s + account.waited_s for account in known)
+    if len(known) < len(accounts) or not wanted_s > 0:  # not a number, too
+        return None
+    return sum(account.waited_s for account in known) / wanted_s

@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.native.others_share import OthersShare
 from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
 from tasksim.tuning.selection import Ran, Selection
@@ -148,8 +147,7 @@ def autotune(
     told.statistics()
     if how == "halving" and repetitions == 1:
         raise InputError("--search halving: there is one run to begin with; give --repetitions")
-    if watch is None:  # other ranks are no others
-        watch = Watch(OthersShare() if site is None else lambda: None)
+    watch = watch or Watch()
     answers = _Runs(candidates, by, site or OneNode(candidates, told), judge, watch)
     begun = perf_counter()
     interrupted = False
@@ -226,13 +224,17 @@ class _Runs:
     def _answer(self, place: int) -> Ran:
         """Return a run of the configuration at *place*: a full one where only that is of use."""
         if self.by != "selective" or self.watch.gave_up:
-            return self.site.full()
+            return self._noted(self.site.full())
         ran = self.site.selective()
         return self._executed(ran) if self.watch.selective(place, ran) else ran
 
+    def _noted(self, ran: Ran) -> Ran:
+        self.watch.note(ran)
+        return ran
+
     def _executed(self, selective: Ran) -> Ran:
         """Return a full run in the place of a *selective* one, whose time was spent, too."""
-        full = self.site.full()
+        full = self._noted(self.site.full())
         return replace(
             full,
             wall_s=selective.wall_s + full.wall_s,

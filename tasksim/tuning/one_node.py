@@ -8,8 +8,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from tasksim.base.errors import InputError
+from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.native.selective.execute import execute_selectively
+from tasksim.run.disturbance import others_share
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of, policy_of
 from tasksim.tuning.selection import Ran
@@ -91,6 +93,7 @@ class OneNode:
         return Ran(
             done.run.makespan_s, done.wall_s, done.effort.executed, tasks,
             task_s=float(median(done.run.tasks.duration_s)), selective=True,
+            others_share=done.others_share if self._is_told else None,
         )  # fmt: skip
 
     def full(self) -> Ran:
@@ -110,7 +113,15 @@ class OneNode:
             runtime=scenario.runtime,
         )
         tasks = len(resolved.graph)
-        return Ran(run.makespan_s, perf_counter() - begun, tasks, tasks)
+        wall_s = perf_counter() - begun
+        share = others_share(run) if self._is_told else None
+        return Ran(run.makespan_s, wall_s, tasks, tasks, others_share=share)
+
+    @property
+    def _is_told(self) -> bool:
+        """Whether the system tells what others take from the workers."""
+        assert self._resolved is not None
+        return is_measurable(len(self._resolved.platform.workers))
 
 
 def as_native(candidate: Candidate) -> Scenario:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import TasksimError
 from tasksim.native.cluster.leading import Leading
-from tasksim.native.cluster.records import task_table
+from tasksim.native.cluster.records import disturbance_of_ranks, task_table
 from tasksim.native.selective.ranks.choosing import statistics_of_ranks
 from tasksim.native.selective.ranks.execute import execute_over_ranks
 from tasksim.native.selective.ranks.mail import Wires
@@ -166,7 +166,12 @@ class OverRanks:
         wall_s = perf_counter() - begun
         makespan_s = float(task_table(cut, record.ranks).end_s.max(initial=0.0))
         tasks, messages = len(cut.graph), len(cut.messages)
-        return Ran(makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages)
+        taken = None if self._ranked.shared_cores else disturbance_of_ranks(record.ranks)
+        workers = sum(rank.workers for rank in record.ranks)
+        share = None if taken is None else taken.total_s / (makespan_s * workers)
+        return Ran(
+            makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages, others_share=share
+        )
 
 
 def _alike(one: Scenario, other: Scenario) -> bool:

@@ -81,6 +81,8 @@ class Ran:
         The median duration of its tasks.
     selective : bool
         Whether it skipped what is known: its makespan is a prediction.
+    others_share : float or None
+        The share of its workers' time that others took; None: the system does not tell.
     """
 
     makespan_s: float
@@ -93,3 +95,4 @@ class Ran:
     messages: int = 0
     task_s: float = 0.0
     selective: bool = False
+    others_share: float | None = None

@@ -14,9 +14,9 @@ __all__ = ["Watch"]
 SHORTEST_TASK_S: Final = 200e-6
 """Tasks below which selective runs err: what passes between two tasks is not charged, and a kernel
 that is executed alone among skipped ones finds less of its data in the caches."""
-BUSY_SHARE: Final = 0.1
-"""Share of the cores in use by others beyond which full runs are held up as single kernels are not:
-one of ten cores, or a fifth of one of two."""
+BUSY_SHARE: Final = 0.05
+"""Share of the workers' time that others take beyond which full runs are held up as single kernels
+are not: predictions err by 3 to 4 % anyway."""
 TRIALS: Final = 3
 """Selective runs after which their time is compared with that of full ones."""
 
@@ -26,8 +26,6 @@ class Watch:
 
     Parameters
     ----------
-    others : callable
-        Returns the share of the cores that others use, or None if that is not known.
     fall_back : bool, default True
         Whether configurations are executed in full where selective runs are of no use.
     tell : callable, optional
@@ -41,20 +39,20 @@ class Watch:
 
     def __init__(
         self,
-        others: Callable[[], float | None],
         *,
         fall_back: bool = True,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        self._others, self._fall_back, self._tell = others, fall_back, tell
+        self._fall_back, self._tell = fall_back, tell
+        self._taken_s = self._seen_s = 0.0
         self._short_s: dict[int, float] = {}
         self._trials, self._selective_s, self._full_s = 0, 0.0, 0.0
-        self._busy: float | None = None
         self._notes: dict[str, str] = {}
         self.gave_up = False
 
     def selective(self, place: int, ran: Ran) -> bool:
         """Note a selective run of a configuration; return whether it must be executed in full."""
+        self.note(ran)
         self._trials += 1
         self._selective_s += ran.wall_s
         self._full_s += ran.makespan_s
@@ -67,16 +65,22 @@ class Watch:
             self.gave_up = self._fall_back
         return self._fall_back and (self.gave_up or place in self._short_s)
 
+    def note(self, ran: Ran) -> None:
+        """Note what others took from a run."""
+        if ran.others_share is not None:
+            self._taken_s += ran.others_share * ran.wall_s
+            self._seen_s += ran.wall_s
+
     def busy(self) -> bool:
         """Return whether others use the cores; tell it the first time."""
-        share = self._others()
-        if share is None or share <= BUSY_SHARE:
+        share = self._taken_s / self._seen_s if self._seen_s else 0.0
+        if share <= BUSY_SHARE:
             return False
         self._say(
             "busy",
-            f"others use {100 * share:.0f} % of the cores: runs are held up, and selective ones "
-            f"promise too little{self._consequence('all configurations are')}; tune again when it "
-            "is calm, or with more repetitions",
+            f"others had the cores for {100 * share:.0f} % of the time: runs are held up, and "
+            f"selective ones promise too little{self._consequence('all configurations are')}; tune "
+            "again when it is calm, or with more repetitions",
         )
         return True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.native.others_share import OthersShare
 from tasksim.scenario.scenario import Scenario
 from tasksim.tuning.autotune import autotune
 from tasksim.tuning.over import axes_of, candidates
@@ -18,10 +17,14 @@ FULL_S = [4.0, 2.0, 3.0, 5.0]
 
 
 class Site:
-    """Makes runs of tasks of *task_s*, by configuration; selective ones take *wall_s*."""
+    """Makes runs of tasks of *task_s*, by configuration; selective ones take *wall_s*.
 
-    def __init__(self, task_s=(1e-3,) * 4, wall_s=0.1):
+    Others take *share* of each.
+    """
+
+    def __init__(self, task_s=(1e-3,) * 4, wall_s=0.1, share=0.0):
         self.task_s, self.wall_s, self.place, self.made = task_s, wall_s, -1, []
+        self.share = share
 
     def prepare(self, place):
         self.place = place
@@ -30,17 +33,18 @@ class Site:
         self.made.append(f"selective {self.place}")
         return Ran(
             FULL_S[self.place] - 0.5, self.wall_s, 3, 10,
-            task_s=self.task_s[self.place], selective=True,
+            task_s=self.task_s[self.place], selective=True, others_share=self.share,
         )  # fmt: skip
 
     def full(self):
         self.made.append(f"full {self.place}")
-        return Ran(FULL_S[self.place], FULL_S[self.place] + 0.25, 10, 10)
+        makespan_s = FULL_S[self.place]
+        return Ran(makespan_s, makespan_s + 0.25, 10, 10, others_share=self.share)
 
 
-def tuned(site, share=0.0, **how):
+def tuned(site, **how):
     told = []
-    watch = Watch(lambda: share, tell=told.append, **how)
+    watch = Watch(tell=told.append, **how)
     return autotune(FOUR, site=site, watch=watch), told
 
 
@@ -86,43 +90,29 @@ def test_selective_runs_that_take_longer_than_full_ones_end():
 
 
 def test_beside_others_all_is_executed_in_full():
-    found, told = tuned(site := Site(), share=0.35)
+    found, told = tuned(site := Site(share=0.35))
     assert site.made == ["selective 0", "full 0", "full 1", "full 2", "full 3"]
     assert found.notes == told
     assert told == [
-        "others use 35 % of the cores: runs are held up, and selective ones promise too little: "
-        "all configurations are executed in full; tune again when it is calm, or with more "
-        "repetitions"
+        "others had the cores for 35 % of the time: runs are held up, and selective ones promise "
+        "too little: all configurations are executed in full; tune again when it is calm, or with "
+        "more repetitions"
     ]
 
 
 def test_who_insists_is_told_all_the_same():
-    found, _ = tuned(site := Site(task_s=(31e-6,) * 4, wall_s=5.0), share=0.35, fall_back=False)
+    found, _ = tuned(site := Site(task_s=(31e-6,) * 4, wall_s=5.0, share=0.35), fall_back=False)
     assert site.made == [f"selective {place}" for place in range(4)]
     assert len(found.notes) == 3
     assert all("predictions may be far off" in text for text in found.notes)
 
 
 def test_full_runs_beside_others_are_told():
-    watch = Watch(lambda: 0.35)
-    found = autotune(FOUR, by="full", site=Site(), watch=watch)
-    assert found.notes[0].startswith("others use 35 % of the cores")
+    found = autotune(FOUR, by="full", site=Site(share=0.35))
+    assert found.notes[0].startswith("others had the cores for 35 % of the time")
     assert makespans(found) == {8: 4.0, 16: 2.0, 24: 3.0, 32: 5.0}
 
 
 def test_a_few_percent_are_no_others():
-    assert tuned(Site(), share=0.1)[1] == []
-    assert tuned(Site(), share=None)[1] == []
-
-
-def counted(*pairs):
-    """Return what a machine of two cores tells at these (busy, own, clock)."""
-    busy, own, clock = (iter(column) for column in zip(*pairs, strict=True))
-    return OthersShare(lambda: next(busy), lambda: next(own), lambda: next(clock), cores=2)
-
-
-def test_the_share_of_others_is_what_is_busy_without_us():
-    assert counted((5.0, 1.0, 0.0), (8.0, 2.0, 2.0))() == 0.5
-    assert counted((5.0, 1.0, 0.0), (5.99, 2.0, 2.0))() == 0.0  # one account ticks later
-    assert counted((5.0, 1.0, 0.0), (5.1, 1.0, 0.1))() is None  # too soon
-    assert counted((None, 1.0, 0.0), (None, 1.0, 2.0))() is None
+    assert tuned(Site(share=0.04))[1] == []
+    assert tuned(Site(share=None))[1] == []

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.calls import Copies
     from tasksim.kernels.program import Program
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.selective.policies import Rules
     from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
@@ -85,10 +86,13 @@ class CompiledAccount:
     effort : Effort
     path : PathRecord
         That of the task that ended last, by signatures.
+    accounts : list of ThreadAccount or None
+        What the system tells of the workers' threads.
     """
 
     effort: Effort
     path: PathRecord
+    accounts: list[ThreadAccount | None]
 
     def __init__(
         self,
@@ -117,7 +121,7 @@ class CompiledAccount:
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
         names = [worker.name for worker in self._facts.platform.workers]
-        conduct(self, names, self._program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
         self._read()
         self._add_to_statistics()
         if (error := self._error()) is not None:

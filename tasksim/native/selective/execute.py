@@ -12,6 +12,7 @@ from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.execute import refuse_devices, refuse_without_estimates
+from tasksim.native.processor_time import waited_share
 from tasksim.native.runtimes import RUNTIMES
 from tasksim.native.selective.compiled import CompiledAccount, in_core
 from tasksim.native.selective.execution import SelectiveExecution
@@ -51,12 +52,15 @@ class Selective:
         How long it has taken; a full run before it, for counts, included.
     path : PathRecord
         The practical critical path, per signature.
+    others_share : float or None
+        For which share of the time that its threads wanted a core they had none; None: unknown.
     """
 
     run: Run
     effort: Effort
     wall_s: float
     path: PathRecord
+    others_share: float | None = None
 
 
 def execute_selectively(
@@ -193,4 +197,4 @@ class _Maker:
             wall_s=wall_s,
             engine="compiled" if self._compiled else "python",
         )
-        return Selective(run, execution.effort, wall_s, path)
+        return Selective(run, execution.effort, wall_s, path, waited_share(execution.accounts))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.threads import Progress
     from tasksim.run.record import TaskTable
     from tasksim.runtime.facts import Facts
@@ -134,6 +135,7 @@ class SelectiveExecution:
         self.ledger = Ledger(graph, platform, facts.able)
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self.effort = Effort()
+        self.accounts: list[ThreadAccount | None] = []
         self._task = [-1] * workers
         self._jobs: deque[int] = deque()  # workers whose tasks are to be executed, by any thread
         # Of tasks whose end is known: when, the how manieth that began, which worker.
@@ -158,7 +160,7 @@ class SelectiveExecution:
         with blaming(self._scheduler, self._facts.graph):
             self._scheduler.attach(self._view, rng)
         names = [worker.name for worker in self._facts.platform.workers]
-        conduct(self, names, program, pin=pin, progress=progress)
+        self.accounts = conduct(self, names, program, pin=pin, progress=progress)
         if self._error is not None:
             raise self._error
         return self.ledger.makespan_s()
@@ -262,7 +264,9 @@ class SelectiveExecution:
             self._accompanying.discard(worker)
             return
         seconds = self._tasks.elapsed_s(worker)
-        heappush(self._ends, (self._measuring.pop(worker) + seconds, self._begun[worker], worker))
+        # The clocks of two threads may differ by what the account has gone on meanwhile.
+        end_s = max(self._measuring.pop(worker) + seconds, self._view.now)
+        heappush(self._ends, (end_s, self._begun[worker], worker))
         self._chooses.measured(self._task[worker], seconds)
         self.effort.executed_s += seconds
 

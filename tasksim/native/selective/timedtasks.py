@@ -1,5 +1,6 @@
 """Timed tasks: tasks executed one by one, with the times just before and just after each.
 
+What others took of a task is left out, by the processor time of its thread.
 Through the compiled core where it is there: then nobody who holds Python's lock delays the second
 time.
 """
@@ -8,17 +9,21 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from math import nan
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.threadclock import preemptions
 from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.core.native_interface import declared
 from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, program_structure
 from tasksim.native.core_errors import kernel_failure
+from tasksim.native.processor_time import ThreadClock, UsualLoss
+from tasksim.run.disturbance import CLOCK_TICK_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +46,10 @@ class TimedTasks:
     def __init__(self, program: Program, workers: int) -> None:
         self._program = program
         self._times = np.zeros((workers, 2))
+        self._own_s = [0.0] * workers
+        self._clock = [(ThreadClock(), nan)] * workers
+        """Of each worker: the clock of the thread of its task, and what it said before."""
+        self._usual = [UsualLoss() for _ in program.graph.kernels]
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
         self._in_core = [False] * len(program.graph)
@@ -73,13 +82,18 @@ class TimedTasks:
     def expect(self, worker: int) -> None:
         """Note that *worker* is about to execute: nothing has begun yet."""
         self._times[worker] = 0.0
+        self._own_s[worker] = 0.0
 
     def elapsed_s(self, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far, or has taken in all."""
-        began, ended = self._times[worker].tolist()
+        """Return how long the task of *worker* has taken so far at least, or has taken in all."""
+        if self._own_s[worker]:
+            return self._own_s[worker]
+        began = float(self._times[worker, 0])
         if not began:
             return 0.0
-        return float((ended or perf_counter()) - began)
+        clock, before_s = self._clock[worker]
+        wall_s, cpu_s = perf_counter() - began, clock.now_s() - before_s
+        return max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # not a number: by the wall
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
         """Execute *task* as *worker*; *safe*: on data that it does not fail on.
@@ -88,6 +102,18 @@ class TimedTasks:
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)
+        clock, preempted = ThreadClock(), preemptions()
+        before_s = clock.now_s()
+        self._clock[worker] = clock, before_s
+        self._call(task, worker)
+        began, ended = self._times[worker].tolist()
+        cpu_s, interrupted = clock.now_s() - before_s, preemptions() > preempted
+        usual = self._usual[int(self._program.graph.kernel[task])]
+        own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
+        self._own_s[worker] = max(own_s, CLOCK_TICK_S)
+
+    def _call(self, task: int, worker: int) -> None:
+        """Execute *task*, and note when it began and ended."""
         if not self._in_core[task]:
             self._times[worker, 0] = perf_counter()
             self._program.run(task, worker)

@@ -101,3 +101,43 @@ def test_python_functions_are_called_and_timed():
     tasks.run(1, 0, safe=True)
     assert called == [1]
     assert tasks.elapsed_s(0) > 0.0
+
+
+class Clock:
+    """A clock of threads that says what a script says."""
+
+    def __init__(self, monkeypatch, says_s, preempted):
+        said, counts = iter(says_s), iter(preempted)
+        clock = SimpleNamespace(now_s=lambda: next(said))
+        monkeypatch.setattr(timedtasks, "ThreadClock", lambda: clock)
+        monkeypatch.setattr(timedtasks, "preemptions", lambda: next(counts))
+
+
+@pytest.mark.usefixtures("runtime")
+@pytest.mark.parametrize("preempted", [True, False])
+def test_a_task_that_was_preempted_takes_its_processor_time(monkeypatch, preempted):
+    Clock(monkeypatch, [1.0, 1.0 + 1e-9], [5, 5 + preempted])
+    tasks = TimedTasks(small(), 1)
+    tasks.expect(0)
+    tasks.run(0, 0, safe=False)
+    assert (tasks.elapsed_s(0) == pytest.approx(1e-9)) is preempted
+
+
+def test_while_others_have_the_core_of_a_task_it_takes_nothing(monkeypatch):
+    Clock(monkeypatch, [1.0, 1.0 + 2e-9, 1.0 + 3e-9], [0, 1])
+    graph, seen = tasksim.generate("chain", length=1), []
+    tasks = TimedTasks(
+        bind(graph, 1, functions={"task": lambda _: seen.append(tasks.elapsed_s(0))}), 1
+    )
+    tasks.expect(0)
+    tasks.run(0, 0, safe=False)
+    assert seen == pytest.approx([2e-9])
+    assert tasks.elapsed_s(0) == pytest.approx(3e-9)
+
+
+def test_without_a_clock_that_others_can_read_tasks_take_what_they_took(monkeypatch):
+    Clock(monkeypatch, [np.nan] * 3, [0, 1])
+    tasks = TimedTasks(small(), 1)
+    tasks.expect(0)
+    tasks.run(0, 0, safe=False)
+    assert tasks.elapsed_s(0) > 1e-9

@@ -156,7 +156,9 @@ class RanksAccount:
         if actor not in self._under_way.measuring:
             self._accompanying.discard(actor)
             return
-        self._under_way.measured(actor, seconds)
+        # By the wall, as rank 0 sees it under way, the account may have gone on for longer.
+        since_s = self._now - self._under_way.measuring[actor]
+        self._under_way.measured(actor, max(seconds, since_s))
         self._chooses.measured(rank, self._task[actor], seconds)
         self.effort.executed_s += seconds
 
