@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.threadclock import has_thread_clock
@@ -25,7 +26,7 @@ from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
 from tasksim.native.slowdown_probe import SlowdownProbe
-from tasksim.run.disturbance import undisturbed_s
+from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.scenario.alone import slowdown
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class Observed:
     """Runs from which others took too much, where only calm ones are to count."""
     worst: str = ""
     """What disturbed them, in words."""
-    never_calm: list[str] = field(default_factory=list)
-    """Graphs all of whose runs were disturbed: the calmest of them counts."""
+    filled: dict[str, int] = field(default_factory=dict)
+    """Graphs that had too few calm runs -> how many of the others, the calmest, count."""
     lock_free: dict[str, float] = field(default_factory=dict)
     """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
     slowdowns: dict[int, SlowdownRow] = field(default_factory=dict)
@@ -101,7 +102,7 @@ def measure_in_situ(
     scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
     with a message and the share of the time that is used; what it raises ends the measuring.
     What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
-    count from which others took hardly anything; of a graph without one, the calmest.
+    count from which others took hardly anything; of a graph with too few, the calmest others, too.
     """
     probe = _RecentProbe(len(platform.workers)) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, probe) for graph in graphs]
@@ -126,9 +127,10 @@ def measure_in_situ(
                 return
     finally:
         for runner in runners:
-            if runner.disturbed and not runner.calm:
-                _add(runner.calmest, runner.graph, 1, collected, observed)
-                observed.never_calm.append(runner.graph.name)
+            for run in runner.filling():
+                _add(run, runner.graph, 1, collected, observed)
+                name = runner.graph.name
+                observed.filled[name] = observed.filled.get(name, 0) + 1
         observed.disturbed = sum(len(runner.disturbed) for runner in runners)
         if gate is not None and observed.disturbed:
             observed.worst = gate.text(max(max(r.disturbed, default=0.0) for r in runners))
@@ -158,9 +160,8 @@ class _RecentProbe:
 class _Runner:
     """A graph bound to its data, and how its runs went.
 
-    ``calm`` counts its runs, ``disturbed`` says how much those were that do not count, ``calmest``
-    is the calmest of these; ``probe`` is the slowdown just before the last one; None if nobody
-    looked.
+    ``calm`` counts its calm runs, ``disturbed`` says how much the others were; ``probe`` is the
+    slowdown just before the last one; None if nobody looked.
     """
 
     def __init__(
@@ -179,7 +180,8 @@ class _Runner:
         self.run_as = taking_turns(graph, _holders(self._program, observed))
         self.calm = 0
         self.disturbed: list[float] = []
-        self.calmest: Run
+        self._calmest: list[tuple[float, Run]] = []
+        self._min_runs = options.min_runs
         self._probe = probe
         self.probe: float | None = None
 
@@ -192,10 +194,21 @@ class _Runner:
         if gate.is_calm(disturbance):
             self.calm += 1
             return run
-        if disturbance < min(self.disturbed, default=inf):
-            self.calmest = run
         self.disturbed.append(disturbance)
+        # The runs themselves are many tasks each: no more than may count.
+        calmest = sorted([*self._calmest, (disturbance, run)], key=itemgetter(0))
+        self._calmest = calmest[: self._min_runs]
         return None
+
+    def filling(self) -> list[Run]:
+        """Return the disturbed runs that count, too, since there were too few calm ones.
+
+        As many as a mean needs, where durations leave out what others took; else one, if there is
+        no calm one.
+        """
+        runs = [run for _, run in self._calmest]
+        fewest = self._min_runs if runs and has_processor_times(runs[0]) else 1
+        return runs[: max(fewest - self.calm, 0)]
 
     def execute(self, scheduler: str) -> Run:
         """Run the graph, whatever others do meanwhile."""

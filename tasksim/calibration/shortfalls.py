@@ -20,14 +20,14 @@ __all__ = ["disturbed_runs", "missing_intervals", "preempted_tasks", "unknown_ke
 
 def disturbed_runs(observed: Observed) -> list[str]:
     """Return sentences about runs that were to be calm, and were not."""
-    notes, never = [], observed.never_calm
-    if dropped := observed.disturbed - len(never):
+    notes, filled = [], observed.filled
+    if dropped := observed.disturbed - sum(filled.values()):
         notes.append(f"{dropped} runs do not count: {observed.worst}")
-    if never:
-        notes.append(
-            f"others used the cores in all runs of {', '.join(never)}: the calmest one counts"
-            f" ({observed.worst})"
-        )
+    notes += [
+        f"too few calm runs of {graph}: {'the calmest' if count == 1 else f'the {count} calmest'} "
+        f"of the others {'counts' if count == 1 else 'count'}, too ({observed.worst})"
+        for graph, count in filled.items()
+    ]
     return notes
 
 

@@ -122,7 +122,7 @@ class MeasuredGate(Generic[T]):
 
     def text(self, disturbance: float) -> str:
         """Return in words what others had at most."""
-        return f"others had the cores for up to {100 * disturbance:.2g} % of the time"
+        return f"others had the cores for up to {_percent(disturbance)} of the time"
 
 
 class ProbedGate(Generic[T]):
@@ -157,8 +157,8 @@ class ProbedGate(Generic[T]):
 
     def text(self, disturbance: float) -> str:
         """Return in words how much longer the slowest probe took."""
-        longer = 100 * (disturbance / self.fastest_s - 1)
-        return f"others used the cores: a probe took up to {longer:.2g} % longer than the fastest"
+        longer = _percent(disturbance / self.fastest_s - 1)
+        return f"others used the cores: a probe took up to {longer} longer than the fastest"
 
     def _wait(self, until: float) -> float:
         """Return the probe of a calm moment, or of the last one when the wait is too long."""
@@ -340,3 +340,7 @@ def _fill(
                 progress(sum(gate.is_calm(s.disturbance) for s in slots), len(slots))
         open_slots = [slot for slot in slots if not gate.is_calm(slot.disturbance)]
     return trials
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 1):g} %"

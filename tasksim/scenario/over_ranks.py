@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import CheckFailed
@@ -83,6 +84,19 @@ class RankedScenario:
             )
         )
 
+    @cached_property
+    def is_measurable(self) -> bool:
+        """Whether what workers waited for a core is what others took; all ranks ask together.
+
+        Ranks that communicate need a core for that, besides those of their workers.
+        """
+        from tasksim.native.calm_moments import is_measurable
+
+        ranks = self.ranks
+        each = len(self.platforms[ranks.rank].workers) + (ranks.size > 1)
+        _, here = ranks.here
+        return all(ranks.comm.allgather(is_measurable(here * each, ranks.cores)))
+
     @property
     def shared_cores(self) -> int | None:
         """The cores that all ranks share, if they are of one machine that has too few for them."""
@@ -112,21 +126,21 @@ class RankedScenario:
     ) -> tuple[Checked, Calmness] | None:
         """Execute it until others took hardly anything from any rank; likewise.
 
-        Where the system does not tell, one rank per machine probes its cores before and after; the
-        slowest of them counts. When *patience_s* is over, the calmest run counts.
+        Where the system does not tell, or ranks have no core to communicate, one rank per machine
+        probes its cores before and after; the slowest of them counts. When *patience_s* is over,
+        the calmest run counts.
         """
         from tasksim.native.calm_moments import (
             Gate,
             MeasuredGate,
             Probe,
             ProbedGate,
-            is_measurable,
             measure_calmly,
         )
         from tasksim.native.cluster.leading import Leading, agreed_probe
         from tasksim.run.disturbance import others_share
 
-        ranks = self.ranks
+        ranks, is_measurable = self.ranks, self.is_measurable
         probe = Probe(len(ranks.cores), ranks.cores)
         leading: Leading[Any] = Leading(
             ranks, [lambda: self.run(check=check), lambda: agreed_probe(ranks, probe)]
@@ -135,7 +149,7 @@ class RankedScenario:
             leading.follow()
             return None
         gate: Gate[Checked]
-        if is_measurable(len(ranks.cores), ranks.cores) and not self.shared_cores:
+        if is_measurable:
             gate = MeasuredGate(lambda checked: others_share(checked.run))
         else:
             gate = ProbedGate(lambda: leading.do(1))

@@ -153,6 +153,7 @@ class OverRanks:
         assert self._ranked is not None
         assert self._resolved is not None
         scenario, cut = self._resolved.scenario, self._ranked.cut
+        is_measurable = self._ranked.is_measurable
         begun = perf_counter()
         record = self._ranked.execution.run(
             policy_of(scenario.scheduler),
@@ -166,7 +167,7 @@ class OverRanks:
         wall_s = perf_counter() - begun
         makespan_s = float(task_table(cut, record.ranks).end_s.max(initial=0.0))
         tasks, messages = len(cut.graph), len(cut.messages)
-        taken = None if self._ranked.shared_cores else disturbance_of_ranks(record.ranks)
+        taken = disturbance_of_ranks(record.ranks) if is_measurable else None
         workers = sum(rank.workers for rank in record.ranks)
         share = None if taken is None else taken.total_s / (makespan_s * workers)
         return Ran(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tasksim.calibration import insitu
@@ -12,6 +13,7 @@ from tasksim.calibration.shortfalls import disturbed_runs
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import MeasuredGate
 from tasksim.platform.description import Platform
+from tasksim.run.disturbance import undisturbed_s
 
 GRAPH = generate("chain", length=3, duration=1e-4)
 
@@ -25,7 +27,7 @@ def shares(monkeypatch):
     return script
 
 
-def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
+def calibrated(calm=True, rounds=4, graphs=(GRAPH,), min_runs=2):
     """Return collected and observations of some rounds, without the warm-up."""
     collected, observed = KernelSamples(), Observed()
 
@@ -36,7 +38,7 @@ def calibrated(calm=True, rounds=4, graphs=(GRAPH,)):
         if what == f"round {rounds}":
             raise Over
 
-    options = CalibrationOptions(max_seconds=60.0, calm=calm)
+    options = CalibrationOptions(max_seconds=60.0, calm=calm, min_runs=min_runs)
     with pytest.raises(Over):
         measure_in_situ(graphs, Platform.identical(1), collected, options, observed, after_round)
     return collected, observed
@@ -61,15 +63,29 @@ def test_disturbed_runs_do_not_count(shares):
     ]
 
 
-def test_of_a_graph_that_never_was_calm_the_calmest_run_counts(shares, monkeypatch):
+@pytest.mark.parametrize(("knows", "counted"), [(True, [2, 3]), (False, [2])])
+def test_of_a_graph_that_never_was_calm_the_calmest_runs_count(shares, monkeypatch, knows, counted):
+    """As many as a mean needs, unless durations have in them what others took."""
     made = []
     execute = insitu.execute
     monkeypatch.setattr(
         insitu, "execute", lambda *a, **k: made.append(execute(*a, **k)) or made[-1]
     )
+    monkeypatch.setattr(insitu, "has_processor_times", lambda _run: knows)
     shares += [0.4, 0.2, 0.3, 0.5]
     collected, observed = calibrated()
-    assert (runs_of(collected), observed.disturbed) == (1, 4)
-    calmest = made[2]  # after the warm-up
+    assert (runs_of(collected), observed.disturbed) == (len(counted), 4)
     samples = next(iter(collected.samples.values()))
-    assert samples.durations_s.tolist() == pytest.approx(calmest.tasks.duration_s.tolist())
+    calmest = np.concatenate([undisturbed_s(made[number]) for number in counted])
+    assert samples.durations_s == pytest.approx(calmest)
+    assert disturbed_runs(observed)[0].startswith(f"{4 - len(counted)} runs do not count")
+
+
+def test_one_calm_run_is_joined_by_the_calmest_others(shares):
+    shares += [0.4, 0.0, 0.3, 0.5]
+    collected, observed = calibrated()
+    assert (runs_of(collected), observed.filled) == (2, {"chain": 1})
+    assert disturbed_runs(observed)[1] == (
+        "too few calm runs of chain: the calmest of the others counts, too (others had the cores "
+        "for up to 50 % of the time)"
+    )

@@ -94,7 +94,7 @@ def test_without_patience_the_calmest_trial_stays_and_is_counted():
     assert measured.values == [[0, 1]]
     assert measured.calm.disturbed == 2
     assert measured.calm.worst == (
-        "others used the cores: a probe took up to 1e+02 % longer than the fastest"
+        "others used the cores: a probe took up to 100 % longer than the fastest"
     )
 
 
