@@ -9,11 +9,12 @@ packages them (starpu-tools, starpu-examples). First they are calibrated with CA
 row, which no case has. What StarPU then knows of the machine is imported, and every case simulated
 with it; StarPU-SimGrid gets the same files. Nothing is fitted.
 
-Native runs are interleaved: every case once, then every case again. Calibrations and runs wait for
-calm moments, as a probe on all cores tells, --patience in all. A star marks cases with a run that
-was disturbed all the same, the last line counts them: errors are then the machine's as much as the
-prediction's. StarPU has a worker on each core; its main thread, which submits the tasks, shares a
-core with one of them, and idle workers poll.
+Native runs are interleaved: every case once, then every case again. Calibrations and runs count if
+other programs used hardly any processor time meanwhile (/proc/stat), and are done again otherwise,
+--patience in all. A star marks cases with a run that was disturbed all the same, the last line
+counts them: errors are then the machine's as much as the prediction's. StarPU has a worker on each
+core; its main thread, which submits the tasks, shares a core with one of them, and idle workers
+poll.
 
 PREFIX has lib/starpu/examples of a StarPU of the same version that was configured with
 --enable-simgrid, and with --enable-maxcpus at least the number of cores here.
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -32,7 +34,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,11 +44,11 @@ from tasksim.formats.starpu.examples import EXAMPLES, Example
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import ModelLibrary
-from tasksim.native.calm_moments import Probe, ProbedGate, measure_calmly
+from tasksim.native.calm_moments import MeasuredGate, measure_calmly
 from tasksim.native.cores import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness, CalmValues
@@ -61,6 +63,44 @@ CALIBRATED, CALIBRATIONS = 10, 4
 
 Case = tuple[str, int, str]
 """Generator, tiles in a row, scheduler."""
+
+MOST_TAKEN = 0.1
+"""Largest share of the cores that others use during a calm run. The shortest take .06 s, of which
+the unit of /proc/stat, a hundredth of a second, is .08 of two cores; a neighbour takes .3 to .5."""
+
+
+class Timed(NamedTuple):
+    """What a program took, in seconds, and the share of the cores that others used meanwhile."""
+
+    seconds: float
+    others_share: float
+
+
+def busy_s() -> float:
+    """Return for how long the cores have been busy, or the host had them, together."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(
+        int, Path("/proc/stat").read_text().split()[1:9]
+    )
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_s() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def timed(run: Callable[[], float]) -> Timed:
+    """Return what *run* returns, and what others used while it ran."""
+    before, begun = busy_s() - own_s(), time.monotonic()
+    seconds = run()
+    cores_s = (time.monotonic() - begun) * (os.cpu_count() or 1)
+    return Timed(seconds, max(busy_s() - own_s() - before, 0.0) / cores_s)
+
+
+def others_share(value: Timed) -> float:
+    """Return the share of the cores that others used."""
+    return value.others_share
 
 
 def debian_examples() -> Path | None:
@@ -104,9 +144,9 @@ class StarPU:
         _, milliseconds, _ = done.stdout.split("\n")[1].split("\t")  # size, ms, GFlop/s
         return float(milliseconds) / 1e3
 
-    def calibrate(self, graph: str, tile_size: int, tiles: int = CALIBRATED) -> None:
-        """Let StarPU measure the kernels of an example."""
-        self.run((graph, tiles, "dmdas"), tile_size, STARPU_CALIBRATE="1")
+    def calibrate(self, graph: str, tile_size: int, tiles: int = CALIBRATED) -> float:
+        """Let StarPU measure the kernels of an example; return the makespan, in seconds."""
+        return self.run((graph, tiles, "dmdas"), tile_size, STARPU_CALIBRATE="1")
 
 
 def example_of(graph: str, models: ModelLibrary) -> Example:
@@ -154,15 +194,16 @@ def calibrate_calmly(starpu: StarPU, tile_size: int, patience_s: float) -> int:
     What a disturbed run added to StarPU's files is taken back, and it is done again, while patience
     lasts.
     """
-    gate, until = ProbedGate[None](Probe(len(usable_cores()))), time.monotonic() + patience_s
+    gate, until = MeasuredGate(others_share, MOST_TAKEN), time.monotonic() + patience_s
     before, disturbed = starpu.home.with_name("before"), 0
     for graph in list(PROGRAMS) * CALIBRATIONS:
         shutil.copytree(starpu.home, before)
-        _, probe_s = gate.during(partial(starpu.calibrate, graph, tile_size), until)
-        while not (calm := gate.is_calm(probe_s)) and time.monotonic() < until:
+        calibrate = partial(timed, partial(starpu.calibrate, graph, tile_size))
+        _, taken = gate.during(calibrate, until)
+        while not (calm := gate.is_calm(taken)) and time.monotonic() < until:
             shutil.rmtree(starpu.home)
             shutil.copytree(before, starpu.home)
-            _, probe_s = gate.during(partial(starpu.calibrate, graph, tile_size), until)
+            _, taken = gate.during(calibrate, until)
         disturbed += not calm
         shutil.rmtree(before)
     return disturbed
@@ -176,7 +217,7 @@ def peer(native: StarPU, prefix: Path, home: Path) -> StarPU:
 
 def table(
     cases: Sequence[Case],
-    measured: CalmValues[float],
+    measured: CalmValues[Timed],
     ours: Sequence[float],
     theirs: Sequence[float | None],
 ) -> Iterator[str]:
@@ -184,7 +225,8 @@ def table(
     yield "| graph | tiles | scheduler | native | spread | tasksim | error | SimGrid | error |"
     yield "|---|---|---|---|---|---|---|---|---|"
     values = zip(cases, measured.values, measured.disturbed, ours, theirs, strict=True)
-    for (graph, tiles, scheduler), native, disturbed, our, their in values:
+    for (graph, tiles, scheduler), runs, disturbed, our, their in values:
+        native = [run.seconds for run in runs]
         median = statistics.median(native)
         spread = 100 * (max(native) - min(native)) / median
         cells = [
@@ -224,8 +266,11 @@ def main() -> None:
         native.home.mkdir()
         disturbed = calibrate_calmly(native, given.tile_size, patience_s / 2)
         measured = measure_calmly(
-            [partial(native.run, case, given.tile_size, STARPU_CALIBRATE="0") for case in cases],
-            ProbedGate(Probe(len(usable_cores()))),
+            [
+                partial(timed, partial(native.run, case, given.tile_size, STARPU_CALIBRATE="0"))
+                for case in cases
+            ],
+            MeasuredGate(others_share, MOST_TAKEN),
             repetitions=given.rounds,
             patience_s=patience_s / 2,
             progress=lambda done, of: print(f"\r{done}/{of}", end="", file=sys.stderr, flush=True),
@@ -240,7 +285,7 @@ def main() -> None:
             workers = str(len(usable_cores()))
             theirs = [simgrid.run(case, given.tile_size, STARPU_NCPU=workers) for case in cases]
     print("\n".join(table(cases, measured, ours, theirs)), end="\n\n")
-    medians = [statistics.median(values) for values in measured.values]
+    medians = [statistics.median(run.seconds for run in runs) for runs in measured.values]
     print(errors("tasksim against native StarPU", ours, medians))
     known = [value for value in theirs if value is not None]
     if known:
