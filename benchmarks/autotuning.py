@@ -5,8 +5,8 @@ runs, by selective ones under every policy and tolerance, and by simulation alon
 selective runs of a configuration are interleaved; times and predictions are medians over rounds.
 What is compared with are full runs in calm moments: a worker that another process keeps waiting
 delays a whole full run, but hardly one that skips. Selective runs wait for no calm moments, and
-what they execute is delayed as full runs are: the more they execute, the more the column *beside*
-is the fair one, errors against full runs of all moments:
+leave out what others took of what they execute. The column *beside* has errors against full runs of
+all moments:
 
     python benchmarks/autotuning.py
     python benchmarks/autotuning.py --rounds 5 --figure autotuning.png --json autotuning.json

@@ -172,11 +172,11 @@ def _measured(
         for tiles in PREDICTED:
             for _ in CALIBRATED:
                 size = CALIBRATED[next(turn) % len(CALIBRATED)]
-                run, _probe_s = gate.during(lambda size=size: leader.run(size), until)
+                run, _ = gate.during(lambda size=size: leader.run(size), until)
                 means.add(run)
-            run, probe_s = gate.during(lambda tiles=tiles: leader.run(tiles), until)
+            run, disturbance = gate.during(lambda tiles=tiles: leader.run(tiles), until)
             measured[tiles] = run
-            rows[tiles]["calm"].append(bool(gate.is_calm(probe_s)))
+            rows[tiles]["calm"].append(bool(gate.is_calm(disturbance)))
         for tiles, run in measured.items():
             graph, row = graphs[tiles], rows[tiles]
             row["measured_s"].append(run.makespan_s)

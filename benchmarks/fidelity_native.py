@@ -14,10 +14,9 @@ runs of other sizes (6, 10 and 12 tiles), never from those that are predicted. T
 Beside them, the error of each measured run replayed with its own durations: what the simulator gets
 wrong with models and moods of the machine taken out.
 
-Every run waits for a calm moment, when nobody else uses the cores, as a probe on all of them
-tells; all runs together wait --patience seconds at most. If measured runs were disturbed all the
-same, the last line says how many: the errors are then those of the machine as much as of the
-prediction.
+A run is calm if others took at most 2 % of its workers' time; after a disturbed one the next waits
+for as long as that took, all together --patience seconds at most. If measured runs were disturbed,
+the last line says how many: the errors are then those of the machine as much as of the prediction.
 
 The peer, StarPU-SimGrid against native StarPU on a 2-core machine: median 3.4 %, worst 8.1 %.
 """

@@ -169,8 +169,8 @@ def _warn(answers: list[Answered], repetitions: int) -> None:
     if disturbed:
         runs = sum(len(answered.measured_s) for answered in answers) * repetitions
         warn(
-            f"the machine was not calm: {disturbed} of {runs} runs were made while others used its"
-            " cores; what they lose is then the machine's as much as the choices'"
+            f"the machine was not calm: from {disturbed} of {runs} runs others took more than 2 %"
+            " of the workers' time; what they lose is then the machine's as much as the choices'"
         )
 
 
