@@ -7,7 +7,7 @@ than its processor time in every task, interrupted or not: that is its own.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -76,6 +76,16 @@ class Disturbance:
         """What other programs and the host took from all workers together, in seconds."""
         stolen_s = max((self.steal_s or 0.0) - STEAL_TICK_S, 0.0)
         return sum(waited or 0.0 for waited in self.waited_s) + stolen_s
+
+    def without(self, own_s: float) -> Disturbance:
+        """Return it less *own_s*, for which a thread of the run itself had the workers' cores.
+
+        From each worker it took as large a part of what that waited.
+        """
+        waited_s = sum(waited or 0.0 for waited in self.waited_s)
+        share = max(1.0 - own_s / waited_s, 0.0) if waited_s else 1.0
+        waited = (None if each is None else each * share for each in self.waited_s)
+        return replace(self, waited_s=tuple(waited))
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain data."""

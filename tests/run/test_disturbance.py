@@ -99,6 +99,14 @@ def test_what_the_host_stole_counts_beyond_a_tick_of_its_clock(make):
     assert others_share(run) == 0.0
 
 
+def test_a_thread_of_the_run_itself_is_no_other():
+    told = Disturbance((3.0, None, 1.0), (1, 2, 3), 0.5)
+    assert told.without(1.0).waited_s == (2.25, None, 0.75)
+    assert told.without(5.0).waited_s == (0.0, None, 0.0)
+    assert told.without(1.0).preemptions == (1, 2, 3)
+    assert Disturbance((0.0,), (0,)).without(1.0).waited_s == (0.0,)
+
+
 @pytest.fixture
 def chain(make):
     """A chain of three tasks of 1 s, and a run of it, the second task held up for 2 s."""

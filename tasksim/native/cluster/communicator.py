@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from heapq import heappop, heappush
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -116,6 +116,8 @@ class Communicator:
         self._early: dict[int, NDArray[np.uint8]] = {}
         self._arrived: set[int] = set()
         self._ended: list[Ended] = []
+        self.cpu_s = 0.0
+        """Processor time of the thread, once it has ended."""
 
     def label(self, task: int) -> str:
         """Return *task* of the part as messages show it: by its number in the whole graph."""
@@ -142,6 +144,8 @@ class Communicator:
             self._communicate(runtime)
         except BaseException as error:
             self._fails(f"rank {self._rank}: communication failed: {error}")
+        finally:
+            self.cpu_s = thread_time()
 
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True

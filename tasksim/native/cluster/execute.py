@@ -28,6 +28,7 @@ from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part
 from tasksim.native.cluster.result import bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
+from tasksim.native.cores import usable_cores
 from tasksim.native.machine_account import MachineAccount, disturbance_of
 from tasksim.native.runtimes import choose_runtime
 from tasksim.native.this_machine import this_machine
@@ -234,6 +235,8 @@ class RankExecution:
                 self._end_all(error)
             disturbance = disturbance_of(execution.accounts, MachineAccount.now().since(machine))
             communicator.join()
+            if disturbance is not None and len(usable_cores()) <= len(self._platform.workers):
+                disturbance = disturbance.without(communicator.cpu_s)
             ranks.wait_for_all()
             clock = clock_of(before, look_at_clock(ranks))
         origin_s = execution.origin_s
