@@ -1,15 +1,16 @@
 """Do other programs on the machine spoil models, predictions and intervals?
 
     python benchmarks/disturbed.py models        # models fitted beside loads, and in calm
-    python benchmarks/disturbed.py predictions   # calibrated beside a load, judged in calm; reverse
+    python benchmarks/disturbed.py predictions   # calibrated in calm or beside a load, and judged
     python benchmarks/disturbed.py coverage      # runs inside their intervals, in four regimes
     python benchmarks/disturbed.py cost          # what the processor time of tasks costs
 
 Loads are processes that compute without end, one or two per core; or that compute and rest in turn,
 for one to four seconds each. *models* calibrates in rounds, in which no load, one and two processes
 per core take turns. *predictions* takes 12 cases, four applications under three schedulers, in
-sizes that no calibration saw: what is predicted is compared with what runs would have taken alone;
-the wall times of the same runs stand beside it. *coverage* predicts each run just before it, as
+sizes that no calibration saw, calibrated and judged in calm, calibrated beside a load and judged in
+calm, and the reverse: what is predicted is compared with what runs would have taken alone; the wall
+times of the same runs stand beside it. *coverage* predicts each run just before it, as
 ``tasksim simulate --uncertainty both`` does, and counts the runs inside: calm; beside a steady
 load; beside others that come and go; and beside a load that began after a calm calibration. Widths
 are beside the spread of the runs of one case. *cost* runs empty tasks with and without processor
@@ -181,9 +182,9 @@ def models(folder: Path, asked: argparse.Namespace) -> None:
 
 
 def predictions(folder: Path, asked: argparse.Namespace) -> None:
-    """Calibrate beside a load and judge in calm; then the reverse."""
+    """Calibrate in calm and judge there, beside a load and judge in calm; and the reverse."""
     cases = Cases()
-    for number, (there, here) in enumerate(((asked.per_core, 0), (0, asked.per_core))):
+    for number, (there, here) in enumerate(((0, 0), (asked.per_core, 0), (0, asked.per_core))):
         with load(there):
             library = calibrated(folder / f"predictions-{number}", asked.seconds)
         alone: list[float] = []
@@ -225,28 +226,25 @@ def coverage(folder: Path, asked: argparse.Namespace) -> None:
 
 def _inside(cases: Cases, library: Path, asked: argparse.Namespace) -> str:
     probe = SlowdownProbe(CORES)
-    inside, above = 0, 0
     widths: list[float] = []
     makespans: dict[tuple[str, str], list[float]] = {}
+    places: dict[str, list[int]] = {}  # of the runs of an application: below, inside, above
     for number in range(asked.runs):
         text = PREDICTED[number % len(PREDICTED)]
         scheduler = SCHEDULERS[number // len(PREDICTED) % len(SCHEDULERS)]
         sure = tasksim.how_sure(scenario(library, text, scheduler), probes=probe.recent())
         run = cases.run(text, scheduler)
-        inside += sure.run_low_s <= run.makespan_s <= sure.run_high_s
-        above += run.makespan_s > sure.run_high_s
+        place = (run.makespan_s >= sure.run_low_s) + (run.makespan_s > sure.run_high_s)
+        places.setdefault(text.split()[0], [0, 0, 0])[place] += 1
         widths.append((sure.run_high_s - sure.run_low_s) / run.makespan_s)
         makespans.setdefault((text, scheduler), []).append(run.makespan_s)
-    spreads = [
-        (max(each) - min(each)) / statistics.median(each)
-        for each in makespans.values()
-        if len(each) > 1
-    ]
-    spread = statistics.median(spreads) if spreads else float("nan")
+    spreads = [(max(each) - min(each)) / statistics.median(each) for each in makespans.values()]
+    below, inside, above = (sum(column) for column in zip(*places.values(), strict=True))
+    by_application = ", ".join(f"{name} {'/'.join(map(str, n))}" for name, n in places.items())
     return (
-        f"{100 * inside / asked.runs:.0f} % of {asked.runs} runs inside, "
-        f"{100 * above / asked.runs:.0f} % above; width {100 * statistics.median(widths):.0f} % "
-        f"(median), runs of one case differ by {100 * spread:.0f} %"
+        f"{100 * inside / asked.runs:.0f} % of {asked.runs} runs inside, {below} below, {above} "
+        f"above; width {100 * statistics.median(widths):.0f} % (median), runs of one case differ "
+        f"by {100 * statistics.median(spreads):.0f} %; below/inside/above: {by_application}"
     )
 
 

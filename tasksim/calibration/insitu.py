@@ -7,12 +7,13 @@ measured alone can be far faster than the same kernel between busy neighbours.
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.kernel_samples import MOST_RUNS
@@ -21,11 +22,11 @@ from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW
-from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
+from tasksim.models.uncertainty.slowdownlaw import LAG_S, RECENT, SlowdownRow
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
-from tasksim.native.slowdown_probe import SlowdownProbe
+from tasksim.native.slowdown_probe import PAUSE_S, PROBE_S, SlowdownProbe
 from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.scenario.alone import slowdown
 
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = ["Observed", "measure_in_situ"]
-
-PROBE_AGE_S: Final = 0.5
-"""Age in seconds from which a probe is repeated: about what passes between prediction and run."""
 
 
 @dataclass
@@ -104,8 +102,8 @@ def measure_in_situ(
     What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
     count from which others took hardly anything; of a graph with too few, the calmest others, too.
     """
-    probe = _RecentProbe(len(platform.workers)) if has_thread_clock() else None
-    runners = [_Runner(graph, platform, options, observed, probe) for graph in graphs]
+    past = _PastProbes(len(platform.workers)) if has_thread_clock() else None
+    runners = [_Runner(graph, platform, options, observed, past) for graph in graphs]
     begun = time.monotonic()
     gate = run_gate(len(platform.workers)) if options.calm else None
     until = begun + options.max_seconds
@@ -117,8 +115,8 @@ def measure_in_situ(
                     runner.execute(scheduler)
                 elif (run := runner.run(scheduler, gate, until)) is not None:
                     slowed = slowdown(run, runner.run_as)
-                    if slowed is not None and runner.probe is not None:
-                        row = SlowdownRow(runner.probe, slowed)
+                    if slowed is not None and runner.probes:
+                        row = SlowdownRow.of(runner.probes, slowed)
                         observed.slowdowns[collected.next_run] = row
                     _add(run, runner.graph, turn, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
@@ -142,26 +140,32 @@ def _settled(
     return all(runner.calm for runner in runners) and collected.settled(options)
 
 
-class _RecentProbe:
-    """The slowdown of the machine by a probe that is not old."""
+class _PastProbes:
+    """Probes of the machine, as far apart as those before a prediction."""
 
     def __init__(self, workers: int) -> None:
         self._probe = SlowdownProbe(workers)
-        self._latest = 1.0
+        self._seen: deque[tuple[float, float]] = deque()
         self._due = -inf
 
-    def __call__(self) -> float:
-        if time.monotonic() >= self._due:
-            self._latest = self._probe()
-            self._due = time.monotonic() + PROBE_AGE_S
-        return self._latest
+    def __call__(self) -> list[float]:
+        """Return the last few before :data:`LAG_S` ago, the latest last; none at the beginning."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._seen.append((now, self._probe()))
+            self._due = now + PROBE_S + PAUSE_S
+        old = [slowdown for seen, slowdown in self._seen if seen <= now - LAG_S]
+        while len(old) > RECENT:
+            self._seen.popleft()
+            del old[0]
+        return old
 
 
 class _Runner:
     """A graph bound to its data, and how its runs went.
 
-    ``calm`` counts its calm runs, ``disturbed`` says how much the others were; ``probe`` is the
-    slowdown just before the last one; None if nobody looked.
+    ``calm`` counts its calm runs, ``disturbed`` says how much the others were; ``probes`` are
+    those before the last one.
     """
 
     def __init__(
@@ -170,7 +174,7 @@ class _Runner:
         platform: Platform,
         options: CalibrationOptions,
         observed: Observed,
-        probe: _RecentProbe | None,
+        past: _PastProbes | None,
     ) -> None:
         self.graph = graph
         self._platform = platform
@@ -182,8 +186,8 @@ class _Runner:
         self.disturbed: list[float] = []
         self._calmest: list[tuple[float, Run]] = []
         self._min_runs = options.min_runs
-        self._probe = probe
-        self.probe: float | None = None
+        self._past = past
+        self.probes: list[float] = []
 
     def run(self, scheduler: str, gate: Gate[Run] | None, until: float) -> Run | None:
         """Return a run; None if it was disturbed."""
@@ -213,7 +217,7 @@ class _Runner:
     def execute(self, scheduler: str) -> Run:
         """Run the graph, whatever others do meanwhile."""
         program, pin = self._program, self._pin
-        self.probe = None if self._probe is None else self._probe()
+        self.probes = [] if self._past is None else self._past()
         return execute(self.run_as, self._platform, scheduler, program=program, pin=pin)
 
 

@@ -59,7 +59,7 @@ def uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--now/--no-now",
                 default=None,
                 help="Predict a run that starts now, while others use this machine as they do, "
-                "which takes 0.5 s to measure; or in no moment in particular. [default: now, if "
+                "which takes a second to measure; or in no moment in particular. [default: now, if "
                 "the models are of this machine]",
             ),
             click.option(

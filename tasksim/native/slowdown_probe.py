@@ -8,12 +8,12 @@ from typing import Final
 from tasksim.models.uncertainty.slowdownlaw import RECENT
 from tasksim.native.products import Products
 
-__all__ = ["SlowdownProbe"]
+__all__ = ["PAUSE_S", "PROBE_S", "SlowdownProbe"]
 
 PROBE_S: Final = 0.05
 """Wall time of a probe, in seconds: several slices of a core, which last 3 to 4 ms each."""
-PAUSE_S: Final = 0.05
-"""Time between recent probes, in seconds."""
+PAUSE_S: Final = 0.35
+"""Time between recent probes, in seconds: others come and go within seconds."""
 
 
 class SlowdownProbe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ GRAPH = "cholesky tiles=3 tile_size=16"
 def library(tmp_path, monkeypatch):
     """A calibration whose slowdowns are known, whatever the machine does: 1, 2 or 3 in turn."""
     probes = itertools.cycle([1.0, 2.0, 3.0])
-    monkeypatch.setattr(insitu, "_RecentProbe", lambda _workers: lambda: next(probes))
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [next(probes)] * 4)
     slowed = itertools.cycle([2.0, 3.0, 1.0])  # the first run warms up
     monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: next(slowed))
     # It ends after 20 runs, as means are known to a factor of 2 long before.
@@ -45,7 +46,7 @@ def sure(library, **asked):
 def test_each_run_has_its_slowdown_and_that_of_the_probe(library):
     rows = read_slowdowns(slowdown_path(library / "models" / "here"))
     assert len(rows) >= 20
-    assert {(row.probe, row.slowdown) for row in rows.values()} == {(1, 1), (2, 2), (3, 3)}
+    assert set(rows.values()) == {(1, 1, 1), (2, 1, 2), (3, 1, 3)}
 
 
 def test_predictions_are_slowed_as_runs_were_after_such_probes(library):
@@ -60,7 +61,7 @@ def test_a_load_that_was_never_seen_slows_as_the_probe_says(library):
 
 
 def test_a_second_calibration_adds_to_the_first(library, monkeypatch):
-    monkeypatch.setattr(insitu, "_RecentProbe", lambda _workers: lambda: 5.0)
+    monkeypatch.setattr(insitu, "_PastProbes", lambda _workers: lambda: [5.0, 6.0])
     monkeypatch.setattr(insitu, "slowdown", lambda _run, _graph: 4.0)
     path = slowdown_path(library / "models" / "here")
     before = read_slowdowns(path)
@@ -68,7 +69,7 @@ def test_a_second_calibration_adds_to_the_first(library, monkeypatch):
     calibrate([GRAPH], library, machine="here", workers=1, options=options)
     after = read_slowdowns(path)
     assert {run: after[run] for run in before} == before
-    assert {tuple(row) for run, row in after.items() if run not in before} == {(5.0, 4.0)}
+    assert {tuple(row) for run, row in after.items() if run not in before} == {(6.0, 1.2, 4.0)}
 
 
 def test_replaced_samples_take_their_slowdowns_along(library, monkeypatch):
@@ -83,6 +84,20 @@ def test_replaced_samples_take_their_slowdowns_along(library, monkeypatch):
 def test_a_slowdown_is_one_or_more(library, probes):
     with pytest.raises(InputError, match="probes"):
         sure(library, probes=probes)
+
+
+def test_a_run_is_told_the_probes_that_a_prediction_has(monkeypatch):
+    """A probe every .4 s; the last four that were a second old when the run started."""
+    clock = SimpleNamespace(now=100.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(insitu, "time", clock)
+    monkeypatch.setattr(insitu, "SlowdownProbe", lambda _workers: lambda: clock.now)
+    past = insitu._PastProbes(2)
+    assert past() == []
+    for tenth in range(1, 31):
+        clock.now = 100.0 + tenth / 10
+        found = past()
+    assert found == pytest.approx([100.8, 101.2, 101.6, 102.0])
 
 
 def test_durations_leave_out_what_others_took(library):

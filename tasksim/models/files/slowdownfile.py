@@ -1,8 +1,9 @@
 """File of the slowdowns of a machine's runs, ``slowdown.csv`` in its folder of coefficient files.
 
 A line per run of a calibration: ``run``, as in the files of samples; ``probe``, how many times as
-long work on all cores took just before it as it would have taken alone; ``slowdown``, the same of
-the run itself.
+long work on all cores took a second before it as it would have taken alone; ``restless``, the
+largest of the last few such probes over the smallest; ``slowdown``, the same as ``probe`` of the
+run itself.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_slowdowns", "slowdown_path", "write_slowdowns"]
 
-HEADER: Final = ["run", "probe", "slowdown"]
+HEADER: Final = ["run", *SlowdownRow._fields]
 MAX_SLOWDOWN: Final = 1e6
 """A run that others slow a million times is none that anybody waited for."""
 
@@ -33,7 +34,7 @@ def slowdown_path(folder: Path) -> Path:
 
 
 def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
-    """Return the probe and the slowdown of each run; nothing where there is no file.
+    """Return the row of each run; nothing where there is no file.
 
     Raises
     ------
@@ -48,14 +49,14 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
     found: dict[int, SlowdownRow] = {}
     for fields in lines:
         try:
-            number, probe, slowdown = fields
-            run, row = whole_number(number), SlowdownRow(plain_float(probe), plain_float(slowdown))
-        except ValueError:
-            run, row = None, SlowdownRow(0.0, 0.0)
+            number, *told = fields
+            run, row = whole_number(number), SlowdownRow._make(map(plain_float, told))
+        except (ValueError, TypeError):
+            run, row = None, SlowdownRow(0.0, 0.0, 0.0)
         if run is None or not all(1 <= each <= MAX_SLOWDOWN for each in row):
             raise InputError(
-                f"{path}:{lines.line_num}: expected a run, a probe and a slowdown, both 1 or more; "
-                f"got '{','.join(fields)[:80]}'"
+                f"{path}:{lines.line_num}: expected a run and, 1 or more each, "
+                f"{', '.join(SlowdownRow._fields)}; got '{','.join(fields)[:80]}'"
             )
         found[run] = row
     return found
@@ -63,5 +64,5 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
 
 def write_slowdowns(folder: Path, rows: Mapping[int, SlowdownRow]) -> None:
     """Write *rows*, by run, to a machine's *folder*."""
-    lines = [f"{run},{row.probe!r},{row.slowdown!r}" for run, row in sorted(rows.items())]
+    lines = [",".join(map(repr, (run, *row))) for run, row in sorted(rows.items())]
     write_text(slowdown_path(folder), "\n".join([",".join(HEADER), *lines]) + "\n", force=True)

@@ -4,13 +4,13 @@ A duration in a run is taken for the kernel's mean, times a factor of the run th
 share, times one of kernel and run, times noise. Variances are estimated by moments: what the means
 of runs differ by beyond the noise of their samples (one-way analysis of variance, random effects,
 unbalanced: Searle, Casella and McCulloch, "Variance components", 1992, section 3.6), and of that,
-what the means of different kernels in the same runs have in common, their covariance.
+what the means of a kernel and of others in the same runs have in common, their covariance. Runs
+that follow each other in one mood of the machine count as fewer.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import FENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,11 +43,11 @@ class RunEffect:
     Parameters
     ----------
     shared : float
-        Of the factor that all kernels of a run have in common.
+        Of the factor that all kernels of a run have in common, as far as it moves this one.
     own : float
         Of the kernel's own factor on top.
     runs : int
-        How many runs say so; with fewer than two nothing is known.
+        How many independent runs say so; with fewer than two nothing is known.
 
     Examples
     --------
@@ -88,6 +88,16 @@ class _Runs(NamedTuple):
     total: float
     """Of the means of runs, noise and all."""
 
+    @property
+    def independent(self) -> int:
+        """How many independent runs say as much: fewer, if each is much as the one before it."""
+        count = len(self.numbers)
+        if count <= LEAST_COMMON or not self.total:
+            return count
+        before, after = self.means[:-1], self.means[1:]
+        alike = float(np.clip(np.cov(before, after)[0, 1] / self.total, 0.0, 1.0))
+        return max(round(count * (1.0 - alike) / (1.0 + alike)), LEAST_RUNS)
+
 
 def run_effects(
     samples: Mapping[str, Samples], models: Mapping[str, KernelModel]
@@ -108,21 +118,29 @@ def run_effects(
         Kernel -> its effect; of one run, or of runs that are not known, one that is not known.
     """
     runs = {name: _runs(of, models.get(name)) for name, of in samples.items()}
-    variance = _shared(list(runs.values()))
-    return {
-        name: RunEffect(
-            shared=float(np.sqrt(variance)) if len(of.numbers) >= LEAST_RUNS else 0.0,
-            own=float(np.sqrt(max(of.variance - variance, 0.0))),
-            runs=len(of.numbers),
-        )
-        for name, of in runs.items()
-    }
+    measured = [of for of in runs.values() if len(of.numbers) >= LEAST_RUNS]
+    return {name: _effect(of, measured) for name, of in runs.items()}
+
+
+def _effect(of: _Runs, measured: Sequence[_Runs]) -> RunEffect:
+    """Return the effect of one of the kernels that were *measured* in several runs, or of none."""
+    if len(of.numbers) < LEAST_RUNS:
+        return RunEffect(0.0, 0.0, len(of.numbers))
+    shared = _shared(of, [other for other in measured if other is not of])
+    own = max(of.variance - shared, 0.0)
+    return RunEffect(float(np.sqrt(shared)), float(np.sqrt(own)), of.independent)
 
 
 def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
-    """Return how far each run of a kernel was off its model, outliers left out as in fits."""
+    """Return how far each run of a kernel was off its model.
+
+    Outliers are left out as in fits, unless durations leave out what others took: what is long
+    all the same, a run that is predicted may meet as well.
+    """
     group = samples.configurations()[1]
-    known = inliers(samples, group, FENCE if model is None else model.fence)
+    known = np.ones(len(samples), np.bool_)
+    if samples.wall_s is None:
+        known = inliers(samples, group, FENCE if model is None else model.fence)
     runs = np.full(len(samples), -1) if samples.runs is None else samples.runs
     known &= runs >= 0
     if model is None:
@@ -160,21 +178,20 @@ def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
     return _Runs(numbers, means, max((between - within) / size, 0.0) / center**2, total)
 
 
-def _shared(runs: list[_Runs]) -> float:
-    """Return the variance of the factor that kernels share: the mean of their covariances.
+def _shared(of: _Runs, others: Sequence[_Runs]) -> float:
+    """Return the variance of the factor that a kernel shares: the mean of its covariances.
 
-    Each pair weighs the more, the less noise is in the means of its runs. Of one kernel alone all
-    of its variance is shared.
+    Each of the *others* weighs the more, the less noise is in the means of its runs. Of one kernel
+    alone all of its variance is shared.
     """
-    measured = [of for of in runs if len(of.numbers) >= LEAST_RUNS]
-    if len(measured) == 1:
-        return measured[0].variance
+    if not others:
+        return of.variance
     sums = np.zeros(2)
-    for a, b in combinations(measured, 2):
-        _, in_a, in_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
-        if len(in_a) < LEAST_COMMON or not a.total * b.total:
+    for other in others:
+        _, mine, theirs = np.intersect1d(of.numbers, other.numbers, return_indices=True)
+        if len(mine) < LEAST_COMMON or not of.total * other.total:
             continue
-        covariance = float(np.cov(a.means[in_a], b.means[in_b])[0, 1])
-        weight = (len(in_a) - 1) / (a.total * b.total)
+        covariance = float(np.cov(of.means[mine], other.means[theirs])[0, 1])
+        weight = (len(mine) - 1) / other.total
         sums += weight * covariance, weight
     return max(float(sums[0] / sums[1]), 0.0) if sums[1] else 0.0

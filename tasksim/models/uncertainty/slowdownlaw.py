@@ -1,11 +1,11 @@
 """Law of slowdowns: how others on a machine disturb a run, by how they disturbed a moment before.
 
-A *slowdown* is how many times as long something takes as it would alone. Just before its runs, a
-calibration asks for all cores for a moment (:mod:`tasksim.native.slowdown_probe`), and each run
-tells its own slowdown afterwards. A run is predicted by the runs before which the machine was like
-now: as busy, and as restless, which is how far apart the last few probes were. As long as others
-stay, a run is slowed as the probe was, more or less: that is the prediction where no such run was
-seen, because a load began after the calibration.
+A *slowdown* is how many times as long something takes as it would alone. A calibration asks for all
+cores for a moment again and again (:mod:`tasksim.native.slowdown_probe`), and each of its runs
+tells its own slowdown. A run is predicted by the runs of which the last few probes, as long before
+them, had said the same: as busy, and as restless, which is how far apart these probes are. Where
+no such run was seen, because a load began after the calibration, a run is slowed as the probe was,
+more or less: others stay, as a rule.
 """
 
 from __future__ import annotations
@@ -22,19 +22,24 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["RECENT", "ExpectedSlowdown", "SlowdownLaw", "SlowdownRow"]
+__all__ = ["LAG_S", "RECENT", "ExpectedSlowdown", "SlowdownLaw", "SlowdownRow"]
 
-RECENT: Final = 5
+RECENT: Final = 4
 """Number of probes that say how restless a machine is."""
-MAX_NEIGHBOURS: Final = 40
-"""Number of runs that a prediction rests on at most: one in forty is beyond a 95 % interval."""
+LAG_S: Final = 1.0
+"""How long before a run starts its latest probe was, in seconds: predicting takes about so long."""
+NEIGHBOURS: Final = 80
+"""Number of the nearest runs that a prediction rests on: one in forty is beyond a 95 % interval, and
+runs of the same second are one moment."""
+ALIKE: Final = 0.1
+"""Distance of logarithms of moments that probes do not tell apart: they scatter by a twentieth."""
 NEIGHBOURHOOD: Final = 0.35
-"""Distance of logarithms within which moments are alike: a third more or less."""
+"""Distance of logarithms beyond which moments say nothing of each other: a third more or less."""
 PRIOR_RUNS: Final = 8
 """Weight of what is known of all machines, in runs."""
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the logarithm of slowdowns on a machine that nobody else uses."""
-BUSY_SCATTER: Final = 0.2
+BUSY_SCATTER: Final = 0.1
 """Standard deviation of the logarithm of a run's slowdown, by the logarithm of the probe's."""
 RESTLESS_SCATTER: Final = 0.5
 """Standard deviation of the logarithm of a run's slowdown, by how far apart the last probes were:
@@ -56,13 +61,22 @@ class SlowdownRow(NamedTuple):
     Parameters
     ----------
     probe : float
-        The slowdown of the probe before it.
+        The slowdown of the latest probe, :data:`LAG_S` before it.
+    restless : float
+        The largest slowdown of the last few probes over the smallest.
     slowdown : float
         Its own.
     """
 
     probe: float
+    restless: float
     slowdown: float
+
+    @classmethod
+    def of(cls, probes: Sequence[float], slowdown: float) -> Self:
+        """Return the row of a run after these *probes*, the latest last."""
+        recent = probes[-RECENT:]
+        return cls(recent[-1], max(recent) / min(recent), slowdown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +85,18 @@ class SlowdownLaw:
 
     Attributes
     ----------
-    probes, slowdowns : ndarray
-        Logarithms, of each run of the calibrations, in order of time.
-    restless : ndarray
-        How far apart the last few probes before each run were, as a logarithm.
+    probes, restless, slowdowns : ndarray
+        Logarithms, of each run of the calibrations.
     """
 
     probes: Array
-    slowdowns: Array
     restless: Array
+    slowdowns: Array
 
     @classmethod
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
-        """Return the law of *rows*, in order of time; of none, what is known of all machines."""
-        probes, slowdowns = np.log(np.array(rows, dtype=np.float64).reshape(-1, 2)).T
-        before = [probes[max(end - RECENT, 0) : end] for end in range(1, len(probes) + 1)]
-        return cls(probes, slowdowns, np.array([np.ptp(part) for part in before]))
+        """Return the law of *rows*; of none, what is known of all machines."""
+        return cls(*np.log(np.array(rows, dtype=np.float64).reshape(-1, 3)).T)
 
     def at(self, probes: Sequence[float]) -> ExpectedSlowdown:
         """Return how slow a run is after these *probes*, the latest last."""
@@ -95,14 +105,12 @@ class SlowdownLaw:
         apart = np.abs(self.probes - latest)
         if len(logs) > 1:  # one probe does not tell how restless the machine is
             apart = np.hypot(apart, self.restless - restless)
-        nearest = np.argsort(apart, kind="stable")[:MAX_NEIGHBOURS]
-        near = nearest[apart[nearest] <= NEIGHBOURHOOD]
-        # Off the line of slowdowns that are the probe's: neighbours are not just as busy.
-        rest = self.slowdowns[near] - self.probes[near]
+        nearest = np.sort(apart)[:NEIGHBOURS]
+        near = apart <= np.clip(nearest[-1] if len(nearest) else 0.0, ALIKE, NEIGHBOURHOOD)
         scatter = np.sqrt(
             CALM_SCATTER**2 + (BUSY_SCATTER * latest) ** 2 + (RESTLESS_SCATTER * restless) ** 2
         )
-        return ExpectedSlowdown(np.sort(np.maximum(latest + rest, 0.0)), latest, float(scatter))
+        return ExpectedSlowdown(np.sort(self.slowdowns[near]), latest, float(scatter))
 
     def at_any(self) -> ExpectedSlowdown:
         """Return how slow a run is in no moment in particular: as any of the calibration was."""

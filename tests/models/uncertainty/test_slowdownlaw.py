@@ -9,7 +9,16 @@ from tasksim.base.errors import InputError
 from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw, SlowdownRow
 
-DAMAGED = ("1,0.5,1", "1,1", "x,1,1", "1,nan,1", "1,1,inf")
+DAMAGED = (
+    "1,0.5,1,1",
+    "1,1",
+    "1,1,1",
+    "1,1,1,1,1",
+    "x,1,1,1",
+    "1,nan,1,1",
+    "1,1,1,inf",
+    "1,1,0.9,1",
+)
 
 
 def rows_of(count, busy=1.0, scatter=0.05, seed=0):
@@ -18,7 +27,7 @@ def rows_of(count, busy=1.0, scatter=0.05, seed=0):
     probes = np.exp(np.log(busy) * (1 + 0.1 * rng.standard_normal(count)))
     slowed = probes * np.exp(scatter * rng.standard_normal(count))
     return [
-        SlowdownRow(max(float(p), 1.0), max(float(s), 1.0))
+        SlowdownRow(max(float(p), 1.0), 1.0, max(float(s), 1.0))
         for p, s in zip(probes, slowed, strict=True)
     ]
 
@@ -29,7 +38,7 @@ def drawn(expected, count=4000, seed=1):
 
 
 def test_on_a_calm_machine_runs_are_not_slowed():
-    law = SlowdownLaw.of([SlowdownRow(1.0, 1.001)] * 40)
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0, 1.001)] * 40)
     found = drawn(law.at([1.0] * 5))
     assert law.at([1.0]).expected == pytest.approx(0.0, abs=0.002)
     assert np.quantile(found, 0.95) < 1.03
@@ -44,12 +53,12 @@ def test_on_a_busy_machine_runs_are_slowed_as_those_of_the_calibration():
 
 
 def test_a_load_that_began_after_the_calibration_slows_as_the_probe_says():
-    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0)] * 40)
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0, 1.0)] * 40)
     found = drawn(law.at([3.0] * 5))
     assert np.median(found) == pytest.approx(3.0, rel=0.05)
     low, high = np.quantile(found, (0.025, 0.975))
-    assert 1.5 < low < 2.3
-    assert 4.0 < high < 7.0
+    assert 1.8 < low < 2.6
+    assert 3.6 < high < 7.0
 
 
 def test_where_others_come_and_go_a_run_may_meet_either():
@@ -60,8 +69,20 @@ def test_where_others_come_and_go_a_run_may_meet_either():
     )
 
 
+def test_where_others_came_and_went_a_calm_moment_says_little():
+    """Of the runs after a calm probe among restless ones half met others, after steady ones none."""
+    rows = [SlowdownRow(1.0, 3.0, slowdown) for slowdown in (1.0, 3.0) * 40]
+    law = SlowdownLaw.of([*rows, *[SlowdownRow(1.0, 1.0, 1.0)] * 80])
+    assert 0.35 < (drawn(law.at([3.0, 1.0, 3.0, 1.0])) > 2).mean() < 0.65
+    assert (drawn(law.at([1.0] * 4)) > 2).mean() < 0.05
+
+
+def test_a_row_knows_how_restless_its_probes_were():
+    assert SlowdownRow.of([9.0, 1.0, 2.0, 4.0, 2.0], 1.5) == (2.0, 4.0, 1.5)
+
+
 def test_in_no_moment_in_particular_a_run_is_as_any_was():
-    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0)] * 30 + [SlowdownRow(3.0, 3.0)] * 30)
+    law = SlowdownLaw.of([SlowdownRow(1.0, 1.0, 1.0)] * 30 + [SlowdownRow(3.0, 1.0, 3.0)] * 30)
     found = drawn(law.at_any())
     assert 0.3 < (found > 2).mean() < 0.6
 
@@ -80,20 +101,20 @@ def test_intervals_hold_further_runs(count):
 
 
 def test_a_file_keeps_what_was_seen(tmp_path):
-    rows = {3: SlowdownRow(1.5, 1.25), 1: SlowdownRow(1.0, 1.0)}
+    rows = {3: SlowdownRow(1.5, 1.1, 1.25), 1: SlowdownRow(1.0, 1.0, 1.0)}
     write_slowdowns(tmp_path, rows)
     assert read_slowdowns(slowdown_path(tmp_path)) == rows
     assert slowdown_path(tmp_path).read_text().splitlines() == [
-        "run,probe,slowdown",
-        "1,1.0,1.0",
-        "3,1.5,1.25",
+        "run,probe,restless,slowdown",
+        "1,1.0,1.0,1.0",
+        "3,1.5,1.1,1.25",
     ]
     assert read_slowdowns(tmp_path / "none.csv") == {}
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "run,probe\n", *(f"run,probe,slowdown\n{line}\n" for line in DAMAGED)],
+    ["", "run,probe\n", *(f"run,probe,restless,slowdown\n{line}\n" for line in DAMAGED)],
 )
 def test_a_damaged_file_is_refused(tmp_path, text):
     slowdown_path(tmp_path).write_text(text)
