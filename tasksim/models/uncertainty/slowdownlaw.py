@@ -29,8 +29,8 @@ RECENT: Final = 4
 LAG_S: Final = 1.0
 """How long before a run starts its latest probe was, in seconds: predicting takes about so long."""
 NEIGHBOURS: Final = 80
-"""Number of the nearest runs that a prediction rests on: one in forty is beyond a 95 % interval, and
-runs of the same second are one moment."""
+"""Number of the nearest runs that a prediction rests on: one in forty is beyond a 95 % interval,
+and runs of the same second are one moment."""
 ALIKE: Final = 0.1
 """Distance of logarithms of moments that probes do not tell apart: they scatter by a twentieth."""
 NEIGHBOURHOOD: Final = 0.35

@@ -70,7 +70,7 @@ def test_where_others_come_and_go_a_run_may_meet_either():
 
 
 def test_where_others_came_and_went_a_calm_moment_says_little():
-    """Of the runs after a calm probe among restless ones half met others, after steady ones none."""
+    """Of runs after a calm probe among restless ones half met others, after steady ones none."""
     rows = [SlowdownRow(1.0, 3.0, slowdown) for slowdown in (1.0, 3.0) * 40]
     law = SlowdownLaw.of([*rows, *[SlowdownRow(1.0, 1.0, 1.0)] * 80])
     assert 0.35 < (drawn(law.at([3.0, 1.0, 3.0, 1.0])) > 2).mean() < 0.65
