@@ -55,6 +55,12 @@ def test_predictions_are_slowed_as_runs_were_after_such_probes(library):
     assert calm.sources == ("models", "runs", "tasks")
 
 
+def test_what_no_account_tells_makes_intervals_of_now_ten_percent_wide(library):
+    """Minutes differ, however alike the runs of the calibration were."""
+    now = sure(library, probes=[1.0] * 4)
+    assert now.run_high_s - now.run_low_s > 0.09 * now.mean_s
+
+
 def test_a_load_that_was_never_seen_slows_as_the_probe_says(library):
     calm, busy = (sure(library, probes=probe) for probe in (1.0, 20.0))
     assert busy.means_s == pytest.approx(20 * calm.means_s, rel=0.1)
