@@ -50,6 +50,38 @@ def test_of_one_kernel_all_is_shared():
     assert effect.shared == pytest.approx(0.03 * 2**0.5, rel=0.35)
 
 
+def test_one_run_that_was_held_up_is_no_usual_one():
+    samples, models = _calibration(0.02, 0.0)
+    held_up = {
+        name: Samples(
+            of.names, of.parameters, of.durations_s * np.where(of.runs == 7, 2.0, 1.0), of.runs
+        )
+        for name, of in samples.items()
+    }
+    assert run_effects(held_up, models)["a"].shared < 0.03
+
+
+def test_each_kernel_shares_as_much_as_it_moves_with_others():
+    """In slow runs one kernel takes 5 % longer, another 1 %."""
+    of_run = np.random.default_rng(1).standard_normal(200)
+    table = np.full((200, 1), 64.0)
+    samples = {
+        name: Samples(("n",), table, 1e-3 * np.exp(deviation * of_run), np.arange(200))
+        for name, deviation in (("a", 0.05), ("b", 0.05), ("c", 0.01))
+    }
+    found = run_effects(samples, {})
+    assert found["a"].shared == pytest.approx(0.05, rel=0.1)
+    assert found["b"].shared == pytest.approx(0.05, rel=0.1)
+    assert found["c"].shared == pytest.approx(0.01, rel=0.1)
+
+
+def test_runs_in_one_mood_count_as_fewer():
+    moods = np.repeat([0.05, -0.05], 50)
+    durations = 1e-3 * np.exp(moods + 0.01 * np.random.default_rng(2).standard_normal(100))
+    samples = {"a": Samples(("n",), np.full((100, 1), 64.0), durations, np.arange(100))}
+    assert run_effects(samples, {"a": HistoryModel().fit(samples["a"])})["a"].runs < 10
+
+
 @pytest.mark.parametrize("runs", [0, 1])
 def test_one_run_tells_nothing(runs):
     samples, models = _calibration(0.05, 0.0, runs=1)

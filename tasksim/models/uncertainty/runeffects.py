@@ -34,6 +34,10 @@ LEAST_RUNS: Final = 2
 """Runs without which their difference is not known at all."""
 LEAST_COMMON: Final = 3
 """Runs that two kernels must share for a covariance: of two, its sign is chance."""
+EXTREME: Final = 3.0
+"""Standard deviations beyond which the mean of a run is an extreme: one in 400 is, by chance."""
+NORMAL_MAD: Final = 1.4826
+"""Standard deviation of a normal distribution, in median absolute deviations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
     """Return what the ratios of samples to what was expected say of their runs."""
     numbers, run = np.unique(runs, return_inverse=True)
     counts = np.bincount(run).astype(np.float64)
-    means = np.bincount(run, ratio) / counts
+    means = _without_extremes(np.bincount(run, ratio) / counts)
     if len(numbers) < LEAST_RUNS:
         return _Runs(numbers, means, 0.0, 0.0)
     center = float(counts @ means / counts.sum())
@@ -178,20 +182,30 @@ def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
     return _Runs(numbers, means, max((between - within) / size, 0.0) / center**2, total)
 
 
-def _shared(of: _Runs, others: Sequence[_Runs]) -> float:
-    """Return the variance of the factor that a kernel shares: the mean of its covariances.
+def _without_extremes(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return *means*, those that are far out moved in: one run that was held up is no usual one."""
+    middle = np.median(means)
+    deviation = NORMAL_MAD * float(np.median(np.abs(means - middle)))
+    if not deviation:
+        return means
+    reach = EXTREME * deviation
+    return np.clip(means, middle - reach, middle + reach)
 
-    Each of the *others* weighs the more, the less noise is in the means of its runs. Of one kernel
-    alone all of its variance is shared.
+
+def _shared(of: _Runs, others: Sequence[_Runs]) -> float:
+    """Return the variance of the factor that a kernel shares with *others*: by its correlations.
+
+    The correlation is that of what runs differ by beyond noise; each pair of kernels weighs as
+    many runs as it has. Of one kernel alone all of its variance is shared.
     """
     if not others:
         return of.variance
     sums = np.zeros(2)
     for other in others:
         _, mine, theirs = np.intersect1d(of.numbers, other.numbers, return_indices=True)
-        if len(mine) < LEAST_COMMON or not of.total * other.total:
+        if len(mine) < LEAST_COMMON or not of.variance * other.variance:
             continue
         covariance = float(np.cov(of.means[mine], other.means[theirs])[0, 1])
-        weight = (len(mine) - 1) / other.total
-        sums += weight * covariance, weight
-    return max(float(sums[0] / sums[1]), 0.0) if sums[1] else 0.0
+        weight = len(mine) - 1
+        sums += weight * covariance / (of.variance * other.variance) ** 0.5, weight
+    return of.variance * float(np.clip(sums[0] / sums[1], 0.0, 1.0)) if sums[1] else 0.0
