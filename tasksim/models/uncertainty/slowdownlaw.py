@@ -44,7 +44,7 @@ BUSY_SCATTER: Final = 0.1
 RESTLESS_SCATTER: Final = 0.5
 """Standard deviation of the logarithm of a run's slowdown, by how far apart the last probes were:
 the run may meet the calmest of these moments or the busiest."""
-ARRIVAL_SHARE: Final = 0.04
+ARRIVAL_SHARE: Final = 0.02
 """Share of runs during which others come, or more of them, who were not there before."""
 ARRIVAL_SLOWDOWN: Final = 0.5
 """Mean logarithm of the slowdown that they bring: that of two programs on one core is ln 2 = .7,
