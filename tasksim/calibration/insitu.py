@@ -149,7 +149,7 @@ class _PastProbes:
         self._due = -inf
 
     def __call__(self) -> list[float]:
-        """Return the last few before :data:`LAG_S` ago, the latest last; none at the beginning."""
+        """Return the last few before :data:`LAG_S` ago, the latest last; at first the first."""
         now = time.monotonic()
         if now >= self._due:
             self._seen.append((now, self._probe()))
@@ -158,7 +158,7 @@ class _PastProbes:
         while len(old) > RECENT:
             self._seen.popleft()
             del old[0]
-        return old
+        return old or [self._seen[0][1]]
 
 
 class _Runner:

@@ -99,7 +99,7 @@ def test_a_run_is_told_the_probes_that_a_prediction_has(monkeypatch):
     monkeypatch.setattr(insitu, "time", clock)
     monkeypatch.setattr(insitu, "SlowdownProbe", lambda _workers: lambda: clock.now)
     past = insitu._PastProbes(2)
-    assert past() == []
+    assert past() == [100.0]
     for tenth in range(1, 31):
         clock.now = 100.0 + tenth / 10
         found = past()
