@@ -62,6 +62,7 @@ def _lines(found: Account, workers: int) -> list[str]:
 
     lines = [
         line("its tasks, as they were assigned and ordered", found.replayed_s),
+        *([] if found.others_s is None else [line("  of that, others took", found.others_s)]),
         more("tasks were submitted later than that", found.submission_s),
         more("between tasks of workers that had one to run", found.busy_s),
         more("workers that waited and could have started earlier", found.idle_s),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.csr import transpose
+from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.run.idleness import idle_time
 from tasksim.run.runchecks import check_run
 
@@ -30,6 +31,8 @@ class Account:
     replayed_s : float
         The makespan if each task, on its worker, in the order and for as long as recorded, had
         started as soon as the one before it on its worker and all that it depends on had ended.
+    others_s : float or None
+        What of that others took from tasks; None: nobody knows.
     submission_s : float
         What is added as tasks cannot start before they were submitted.
     busy_s : float
@@ -47,6 +50,7 @@ class Account:
     """
 
     replayed_s: float
+    others_s: float | None
     submission_s: float
     busy_s: float
     idle_s: float
@@ -101,6 +105,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
     critical = (run.bounds or {}).get("critical_path_s", 0.0)
     return Account(
         replayed_s=replayed,
+        others_s=replayed - _alone(run, graph, nothing) if has_processor_times(run) else None,
         submission_s=with_submission - replayed,
         busy_s=with_busy - with_submission,
         idle_s=run.makespan_s - with_busy,
@@ -108,6 +113,12 @@ def account(run: Run, graph: TaskGraph) -> Account:
         critical_path_s=critical,
         waiting_s=idle_time(run).totals(),
     )
+
+
+def _alone(run: Run, graph: TaskGraph, nothing: NDArray[np.float64]) -> float:
+    """Return the makespan of the tasks, assigned and ordered as they were, had others had none."""
+    tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run))
+    return Walk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
 
 
 class Walk:

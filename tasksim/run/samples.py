@@ -11,6 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.columns import SIZE
 from tasksim.models.samples import Samples
+from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ class MeasuredTasks:
     architecture
         object [n], what each was executed on.
     durations_s
-        float64 [n].
+        float64 [n], without what others took (:mod:`tasksim.run.disturbance`).
     """
 
     run: int
@@ -210,7 +211,7 @@ def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:
         recorded.graph,
         tasks.task.astype(np.int64),
         architectures[tasks.worker],
-        tasks.duration_s,
+        undisturbed_s(run),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
+from tasksim.run.account import account
 from tasksim.run.disturbance import (
     Disturbance,
     blocking_kernels,
@@ -18,6 +20,7 @@ from tasksim.run.disturbance import (
 )
 from tasksim.run.facts import run_facts
 from tasksim.run.runfolder import load, save
+from tasksim.run.samples import RecordedRun, measured
 from tasksim.scenario.alone import alone_makespan_s, with_alone
 
 
@@ -123,6 +126,20 @@ def test_alone_it_takes_what_its_tasks_do(chain):
     graph, run = chain
     assert alone_makespan_s(run, graph) == pytest.approx(3.0)
     assert with_alone(run, graph).disturbance.alone_s == pytest.approx(3.0)
+
+
+def test_the_account_of_a_makespan_has_what_others_took(chain):
+    graph, run = chain
+    found = account(run, graph)
+    assert (found.replayed_s, found.others_s) == (5.0, pytest.approx(2.0))
+    simulated = replace(run, kind="simulated", tasks=replace(run.tasks, cpu_s=[np.nan] * 3))
+    assert account(simulated, graph).others_s is None
+
+
+def test_samples_of_recorded_runs_leave_out_what_others_took(chain, tmp_path):
+    graph, run = chain
+    (tasks,) = measured([RecordedRun(tmp_path, run, graph)])
+    assert tasks.durations_s == pytest.approx([1.0, 1.0, 1.0])
 
 
 def test_alone_is_not_known_under_a_scheduler_of_ones_own(chain):
