@@ -45,9 +45,12 @@ TILE_SIZE = 256
 """What a gemm of takes a millisecond: long beside the costs of the runtime, as in real use."""
 REPETITIONS = 5
 """The least odd number whose median two disturbed runs do not move to a disturbed one."""
-CALIBRATION_S = 25.0
-"""In which each kernel of the small graphs is known to a few percent on two cores, while the whole
-demo takes about a minute."""
+CALIBRATION_S = 15.0
+"""In which each kernel of the small graphs is known on two cores, in several moods of the machine,
+while the whole demo takes half a minute."""
+TOLERANCE: Final = 1e-3
+"""So small that calibrations take all of their time: a machine's mood lasts for seconds, and means
+that are known after one are those of that second."""
 
 Progress = Callable[[str, float], None]
 
@@ -253,7 +256,9 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
         graphs,
         folder,
         workers=workers,
-        options=CalibrationOptions(max_seconds=CALIBRATION_S, schedulers=("eager", "lws", "prio")),
+        options=CalibrationOptions(
+            max_seconds=CALIBRATION_S, tolerance=TOLERANCE, schedulers=("eager", "lws", "prio")
+        ),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )
     if report.interrupted:  # half a calibration is worth keeping, half a demo is not
