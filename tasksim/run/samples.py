@@ -11,7 +11,6 @@ from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
 from tasksim.models.columns import SIZE
 from tasksim.models.samples import Samples
-from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,6 +202,8 @@ def _mean(repetitions: Sequence[MeasuredTasks]) -> MeasuredTasks:
 
 
 def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:
+    from tasksim.run.disturbance import undisturbed_s
+
     run, tasks = recorded.run, recorded.run.tasks
     architectures = np.array([worker.architecture for worker in run.workers], dtype=object)
     return MeasuredTasks(
