@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.formats.graphs import load_graph
+from tasksim.formats.graphs import load_graph, name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.dense import dense_kernel
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path
@@ -40,8 +40,7 @@ def named_items(items: object) -> list[TaskGraph | KernelCall]:
     found: list[TaskGraph | KernelCall] = []
     for item in items:
         if isinstance(item, str):
-            name, *settings = item.split() or [""]
-            found.append(load_graph(name, settings))
+            found.append(load_graph(*name_and_settings(item)))
         elif isinstance(item, TaskGraph | KernelCall):
             found.append(item)
         else:

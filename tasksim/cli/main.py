@@ -113,6 +113,7 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
         try:
             code = run()
             interrupts.hold()
+            sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             interrupts.hold()
             if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
@@ -120,7 +121,16 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
             from tasksim.cli.usage_of_ranks import agreed  # which only errors need
 
             code = _report(agreed(error, arguments), debug="--debug" in arguments)
+            _let_go_of_output()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _let_go_of_output() -> None:
+    """Drop what a full disk did not take: Python would try again at its end, and exit with 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_version(ctx: click.Context) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.base.files import exists, is_file
@@ -28,10 +29,14 @@ __all__ = [
     "graph_format",
     "graph_in",
     "load_graph",
+    "name_and_settings",
     "names_generator",
     "read_graph",
     "refuse_unknown",
 ]
+
+SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
+"""What stands before the last setting, and that."""
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -136,6 +141,23 @@ def names_generator(text: str) -> bool:
     if text in registry.GENERATORS or text.endswith(".py"):
         return True
     return is_own(text) and not is_file(Path(text))
+
+
+def name_and_settings(text: str) -> tuple[str, list[str]]:
+    """Return the name of a graph and the settings behind it; a path may have blanks in it.
+
+    >>> name_and_settings("cholesky tiles=4 tile_size=64")
+    ('cholesky', ['tiles=4', 'tile_size=64'])
+    >>> name_and_settings("/home/some one/stencil.py n=96")
+    ('/home/some one/stencil.py', ['n=96'])
+    """
+    first, *settings = text.split() or [text]
+    if not settings or names_generator(first):
+        return first, settings
+    name, settings = text.strip(), []
+    while (found := SETTING_AT_END.fullmatch(name)) is not None:
+        name, settings = found[1], [found[2], *settings]
+    return name, settings
 
 
 def graph_format(text: str) -> Format:

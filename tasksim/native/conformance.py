@@ -28,6 +28,7 @@ from tasksim.applications.flow import TaskFlow
 from tasksim.applications.program import FlowProgram
 from tasksim.base.errors import CheckFailed, TasksimError
 from tasksim.core.library import status
+from tasksim.formats.graphs import name_and_settings, names_generator
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.registry import PRIORITIES, Generator, find, parse_settings
 from tasksim.graph.graph_file import load, save
@@ -70,6 +71,8 @@ class Subject:
         self.application = given if isinstance(given, Application) else None
         if isinstance(given, str):
             name, *texts = shlex.split(given)
+            if not names_generator(name):
+                name, texts = name_and_settings(given)  # of a path with blanks
             self.generator = find(name)
             given_both = [*texts, *(f"{key}={value}" for key, value in settings.items())]
             self.settings = dict(parse_settings(name, given_both))
@@ -148,7 +151,7 @@ def parametrize_with_checks(applications: Sequence[Any]) -> Any:
 
 
 def _name(given: Any) -> str:
-    return Path(given.split()[0]).stem if isinstance(given, str) else str(given.name)
+    return Path(name_and_settings(given)[0]).stem if isinstance(given, str) else str(given.name)
 
 
 def _made(check: Check) -> Callable[[Any], None]:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from tasksim.base.arguments import flag, one_of, short
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import graph_format, names_generator, refuse_unknown
+from tasksim.formats.graphs import (
+    graph_format,
+    name_and_settings,
+    names_generator,
+    refuse_unknown,
+)
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.native.runtimes import RUNTIMES, Runtime
 from tasksim.run.record import Run
@@ -114,8 +119,8 @@ def graph_and_settings(graph: object) -> tuple[str | TaskGraph | Run, tuple[str,
             "a Run of one"
         )
     _text(graph, "graph")
-    first, *settings = (graph.split()[:1] and graph.split()) or [graph]
-    return (first, tuple(settings)) if names_generator(first) else (graph, ())
+    name, settings = name_and_settings(graph)
+    return (name, tuple(settings)) if names_generator(name) else (graph, ())
 
 
 def name_or(value: object, kind: type | None, what: str) -> Any:

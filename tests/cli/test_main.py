@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -117,15 +118,17 @@ def test_warnings_are_one_line(monkeypatch):
 
 
 def test_a_closed_pipe_is_silent():
-    command = f"{sys.executable} -m tasksim list kernels | head -n 1"
+    command = f"{shlex.quote(sys.executable)} -m tasksim list kernels | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr) == ("kernels:\n", "")
 
 
-def test_a_full_disk_is_one_line():
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_line(unbuffered):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "tasksim", "list", "kernels"],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -181,7 +182,7 @@ def test_validate_says_what_is_ok(two_runs, tmp_path):
 
     save(generate("chain", length=3), tmp_path / "g.npz")
     platform = package_library() / "platforms" / "identical-8.yaml"
-    called = two_runs(f"validate a b/run.json g.npz {platform}")
+    called = two_runs(f"validate a b/run.json g.npz {shlex.quote(str(platform))}")
     assert called.code == 0
     assert called.out.splitlines() == [
         "a: ok, simulated run of cholesky tiles=5 tile_size=256 dtype=float64 priorities=app,"

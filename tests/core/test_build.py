@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shlex
 import shutil
 import sys
 
@@ -141,7 +142,7 @@ def test_a_function_that_is_nowhere_is_an_error_of_the_build(answering, tmp_path
 
 
 def test_no_sources_are_nothing_to_build(tmp_path, monkeypatch):
-    monkeypatch.setenv("CXX", sys.executable)
+    monkeypatch.setenv("CXX", shlex.quote(sys.executable))
     with pytest.raises(NotBuilt, match="there are no sources in"):
         build(tmp_path / "core.so", folder=tmp_path)
 
