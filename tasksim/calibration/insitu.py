@@ -22,7 +22,7 @@ from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW
-from tasksim.models.uncertainty.slowdownlaw import LAG_S, RECENT, SlowdownRow
+from tasksim.models.uncertainty.slowdownlaw import LAG_S, RECENT_PROBES, SlowdownRow
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
 from tasksim.native.lock_share import free_shares, unknown_kernels
@@ -155,7 +155,7 @@ class _PastProbes:
             self._seen.append((now, self._probe()))
             self._due = now + PROBE_S + PAUSE_S
         old = [slowdown for seen, slowdown in self._seen if seen <= now - LAG_S]
-        while len(old) > RECENT:
+        while len(old) > RECENT_PROBES:
             self._seen.popleft()
             del old[0]
         return old or [self._seen[0][1]]

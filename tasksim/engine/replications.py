@@ -39,10 +39,10 @@ SOURCES: Final = ("models", "runs", "tasks")
 _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN: Final = 0
 """Key of the luck of slowdowns; those of kernels and architectures are checksums of their names."""
-MOOD: Final = 0.03
-"""Deviation of the logarithms of runs of this machine from minute to minute, at least: neighbours
-whom no account of processor time tells stay for minutes, and a calibration sees one or two
-(docs/fidelity.md)."""
+LEAST_MOOD_DEVIATION: Final = 0.03
+"""Least standard deviation of the logarithm of runs on this machine from minute to minute. Other
+virtual machines of the host, which no account of processor time shows, slow it for minutes, and a
+calibration sees one or two of these (docs/fidelity.md)."""
 FURTHEST_RUN: Final = float(np.log(3.0))
 """Runs do not differ by more than a factor of 3, as a rule: of two runs that were measured,
 Student's distribution would have them differ by anything."""
@@ -248,7 +248,9 @@ class Replicator:
             freedom = np.array([effect.runs - 1.0])
             scale = np.array([student_stretch(freedom, rng)[0] for rng in found])
             luck = np.array([rng.standard_normal() for rng in found])
-        shared = effect.shared if self._slowdown is None else max(effect.shared, MOOD)
+        shared = (
+            effect.shared if self._slowdown is None else max(effect.shared, LEAST_MOOD_DEVIATION)
+        )
         differ = np.array([shared, effect.own])
         deviations = np.clip(differ * scale, 0.0, FURTHEST_RUN)
         level = float(deviations @ luck) / effect.runs**0.5

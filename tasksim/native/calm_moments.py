@@ -57,7 +57,7 @@ T = TypeVar("T")
 MOST_TAKEN: Final = 0.02
 """Largest share of the cores that others have during a calm value. A run of 20 ms with the cores to
 itself loses .05 to .4 % to the system, beside one busy process it loses 25 to 40 %."""
-TOLERANCE: Final = 0.06
+PROBE_TOLERANCE: Final = 0.06
 """How much longer than the fastest probe a calm one takes at most: calm probes differ by 2 to 4 %,
 one with a busy neighbour takes 20 to 90 % longer."""
 PATIENCE_S: Final = 900.0
@@ -77,7 +77,7 @@ class Gate(Protocol[T]):
     """Measures, and says how disturbed that was: a number, the less the calmer."""
 
     def during(self, action: Callable[[], T], until: float, /) -> tuple[T, float]:
-        """Return what *action* returns, and how disturbed it was.
+        """Call *action*; return its value and how disturbed it was.
 
         It may rest before, not beyond *until*, a time of :func:`time.monotonic`.
         """
@@ -141,7 +141,7 @@ class ProbedGate(Generic[T]):
         The fastest probe so far.
     """
 
-    def __init__(self, probe: Callable[[], float], tolerance: float = TOLERANCE) -> None:
+    def __init__(self, probe: Callable[[], float], tolerance: float = PROBE_TOLERANCE) -> None:
         self._probe, self._tolerance = probe, tolerance
         self.fastest_s = min(probe() for _ in range(FIRST_PROBES))
 

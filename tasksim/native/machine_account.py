@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MachineAccount", "disturbance_of", "throttled_s"]
 
-STAT: Final = Path("/proc/stat")
-STEAL: Final = 8
+STAT_FILE: Final = Path("/proc/stat")
+STEAL_COLUMN: Final = 8
 """Column of a core in /proc/stat (proc(5)) with what the host took, in hundredths of a second."""
 GROUPS: Final = Path("/proc/self/cgroup")
 MOUNT: Final = Path("/sys/fs/cgroup")
@@ -75,11 +75,11 @@ def stolen_ticks() -> int | None:
     """Return what the host has taken from the usable cores; None if nobody tells."""
     wanted = {f"cpu{core}" for core in usable_cores()}
     found: list[int] = []
-    with suppress(OSError, ValueError, IndexError), STAT.open(encoding="ascii") as lines:
+    with suppress(OSError, ValueError, IndexError), STAT_FILE.open(encoding="ascii") as lines:
         for line in lines:
             columns = line.split()
             if columns[0] in wanted:
-                found.append(int(columns[STEAL]))
+                found.append(int(columns[STEAL_COLUMN]))
     return sum(found) if len(found) == len(wanted) else None
 
 

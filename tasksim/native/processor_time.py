@@ -205,7 +205,7 @@ class UsualLoss:
         self._shares, self._count = 0.0, 0
 
     def own_s(self, wall_s: float, cpu_s: float, *, preempted: bool) -> float:
-        """Return what an execution would have taken had nobody else had its core; NaN: unknown."""
+        """Return how long an execution takes alone; by the wall if *cpu_s* is NaN, not known."""
         if isnan(cpu_s):
             return wall_s
         if not preempted:

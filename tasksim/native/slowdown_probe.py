@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from tasksim.models.uncertainty.slowdownlaw import RECENT
+from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native.products import Products
 
 __all__ = ["PAUSE_S", "PROBE_S", "SlowdownProbe"]
@@ -47,7 +47,7 @@ class SlowdownProbe:
         They tell whether others come and go.
         """
         found = []
-        for _ in range(RECENT - 1):
+        for _ in range(RECENT_PROBES - 1):
             found.append(self())
             time.sleep(PAUSE_S)
         return [*found, self()]

@@ -189,7 +189,7 @@ def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[
 
 
 def disturbance_account(run: Run) -> dict[str, Any] | None:
-    """Return what others took from *run*, in all and per worker, as JSON; None if nobody knows."""
+    """Return the account of a disturbed *run* as JSON: the total, each worker; None: unknown."""
     told = run.disturbance
     if told is None or not has_processor_times(run):
         return None

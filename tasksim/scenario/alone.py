@@ -47,7 +47,7 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
 
 
 def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:
-    """Return how many times as long *run* took as it would have alone; None if nobody knows.
+    """Return the makespan of *run* over the one it would have alone; None if that is not known.
 
     *replay* returns how long that is, of a run that others have disturbed.
     """

@@ -48,7 +48,7 @@ REPETITIONS = 5
 CALIBRATION_S = 15.0
 """In which each kernel of the small graphs is known on two cores, in several moods of the machine,
 while the whole demo takes half a minute."""
-TOLERANCE: Final = 1e-3
+CALIBRATION_TOLERANCE: Final = 1e-3
 """So small that calibrations take all of their time: a machine's mood lasts for seconds, and means
 that are known after one are those of that second."""
 
@@ -257,7 +257,9 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
         folder,
         workers=workers,
         options=CalibrationOptions(
-            max_seconds=CALIBRATION_S, tolerance=TOLERANCE, schedulers=("eager", "lws", "prio")
+            max_seconds=CALIBRATION_S,
+            tolerance=CALIBRATION_TOLERANCE,
+            schedulers=("eager", "lws", "prio"),
         ),
         progress=lambda what, share: tell(f"calibrating, {what}", 0.45 * min(1.0, share)),
     )

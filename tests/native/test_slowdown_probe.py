@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.models.uncertainty.slowdownlaw import RECENT
+from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
 from tasksim.native import slowdown_probe
 from tasksim.native.slowdown_probe import SlowdownProbe
 
@@ -26,5 +26,5 @@ def test_it_says_how_much_of_the_cores_threads_got(monkeypatch, shares, expected
 def test_the_last_probes_are_some_moments_apart(monkeypatch):
     paused = []
     monkeypatch.setattr(slowdown_probe.time, "sleep", paused.append)
-    assert len(SlowdownProbe(1).recent()) == RECENT
-    assert paused == [slowdown_probe.PAUSE_S] * (RECENT - 1)
+    assert len(SlowdownProbe(1).recent()) == RECENT_PROBES
+    assert paused == [slowdown_probe.PAUSE_S] * (RECENT_PROBES - 1)

@@ -25,7 +25,7 @@ inline double thread_cpu_s() {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// How often the system took the core from this thread; 0 where it does not tell.
+// The number of preemptions of this thread; 0 where the system does not count them.
 inline std::int64_t thread_preemptions() {
 #if defined(__linux__)
   rusage usage;
@@ -64,7 +64,7 @@ class ThreadClock {
 // What executions of a kernel lose that nobody interrupts, since it waits for something else.
 class UsualLoss {
  public:
-  // What an execution would have taken had nobody else had its core.
+  // How long an execution would have taken with the core to itself.
   double own_s(double wall_s, double cpu_s, bool preempted) {
     if (cpu_s != cpu_s) return wall_s;
     const double share = wall_s > 0.0 ? std::max(1.0 - cpu_s / wall_s, 0.0) : 0.0;

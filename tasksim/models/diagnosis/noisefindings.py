@@ -40,7 +40,7 @@ PEAKS_SAMPLES: Final = 100
 000 groups has two peaks."""
 PEAKS_SPREAD: Final = 0.05
 """Groups nearer than that do not matter: no makespan changes by more."""
-ROUNDING: Final = 1e-9
+LARGEST_ROUNDING: Final = 1e-9
 """Noise below which errors are those of rounding, which say nothing, and may be all equal."""
 LEAST_SAMPLES: Final = 30
 """A standard deviation of so many is known to 13 %."""
@@ -149,7 +149,7 @@ def _uneven(res: Residuals) -> list[Finding]:
 
     known = np.isfinite(res.noise)
     noise, logs = res.noise[known], np.log(res.predicted_s[known])
-    if np.ptp(logs) < np.log(2) or np.ptp(noise) < ROUNDING:
+    if np.ptp(logs) < np.log(2) or np.ptp(noise) < LARGEST_ROUNDING:
         return []
     pvalue = float(het_breuschpagan(noise, np.column_stack((logs * 0 + 1, logs)))[1])
     _, spread, count = spread_by_fitted(res, 3)

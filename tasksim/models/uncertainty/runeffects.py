@@ -136,10 +136,10 @@ def _effect(of: _Runs, measured: Sequence[_Runs]) -> RunEffect:
 
 
 def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
-    """Return how far each run of a kernel was off its model.
+    """Return how each run of a kernel deviates from its model.
 
-    Outliers are left out as in fits, unless durations leave out what others took: what is long
-    all the same, a run that is predicted may meet as well.
+    Outliers are left out as in fits, unless the durations already leave out what others took: a
+    task that is long all the same may be as long in the run that is predicted.
     """
     group = samples.configurations()[1]
     known = np.ones(len(samples), np.bool_)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LAG_S", "RECENT", "ExpectedSlowdown", "SlowdownLaw", "SlowdownRow"]
+__all__ = ["LAG_S", "RECENT_PROBES", "ExpectedSlowdown", "SlowdownLaw", "SlowdownRow"]
 
-RECENT: Final = 4
+RECENT_PROBES: Final = 4
 """Number of probes that say how restless a machine is."""
 LAG_S: Final = 1.0
 """How long before a run starts its latest probe was, in seconds: predicting takes about so long."""
-NEIGHBOURS: Final = 80
+NEAREST_RUNS: Final = 80
 """Number of the nearest runs that a prediction rests on: one in forty is beyond a 95 % interval,
 and runs of the same second are one moment."""
 ALIKE: Final = 0.1
@@ -75,7 +75,7 @@ class SlowdownRow(NamedTuple):
     @classmethod
     def of(cls, probes: Sequence[float], slowdown: float) -> Self:
         """Return the row of a run after these *probes*, the latest last."""
-        recent = probes[-RECENT:]
+        recent = probes[-RECENT_PROBES:]
         return cls(recent[-1], max(recent) / min(recent), slowdown)
 
 
@@ -100,12 +100,12 @@ class SlowdownLaw:
 
     def at(self, probes: Sequence[float]) -> ExpectedSlowdown:
         """Return how slow a run is after these *probes*, the latest last."""
-        logs = np.log(np.asarray(probes[-RECENT:], dtype=np.float64))
+        logs = np.log(np.asarray(probes[-RECENT_PROBES:], dtype=np.float64))
         latest, restless = float(logs[-1]), float(np.ptp(logs))
         apart = np.abs(self.probes - latest)
         if len(logs) > 1:  # one probe does not tell how restless the machine is
             apart = np.hypot(apart, self.restless - restless)
-        nearest = np.sort(apart)[:NEIGHBOURS]
+        nearest = np.sort(apart)[:NEAREST_RUNS]
         near = apart <= np.clip(nearest[-1] if len(nearest) else 0.0, ALIKE, NEIGHBOURHOOD)
         scatter = np.sqrt(
             CALM_SCATTER**2 + (BUSY_SCATTER * latest) ** 2 + (RESTLESS_SCATTER * restless) ** 2

@@ -183,7 +183,7 @@ def test_where_nothing_was_measured_twice_no_samples_of_equal_parameters_differ(
 
 
 def test_samples_without_noise_are_no_uneven_noise():
-    """What is left of rounding may be all equal, and depends on the processor."""
+    """Rounding errors may all be equal, and they depend on the processor."""
     n = np.repeat([1.0, 2.0, 4.0, 8.0], 16)
     samples = Samples(("n",), n[:, None], n / 8)
     found = diagnose(HistoryModel().fit(samples), samples).findings
