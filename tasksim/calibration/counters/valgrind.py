@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +35,10 @@ SUMMARY: Final = re.compile(r"^summary: (.*)$", re.MULTILINE)
 FEWEST_CACHES: Final = 2
 """What Valgrind simulates: a first level and a last one. Of three levels, each of the others is
 the last one in a run of its own."""
+
+LONGEST_WAIT_S: Final = 0.2
+"""Of the thread that Ctrl-C interrupts: if that comes just before a wait begins, Python notices it
+only after the wait."""
 
 COPIES: Final = "glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
 """Long copies by vectors, too: of an instruction that repeats itself, Valgrind counts each byte."""
@@ -93,12 +97,19 @@ def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
     first, *others = caches
     _prepare(request)
     with ThreadPoolExecutor(len(others)) as pool, _Passes() as under_way:
-        answers = list(
-            pool.map(lambda last: _executed(valgrind, first, last, request, under_way), others)
-        )
+        futures = [
+            pool.submit(_executed, valgrind, first, last, request, under_way) for last in others
+        ]
+        while wait(futures, LONGEST_WAIT_S, FIRST_EXCEPTION).not_done and not _failures(futures):
+            pass
+        answers = [future.result() for future in _failures(futures) or futures]
     passes, told = [events for events, _ in answers], answers[0][1]
     labels = [label for label in passes[0] if label != "nothing"]
     return {label: _levels(label, others, passes) for label in labels}, told
+
+
+def _failures(futures: list[Future[Any]]) -> list[Future[Any]]:
+    return [future for future in futures if future.done() and future.exception() is not None]
 
 
 class _Passes:
