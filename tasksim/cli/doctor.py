@@ -148,6 +148,7 @@ def _accounts() -> dict[str, bool]:
         "waiting": ThreadAccount.now().waited_s >= 0,  # else NaN
         "host": machine.steal_s is not None,
         "limit": machine.throttled_s is not None,
+        "pressure": machine.pressure_s is not None,
     }
 
 
@@ -226,7 +227,12 @@ def _accounts_text(accounts: dict[str, bool]) -> str:
     """Return what the system tells of others on the machine, and what it does not."""
     if not accounts["threads"]:
         return "no processor time of threads: others on the machine spoil what is measured here"
-    words = {"waiting": "waiting for a core", "host": "what the host took", "limit": "limits"}
+    words = {
+        "waiting": "waiting for a core",
+        "host": "what the host took",
+        "limit": "limits",
+        "pressure": "pressure on the cores",
+    }
     told = ["processor time of threads", *(text for name, text in words.items() if accounts[name])]
     untold = [text for name, text in words.items() if not accounts[name]]
     return ", ".join(told) + (f"; not told: {', '.join(untold)}" if untold else "")

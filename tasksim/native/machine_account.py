@@ -1,8 +1,9 @@
-"""The system's account of this machine: time that the host, or a limit, took from its cores."""
+"""The system's account of this machine: what the host, a limit and other programs took."""
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from math import isnan
 from pathlib import Path
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
     from tasksim.native.processor_time import ThreadAccount
 
-__all__ = ["MachineAccount", "disturbance_of", "throttled_s"]
+__all__ = ["MachineAccount", "disturbance_of", "pressure_s", "throttled_s"]
 
 STAT_FILE: Final = Path("/proc/stat")
 STEAL_COLUMN: Final = 8
 """Column of a core in /proc/stat (proc(5)) with what the host took, in hundredths of a second."""
+PRESSURE_FILE: Final = Path("/proc/pressure/cpu")
+PRESSURE: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
+"""How long some thread of the machine had no core (Linux's accounting/psi), in microseconds."""
 GROUPS: Final = Path("/proc/self/cgroup")
 MOUNT: Final = Path("/sys/fs/cgroup")
 UNITS_PER_S: Final = {"throttled_usec": 1e6, "throttled_time": 1e9}
@@ -36,12 +40,15 @@ class MachineAccount(NamedTuple):
     """Time that the host of a virtual machine took from the usable cores, all together."""
     throttled_s: float | None
     """Time for which a limit on processor time held this process up."""
+    pressure_s: float | None
+    """Time in which some thread of the machine was ready and had no core."""
 
     @classmethod
     def now(cls) -> MachineAccount:
         """Return the account of this moment."""
         ticks = stolen_ticks()
-        return cls(None if ticks is None else ticks / os.sysconf("SC_CLK_TCK"), throttled_s())
+        steal_s = None if ticks is None else ticks / os.sysconf("SC_CLK_TCK")
+        return cls(steal_s, throttled_s(), pressure_s())
 
     def since(self, earlier: MachineAccount) -> MachineAccount:
         """Return what has come since an *earlier* account."""
@@ -68,6 +75,7 @@ def disturbance_of(
         preemptions=tuple(each.preemptions for each in known),
         steal_s=machine.steal_s,
         throttled_s=machine.throttled_s,
+        pressure_s=machine.pressure_s,
     )
 
 
@@ -91,6 +99,14 @@ def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
                 name, value = line.split()
                 if name in UNITS_PER_S:
                     return int(value) / UNITS_PER_S[name]
+    return None
+
+
+def pressure_s(file: Path = PRESSURE_FILE) -> float | None:
+    """Return for how long some thread of the machine had no core, in seconds; None: untold."""
+    with suppress(OSError, ValueError):
+        found = PRESSURE.search(file.read_text(encoding="ascii"))
+        return None if found is None else int(found[1]) / 1e6
     return None
 
 

@@ -44,6 +44,8 @@ CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 LEAST_OWN_SHARE: Final = 1e-3
 """Share of its duration that a task computes, at least: less is as good as only waiting."""
+MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
+"""Fields after those of the workers."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Disturbance:
     alone_s : float or None
         The makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None:
         nobody has replayed it.
+    pressure_s : float or None
+        How long some thread of the machine, whoever's, was ready and had no core.
     """
 
     waited_s: tuple[float | None, ...]
@@ -70,6 +74,7 @@ class Disturbance:
     steal_s: float | None = None
     throttled_s: float | None = None
     alone_s: float | None = None
+    pressure_s: float | None = None
 
     @property
     def total_s(self) -> float:
@@ -101,7 +106,7 @@ class Disturbance:
                 raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
         return cls(
             tuple(waited), tuple(preemptions),
-            *(_known(node.get(name, None)) for name in ("steal_s", "throttled_s", "alone_s")),
+            *(_known(node.get(name, None)) for name in MACHINE_FACTS),
         )  # fmt: skip
 
 
@@ -202,6 +207,7 @@ def disturbance_account(run: Run) -> dict[str, Any] | None:
         "preemptions": dict(zip(names, told.preemptions, strict=True)),
         "steal_s": told.steal_s,
         "throttled_s": told.throttled_s,
+        "pressure_s": told.pressure_s,
         "blocking_kernels": blocking_kernels(run),
         "alone_s": told.alone_s,
     }

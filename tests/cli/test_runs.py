@@ -344,9 +344,12 @@ def test_doctor_says_what_this_machine_can(tasksim):
 def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     from tasksim.cli import doctor
 
-    accounts = {"threads": True, "waiting": True, "host": False, "limit": False}
+    accounts = {"threads": True, "waiting": True, "host": False, "limit": False, "pressure": True}
     monkeypatch.setattr(doctor, "_accounts", lambda: accounts)
-    line = "processor time of threads, waiting for a core; not told: what the host took, limits"
+    line = (
+        "processor time of threads, waiting for a core, pressure on the cores; not told: what the "
+        "host took, limits"
+    )
     assert line in tasksim("doctor").out
     assert tasksim("doctor --json").json["accounts"] == accounts
     accounts["threads"] = False

@@ -16,7 +16,7 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.apps.registry import generate
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
-from tasksim.native.machine_account import throttled_s
+from tasksim.native.machine_account import pressure_s, throttled_s
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import LONGEST_OWN_GAP_S, blocking_kernels, undisturbed_s
@@ -196,3 +196,14 @@ def test_a_limit_of_the_group_is_read(tmp_path):
         (tmp_path / name).unlink()
         assert throttled_s(groups, tmp_path) is None
     assert throttled_s(tmp_path / "none", tmp_path) is None
+
+
+def test_the_pressure_on_the_cores_is_read(tmp_path):
+    file = tmp_path / "cpu"
+    assert pressure_s(file) is None
+    for text, expected in (
+        ("some avg10=2.57 avg60=1.38 total=5027008\nfull avg10=0.00 total=7\n", 5.027008),
+        ("no such lines\n", None),
+    ):
+        file.write_text(text)
+        assert pressure_s(file) == expected

@@ -73,7 +73,7 @@ def test_the_account_in_a_sentence(make):
 
 
 def test_the_account_as_json_and_among_the_facts(make):
-    told = Disturbance((1.0,), (4,), steal_s=0.0, alone_s=2.5)
+    told = Disturbance((1.0,), (4,), steal_s=0.0, alone_s=2.5, pressure_s=1.5)
     run = replace(a_run(make, [0.0, 1.0], [0, 1]), disturbance=told)
     account = disturbance_account(run)
     assert account["others_s"] == 1.0
@@ -81,6 +81,7 @@ def test_the_account_as_json_and_among_the_facts(make):
     assert account["preempted_tasks"] == 1
     assert (account["waited_s"], account["preemptions"]) == ({"cpu0": 1.0}, {"cpu0": 4})
     assert (account["blocking_kernels"], account["alone_s"]) == ([], 2.5)
+    assert account["pressure_s"] == 1.5
     facts = dict(run_facts(run))
     assert facts["others"].startswith("had the cores for 1 s (33.3 % of one worker), 1 of 2 tasks")
     assert facts["alone"].startswith("2.5 s (")
