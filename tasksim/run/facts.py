@@ -58,11 +58,17 @@ def _others(run: Run) -> list[tuple[str, str]]:
     from tasksim.run.disturbance import disturbance_summary
 
     told = disturbance_summary(run)
-    facts = [] if told is None else [("others", told)]
-    if run.disturbance.alone_s is not None:
-        alone = duration_text(run.disturbance.alone_s)
-        facts.append(("alone", f"{alone} (the same run replayed without what others took)"))
-    return facts
+    if told is None:
+        return []
+    return [("others", told), ("alone", _alone(run, run.disturbance.alone_s))]
+
+
+def _alone(run: Run, alone_s: float | None) -> str:
+    """Return how long *run* would have been alone, and how that is known, or could be."""
+    if alone_s is not None:
+        return f"{duration_text(alone_s)} (the same run replayed without what others took)"
+    replay = f"tasksim simulate RUN --durations alone --scheduler {run.scheduler}"
+    return f"not known, as nobody has replayed it under {run.scheduler}; '{replay}' does"
 
 
 def _messages(run: Run) -> list[tuple[str, str]]:

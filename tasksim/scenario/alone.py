@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.errors import TasksimError
 from tasksim.engine.simulate import simulate
 from tasksim.formats.recorded import platform_of_workers
 from tasksim.run.disturbance import has_processor_times, others_share
@@ -16,21 +19,33 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
+    from tasksim.schedulers.base import Scheduler
 
+    AnyScheduler = str | Scheduler
     Replay = Callable[[Run, TaskGraph], float | None]
 
-__all__ = ["alone_makespan_s", "slowdown", "with_alone"]
+__all__ = ["alone_makespan_s", "replay_under", "slowdown", "with_alone"]
 
 NEGLIGIBLE_SHARE: Final = 0.01
 """Share of the cores that others had, below which a run is not replayed to find its slowdown: the
 replay itself is off by some tenths of a percent."""
 
 
-def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
+def alone_makespan_s(
+    run: Run, graph: TaskGraph, scheduler: AnyScheduler | None = None
+) -> float | None:
     """Return how long *run*, of *graph*, would have been had nobody else used its cores.
 
-    The run is replayed under its scheduler, each task with its duration less what others took, and
-    so the runtime's costs. None if processor times are not known.
+    The run is replayed, each task with its duration less what others took, and so the runtime's
+    costs. None if processor times are not known, or the scheduler is not.
+
+    Parameters
+    ----------
+    run : Run
+    graph : TaskGraph
+    scheduler : str or Scheduler, optional
+        That of the run, as its user gave it: of ``MODULE:CLASS`` the class is imported. By default
+        the one that the run names, if it is registered, or its user had it imported before.
 
     Examples
     --------
@@ -39,11 +54,13 @@ def alone_makespan_s(run: Run, graph: TaskGraph) -> float | None:
     >>> alone_makespan_s(tasksim.simulate(graph, workers=1), graph) is None
     True
     """
-    if not has_processor_times(run):
+    if scheduler is None:
+        scheduler = run.scheduler if registry.is_known(run.scheduler) else None
+    if scheduler is None or not has_processor_times(run):
         return None
     platform = platform_of_workers(run, graph, alone=True)
     alone = MeasuredDurations(run, graph, "alone")
-    return simulate(graph, platform, alone, run.scheduler, seed=run.seed or 0).makespan_s
+    return simulate(graph, platform, alone, scheduler, seed=run.seed or 0).makespan_s
 
 
 def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:
@@ -63,12 +80,37 @@ def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> f
 def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> Run:
     """Return *run*, of *graph*, with how long it would have been alone, if that can be known.
 
-    Under a scheduler of one's own it is not: no replay is to call that. *replay* is as for
-    :func:`slowdown`.
+    *replay* is as for :func:`slowdown`.
+
+    Warns
+    -----
+    UserWarning
+        If the replay fails, and why: the run itself is not lost by that.
     """
-    registered = run.scheduler.partition(":")[0] in registry.names()
-    if run.disturbance is None or not registered:
+    if run.disturbance is None:
         return run
-    slowed = slowdown(run, graph, replay)
-    alone_s = None if slowed is None else run.makespan_s / slowed
+    try:
+        slowed = slowdown(run, graph, replay)
+    except TasksimError as error:
+        warnings.warn(
+            f"how long the run would have been alone is not known: its replay failed: {error}",
+            stacklevel=2,
+        )
+        return run
+    if slowed is None:
+        return run
+    alone_s = run.makespan_s / slowed
     return replace(run, disturbance=replace(run.disturbance, alone_s=alone_s))
+
+
+def replay_under(scheduler: AnyScheduler) -> Replay:
+    """Return what replays, once, a run that is yet to be made under *scheduler*.
+
+    Of an object it takes a copy: so the object keeps what it has noted of the run, and the replay
+    begins as the run did. Under one that cannot be copied nothing is known.
+    """
+    try:
+        spare = copy.deepcopy(scheduler)
+    except Exception:
+        return lambda _run, _graph: None
+    return lambda run, graph: alone_makespan_s(run, graph, spare)

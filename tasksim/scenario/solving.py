@@ -125,13 +125,15 @@ def execute(
     believes, by default what the scenario's models say.
     """
     from tasksim.native.execute import execute as run_natively
-    from tasksim.scenario.alone import with_alone
+    from tasksim.scenario.alone import replay_under, with_alone
 
     scenario = resolved.scenario
+    scheduler = policy_of(scenario.scheduler)
+    replay = replay_under(scheduler)
     done = run_natively(
         resolved.graph,
         resolved.platform,
-        policy_of(scenario.scheduler),
+        scheduler,
         program=program,
         estimates=estimates_of(resolved) if estimates is None else estimates,
         seed=scenario.seed,
@@ -141,7 +143,7 @@ def execute(
         config=encode(resolved.scenario, resolved),
     )
     run = replace(done, bounds=bounds_of(resolved.graph, done))
-    return _with_graph(with_alone(run, resolved.graph), resolved)
+    return _with_graph(with_alone(run, resolved.graph, replay), resolved)
 
 
 def execute_checked(

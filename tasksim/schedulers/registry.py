@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SCHEDULERS", "create", "describe", "names", "refuse_foreign"]
+__all__ = ["SCHEDULERS", "create", "describe", "is_known", "names", "refuse_foreign"]
 
 NEED_OPTIONS = ("static",)
 """Schedulers that cannot be created by their name alone."""
@@ -123,6 +123,17 @@ def create(text: str) -> Scheduler:
     if not getattr(scheduler, "name", ""):
         vars(scheduler)["name"] = target.rpartition(":")[2]
     return scheduler
+
+
+def is_known(text: str) -> bool:
+    """Return whether *text*, as for :func:`create`, can be created without importing what is new.
+
+    A scheduler that is registered can, and a class that the user's own words have had imported.
+    """
+    try:
+        return SCHEDULERS.known(_split(text)[0]) is not None
+    except InputError:  # no options, or those of a package that is broken
+        return False
 
 
 def refuse_foreign(text: str, where: str | Path) -> None:
