@@ -11,7 +11,7 @@ from tasksim.models.columns import bounding_parameters, unlike_fixed
 from tasksim.models.rows import describe_row, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -135,13 +135,21 @@ def overfull(resolved: Resolved) -> list[str]:
 
 
 def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
-    """Return a line with the architectures that have models of no kernel of *graph*, if any."""
-    idle = [name for name in architectures if not _any_model(graph, models, name)]
-    if not idle or not graph.model_names:
+    """Return a line with the architectures that have models of no kernel of *graph*, if any.
+
+    Kernels with a model nowhere, whose tasks say what they take, run everywhere.
+    """
+    idle = [at for at in architectures if not _any_model(graph.model_names, models, at)]
+    if len(idle) in (0, len(architectures)):
         return []
-    return [
-        f"no kernel of {graph.name} has a model on {', '.join(idle)}: workers there run nothing"
+    free = [
+        kernel
+        for kernel, name in zip(graph.kernels, graph.model_names, strict=True)
+        if not any(_any_model([name], models, at) for at in architectures)
     ]
+    but = f" but {', '.join(free)}" if free else ""
+    where = ", ".join(idle)
+    return [f"no kernel of {graph.name} has a model on {where}: workers there run nothing{but}"]
 
 
 def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
@@ -212,8 +220,8 @@ def _draws(asked: Asked, kernel: int, name: str, models: Models, architecture: s
     return bool(np.any(drawn != model.predict(table)))
 
 
-def _any_model(graph: TaskGraph, models: Models, architecture: str) -> bool:
-    for name in graph.model_names:
+def _any_model(names: Iterable[str], models: Models, architecture: str) -> bool:
+    for name in names:
         try:
             models.model(name, architecture)
         except InputError:

@@ -41,11 +41,12 @@ def require_models(
     architectures: Sequence[str],
     *,
     completed: bool = True,
+    further: bool = False,
 ) -> None:
     """Raise :exc:`InputError` for kernels without a model, and propose what to do.
 
-    The models may have other names; else, durations may complete them, if *completed*. Kernels
-    whose tasks have a duration need no model.
+    The models may have other names; else, durations may complete them, if *completed*: *further*
+    ones, where some are given. Kernels whose tasks have a duration need no model.
     """
     known = models.kernels()
     kernels = zip(graph.model_names, graph.parameter_names, strict=True)
@@ -63,14 +64,18 @@ def require_models(
         missing = [kernel for kernel, name in named if name in needed and name not in known]
         if not (completed and missing):
             raise
-        seconds = ",".join(f"{kernel}=SECONDS" for kernel in missing)
-        raise InputError(f"{error}; or give {option('durations', seconds)}") from None
+        from tasksim.scenario.remedies import as_durations, calibration  # which only errors need
+
+        durations = as_durations(missing) + (" as well" if further else "")
+        measured = calibration(graph, "platform")
+        raise InputError(f"{error}; or give {durations}{measured}") from None
 
 
-def models_path(scenario: Scenario, platform: Platform) -> Path:
+def models_path(scenario: Scenario, platform: Platform, graph: TaskGraph | None = None) -> Path:
     """Return where the models of a scenario are that has some: as named, or the platform's.
 
-    Natively, those of this machine. Raises :exc:`InputError` if there are none.
+    Natively, those of this machine. Raises :exc:`InputError` if there are none; with what would do
+    for *graph*, if that is known.
     """
     library = None if scenario.library is None else Path(scenario.library)
     if isinstance(scenario.models, str):
@@ -81,10 +86,7 @@ def models_path(scenario: Scenario, platform: Platform) -> Path:
         whose = f"platform {platform.name} names none"
         if scenario.platform is None:
             whose = "identical workers have none"
-        raise InputError(
-            f"no kernel models: {whose}; give {option('models', 'DIR')}, or "
-            f"{option('durations', 'KERNEL=SECONDS,...')}"
-        )
+        raise InputError(f"no kernel models: {whose}; {_instead(graph, platform, library)}")
     try:
         return libraries.find("models", platform.name, library=library)
     except InputError as error:
@@ -93,6 +95,20 @@ def models_path(scenario: Scenario, platform: Platform) -> Path:
             f"machine ({platform.name}); give {option('models', 'DIR')}, or measure them: "
             "tasksim calibrate GRAPH"
         ) from error
+
+
+def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) -> str:
+    """Return what to give where neither the scenario nor its platform names models."""
+    if graph is None:
+        durations = option("durations", "KERNEL=SECONDS,...")
+        return f"give {option('models', 'DIR')}, or {durations}"
+    from tasksim.scenario.durations import kernels_without
+    from tasksim.scenario.remedies import as_durations, as_models, calibration
+
+    kernels = kernels_without(graph, {})
+    architectures = tuple(dict.fromkeys(group.models for group in platform.classes))
+    models = as_models(graph, kernels, architectures, library)
+    return f"give {models}, or {as_durations(kernels)}{calibration(graph, 'models')}"
 
 
 def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
@@ -104,7 +120,11 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
         return []
     first = graph.kernels[0]
     around = [name.partition(first) for name in known if first in name]
-    patterns = [f"{before}{KERNEL}{after}" for before, _, after in around]
+    # 'potrf' instead of 'potrf_float32' would be the model of another precision.
+    longer = graph.model_names[0].startswith(f"{first}_")
+    patterns = [
+        f"{before}{KERNEL}{after}" for before, _, after in around if before or after or not longer
+    ]
     complete = [
         text
         for text in patterns

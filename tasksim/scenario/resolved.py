@@ -114,6 +114,17 @@ class Resolved:
             raise InputError(f"{self.scenario.label}: no models say what tasks take")
         return self.models
 
+    def warnings(self) -> list[str]:
+        """Say all that a simulation of it warns of."""
+        return [
+            *self.without_models(),
+            *self.extrapolated(),
+            *self.beyond_contention(),
+            *self.without_noise(),
+            *self.clocked(),
+            *self.overfull(),
+        ]
+
     def beyond_contention(self) -> list[str]:
         """Say where more workers slow each other down than was measured."""
         if self.library is None or not self.platform.memory_domains:
@@ -200,7 +211,7 @@ class Resolver:
         given = None if scenario.models else self._given(scenario, graph, platform, costs)
         if given is not None and not native:
             return self._resolved(scenario, graph, platform, given)
-        return self._with_models(scenario, graph, platform, self._models(scenario, platform))
+        return self._with_models(scenario, graph, platform, self._models(scenario, platform, graph))
 
     def _with_durations(
         self, scenario: Scenario, graph: TaskGraph, platform: Platform, durations: Seconds
@@ -212,7 +223,7 @@ class Resolver:
             refuse_idle_models(scenario)
         models: Any = None
         if scenario.models is not None or (missing and platform.models is not None):
-            models = self._models(scenario, platform)
+            models = self._models(scenario, platform, graph)
         else:
             refuse_missing(missing, graph)
         told = graph, platform, models
@@ -223,13 +234,13 @@ class Resolver:
             return self._resolved(scenario, graph, platform, made, None, seconds)
         return self._with_models(scenario, graph, platform, made, seconds)
 
-    def _models(self, scenario: Scenario, platform: Platform) -> Models:
+    def _models(self, scenario: Scenario, platform: Platform, graph: TaskGraph) -> Models:
         """Return the models that are named, or are there for the platform."""
         if scenario.models is not None and not isinstance(scenario.models, str):
             return scenario.models
         from tasksim.models.files.store import ModelLibrary
 
-        path = models_path(scenario, platform)
+        path = models_path(scenario, platform, graph)
         return self.once(("models", path.resolve()), lambda: ModelLibrary(path))
 
     def _with_models(
@@ -245,7 +256,8 @@ class Resolver:
         if not isinstance(models, ModelLibrary):
             return self._resolved(scenario, graph, platform, models, None, seconds)
         simulated = scenario.clock != "native"
-        require_models(models, graph, model_architectures(platform), completed=simulated)
+        architectures = model_architectures(platform)
+        require_models(models, graph, architectures, completed=simulated, further=bool(seconds))
         if platform.power is not None:
             from tasksim.scenario.energies import with_energies
 
@@ -255,7 +267,7 @@ class Resolver:
         if simulated:
             from tasksim.scenario.turns import taking_turns
 
-            parts = graph, models, model_architectures(platform)
+            parts = graph, models, architectures
             key = ("in turns", id(graph), id(models), parts[-1])
             graph = self.once(key, lambda: (parts, taking_turns(*parts)))[1]
         return self._resolved(scenario, graph, platform, models, models, seconds)

@@ -71,12 +71,14 @@ MISTAKES = {
         "--models: --durations says what all kernels take; leave one out"
     ),
     f"simulate cholesky tiles=2 {W}": (
-        "no kernel models: identical workers have none; "
-        "give --models DIR, or --durations KERNEL=SECONDS,..."
+        "no kernel models: identical workers have none; give --models xeon-2c, or --durations "
+        "potrf=SECONDS,trsm=SECONDS,syrk=SECONDS; or measure them on this machine, "
+        "'tasksim calibrate cholesky tiles=2 --name mymachine', and give --models mymachine"
     ),
     "simulate cholesky tiles=2 --platform identical-8": (
-        "no kernel models: platform identical-8 names none; "
-        "give --models DIR, or --durations KERNEL=SECONDS,..."
+        "no kernel models: platform identical-8 names none; give --models xeon-2c, or --durations "
+        "potrf=SECONDS,trsm=SECONDS,syrk=SECONDS; or measure them on this machine, "
+        "'tasksim calibrate cholesky tiles=2 --name mymachine', and give --models mymachine"
     ),
     f"simulate cholesky tiles=2 {D} --platform identical-9": (
         f"unknown platform 'identical-9', did you mean 'identical-8'? (known: {PLATFORMS})"
