@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.platform.description import Platform
 
 PEER_S = {"eager": 6.8}
@@ -181,8 +181,8 @@ def machines(data_bytes: float) -> dict[str, Platform]:
 
 def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]:
     """Return how many tasks there are, and the CPU time of one in microseconds."""
+    from tasksim.engine.choice import needs_machine
     from tasksim.engine.machine.machine import MachineReplay
-    from tasksim.engine.needs import needs_machine
     from tasksim.engine.replay import Replay
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.registry import create

@@ -49,7 +49,7 @@ from tasksim.schedulers.registry import create
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.network.description import Network
 
 COMMUTE = {"updates": "commute"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import refuse_existing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +37,8 @@ SCHEMA_VERSION = 1
 
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object on stdout, ``schema_version`` first."""
+    import json
+
     whole = {"schema_version": SCHEMA_VERSION, **data}
     click.echo(json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -173,6 +173,7 @@ class Results:
 
 def refuse_figure(path: Path, *, force: bool) -> None:
     """Raise if no figure can be written to *path*."""
+    from tasksim.base.files import refuse_existing
     from tasksim.view.figure import FORMATS
 
     if path.suffix.lower() not in FORMATS:
@@ -187,6 +188,8 @@ def refuse_figure(path: Path, *, force: bool) -> None:
 
 def refuse_file(path: Path, what: str, legal: Sequence[str], *, force: bool) -> None:
     """Raise, before any work is done, unless *what* may go to *path*, of a *legal* suffix."""
+    from tasksim.base.files import refuse_existing
+
     if path.suffix not in legal:
         raise InputError(f"{path}: {what} are {' or '.join(legal)} files; got '{path.suffix}'")
     refuse_existing(path, force=force)

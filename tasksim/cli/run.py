@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.native.calm_moments import Calmness
-    from tasksim.scenario.checks import Runtime
+    from tasksim.native.runtimes import Runtime
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.solving import Checked
 

@@ -19,8 +19,7 @@ from tasksim.base.stop import Stop, give_up_if_asked
 from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
 from tasksim.engine.durations import Demands
 from tasksim.engine.locality import far_part
-from tasksim.engine.needs import contention_of
-from tasksim.engine.simulate import at_home, bounds_of, submission_times
+from tasksim.engine.simulate import at_home, bounds_of, contention_of, submission_times
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -28,12 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import Engine, Replayed
+    from tasksim.engine.choice import Engine, Replayed, SimultaneousPushes
     from tasksim.engine.cluster.choice import ClusterQuestion, ClusterReplayed
     from tasksim.engine.cluster.spread import Spread
     from tasksim.engine.compiled.series import Desk, Series
     from tasksim.engine.durations import Models
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform

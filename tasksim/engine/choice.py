@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, get_args
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.engine.needs import needs_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.outcome import AnyReplay
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
@@ -30,7 +28,8 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
-    "ENGINES", "Engine", "Question", "Replayed", "check_engine", "chosen", "replayed", "series_of",
+    "ENGINES", "Engine", "Question", "Replayed", "SimultaneousPushes", "check_engine", "chosen",
+    "needs_machine", "replayed", "series_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -38,6 +37,9 @@ T = TypeVar("T")
 Engine = Literal["auto", "simpy", "compiled"]
 """``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
 ENGINES: Final = get_args(Engine)
+
+SimultaneousPushes = Literal["serial", "blind"]
+"""Whether a push sees the others of its instant that came before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,15 @@ class Replayed(NamedTuple):
     replay: AnyReplay
     engine: str
     why: str = ""
+
+
+def needs_machine(platform: Platform) -> bool:
+    """Return whether *platform* has what only machines' replay knows: memories, devices, costs."""
+    return (
+        len(platform.memories) > 1
+        or any(platform.device(name).pipeline for name in platform.architectures)
+        or not platform.overheads.only_basic
+    )
 
 
 def check_engine(engine: str) -> None:

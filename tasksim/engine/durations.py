@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.reuse import accessed_bytes, task_bytes
 from tasksim.models.columns import DURATION, SIZE, columns
 
 if TYPE_CHECKING:
@@ -214,6 +212,9 @@ class Asked:
         sharing = [k for k, name in enumerate(names) if name == names[kernel]]
         if len(sharing) == 1:
             return 0.0
+        from tasksim.graph.access_mode import AccessMode
+        from tasksim.graph.reuse import accessed_bytes
+
         kept = np.flatnonzero(self.graph.access_mode != AccessMode.SCRATCH)
         begins = np.searchsorted(kept, self.graph.access_ptr)
         counts = [np.unique(np.diff(begins)[self.tasks(k)]) for k in sharing]
@@ -225,6 +226,8 @@ class Asked:
 
     @cached_property
     def _task_bytes(self) -> NDArray[np.float64]:
+        from tasksim.graph.reuse import task_bytes
+
         return task_bytes(self.graph)
 
 

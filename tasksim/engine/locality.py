@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.reuse import ReuseTracker, task_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Models
+    from tasksim.graph.reuse import ReuseTracker
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
@@ -44,6 +44,8 @@ class FarCharge:
 
     @cached_property
     def _tracker(self) -> ReuseTracker:
+        from tasksim.graph.reuse import ReuseTracker
+
         return ReuseTracker(self._graph)
 
     @cached_property
@@ -110,6 +112,8 @@ def far_part(
     known = _localities(graph, platform, models)
     if not known:
         return None
+    from tasksim.graph.reuse import task_bytes
+
     shape = len(platform.classes), len(graph)
     reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     size_bytes = task_bytes(graph)

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from tasksim.engine.clock import Alarm, Clock, run
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.view import ReplayView
+from tasksim.platform.description import class_of
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
-from tasksim.runtime.hooks import unless_default
-from tasksim.runtime.ledger import Ledger, able_classes, class_of
+from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone, Patience
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
+from tasksim.schedulers.base import unless_default
 
 if TYPE_CHECKING:
     import random

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.engine.choice import Engine, Question, check_engine, replayed
+from tasksim.engine.choice import Engine, Question, SimultaneousPushes, check_engine, replayed
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.locality import near_and_far
-from tasksim.engine.needs import contention_of
 from tasksim.engine.outcome import machine, records
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.needs import SimultaneousPushes
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Noise", "at_home", "bounds_of", "simulate", "submission_times"]
+__all__ = ["Noise", "at_home", "bounds_of", "contention_of", "simulate", "submission_times"]
 
 Noise = Literal["none", "model"]
 LONGEST_S: Final = 1e9
@@ -160,6 +159,20 @@ def at_home(graph: TaskGraph, platform: Platform) -> TaskGraph:
             f"platform {platform.name} has {names}"
         )
     return replace(graph, handle_home=np.zeros_like(homes))
+
+
+def contention_of(
+    graph: TaskGraph, platform: Platform, models: Models, estimates: NDArray[np.float64]
+) -> tuple[Slowing | None, NDArray[np.float64]]:
+    """Return how tasks slow each other down, None for not at all, and what schedulers expect."""
+    if not platform.memory_domains:
+        return None, estimates
+    from tasksim.engine.slowing import busy_estimates, slowing_of
+
+    slowing = slowing_of(graph, platform, models)
+    if slowing is None:
+        return None, estimates
+    return slowing, busy_estimates(slowing, graph, platform, estimates)
 
 
 def bounds_of(graph: TaskGraph, platform: Platform, costs: NDArray[np.float64]) -> dict[str, float]:

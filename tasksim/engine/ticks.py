@@ -1,10 +1,13 @@
-"""Ticks of the clock that counts whole nanoseconds."""
+"""Ticks of the clock that counts whole nanoseconds, and those that the runtime's own work takes."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-__all__ = ["TICKS_PER_S", "TICK_S", "ticks"]
+if TYPE_CHECKING:
+    from tasksim.platform.costs import Overheads
+
+__all__ = ["TICKS_PER_S", "TICK_S", "OverheadTicks", "ticks"]
 
 TICK_S: Final = 1e-9
 """What one tick of a clock of whole nanoseconds is, in seconds."""
@@ -17,3 +20,28 @@ multiplied by :data:`TICK_S` are not."""
 def ticks(seconds: float) -> int:
     """Return *seconds* in whole ticks, rounded to the nearest."""
     return round(seconds * 1e9)
+
+
+class OverheadTicks(NamedTuple):
+    """What :class:`~tasksim.platform.costs.Overheads` says, in ticks."""
+
+    submission: int
+    task: int
+    wakeup: int
+    push: int
+    fetch: int
+    progress: int
+    kernel: int
+
+    @classmethod
+    def of(cls, overheads: Overheads) -> OverheadTicks:
+        """Return *overheads* in ticks."""
+        return cls(
+            submission=ticks(overheads.submission_s),
+            task=ticks(overheads.task_s),
+            wakeup=ticks(overheads.wakeup_s),
+            push=ticks(overheads.push_s),
+            fetch=ticks(overheads.fetch_s),
+            progress=ticks(overheads.progress_s),
+            kernel=ticks(overheads.kernel_s),
+        )

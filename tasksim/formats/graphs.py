@@ -8,21 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, expect, unknown
-from tasksim.base.files import exists, is_file
 from tasksim.base.registry import is_own
-from tasksim.formats.registry import (
-    FORMATS,
-    Format,
-    GraphInput,
-    format_of,
-    formats_that,
-    refuse_missing,
-)
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tasksim.formats.registry import Format, GraphInput
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
@@ -65,8 +57,9 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     >>> load_graph("cholesky", ["tiles=4"])
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
-    found = None if names_generator(text) else graph_format(text)
-    if found is not None and found.brings_platform:
+    if names_generator(text):
+        return registry.parse(text, settings)
+    if graph_format(text).brings_platform:
         raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
     return read_graph(text, settings).graph
 
@@ -98,6 +91,9 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     >>> read_graph("cholesky", ["tiles=4"]).platform is None
     True
     """
+    from tasksim.base.files import is_file
+    from tasksim.formats.registry import GraphInput, format_of, refuse_missing
+
     if names_generator(text):
         return GraphInput(registry.parse(text, settings))
     path = Path(text)
@@ -117,6 +113,9 @@ def graph_in(path: Path) -> GraphInput:
     InputError
         If it is of no format of graphs, or something in it is wrong.
     """
+    from tasksim.base.files import is_file
+    from tasksim.formats.registry import format_of, formats_that
+
     if is_file(path) and format_of(path, "reads_graph") is None:
         known = formats_that("reads_graph").items()
         legal = [
@@ -130,6 +129,9 @@ def graph_in(path: Path) -> GraphInput:
 
 def refuse_unknown(text: str) -> None:
     """Raise :exc:`InputError` if *text* names neither a generator nor a file that is there."""
+    from tasksim.base.files import exists
+    from tasksim.formats.registry import refuse_missing
+
     if not names_generator(text) and not exists(Path(text)):
         refuse_missing(text)
         raise unknown("task graph", text, registry.names())
@@ -140,7 +142,11 @@ def names_generator(text: str) -> bool:
     expect(text, str, "task graph")
     if text in registry.GENERATORS or text.endswith(".py"):
         return True
-    return is_own(text) and not is_file(Path(text))
+    if not is_own(text):
+        return False
+    from tasksim.base.files import is_file
+
+    return not is_file(Path(text))
 
 
 def name_and_settings(text: str) -> tuple[str, list[str]]:
@@ -162,4 +168,6 @@ def name_and_settings(text: str) -> tuple[str, list[str]]:
 
 def graph_format(text: str) -> Format:
     """Return the format of a file of a graph; tasksim's own where nothing says another."""
+    from tasksim.formats.registry import FORMATS, format_of
+
     return format_of(Path(text), "reads_graph") or FORMATS.find("graph")

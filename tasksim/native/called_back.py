@@ -11,9 +11,9 @@ from tasksim.core.interface import Call0, Call1, Call2, Callbacks
 from tasksim.core.native_interface import CalledBack, with_lock
 from tasksim.native.processor_time import ProcessorTime
 from tasksim.runtime.blame import blamed
-from tasksim.runtime.hooks import unless_default
 from tasksim.runtime.rules import illegal_pop
 from tasksim.runtime.view import RunView
+from tasksim.schedulers.base import unless_default
 
 if TYPE_CHECKING:
     import ctypes

@@ -8,8 +8,6 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
-from tasksim.platform.power import power_problems
-from tasksim.platform.reachability import unreached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +38,7 @@ def check_platform(platform: Platform) -> None:
     checks = (
         *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
         *(_costs, _memory_costs, _copying, _links, _routes, _ways, _memory_domains),
-        power_problems,
+        _power,
     )
     found = [problem for check in checks for problem in check(platform)]
     if found:
@@ -256,9 +254,19 @@ def _ways(platform: Platform) -> Iterator[str]:
     for link in platform.links:
         if link.between is not None:
             ways += [link.between, link.between[::-1]]
+    from tasksim.platform.reachability import unreached
+
     for memories in _used(platform).values():
         for ends in unreached(memories, ways):
             yield f"no way leads {_from_to(platform, ends)}, not through one other memory either"
+
+
+def _power(platform: Platform) -> Iterator[str]:
+    draws = platform.power is not None or any(link.power_w for link in platform.links)
+    if draws or platform.frequencies:
+        from tasksim.platform.power import power_problems
+
+        yield from power_problems(platform)
 
 
 def _used(platform: Platform) -> dict[int, list[int]]:

@@ -10,10 +10,8 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base import library as libraries
 from tasksim.base.arguments import all_of, whole_number
 from tasksim.base.errors import InputError
-from tasksim.base.files import is_folder
 from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.parts import (
@@ -26,29 +24,28 @@ from tasksim.platform.parts import (
     Worker,
     WorkerClass,
 )
-from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tasksim.platform.power import Frequency, Power
+
 __all__ = [
     "MAX_WORKERS",
     "Allocation",
-    "ArchitecturePower",
     "Copying",
     "Device",
-    "Frequency",
     "Link",
     "Memory",
     "MemoryDomain",
     "MemoryLevel",
     "Overheads",
     "Platform",
-    "Power",
     "Route",
     "Worker",
     "WorkerClass",
+    "class_of",
 ]
 
 MAX_WORKERS: Final = 1_000_000
@@ -238,6 +235,9 @@ class Platform:
                 f"platform {self.name}: no models given: add `models: NAME` to the platform file, "
                 "or calibrate this machine"
             )
+        from tasksim.base.files import is_folder
+        from tasksim.base.library import named
+
         for place in self._places_of_models():
             if is_folder(place / self.models):
                 return place / self.models
@@ -246,7 +246,7 @@ class Platform:
                 f"{self.path}: models: no folder {self.models} beside this file; legal: a path"
                 " from here, or the name of models in a library"
             )
-        return libraries.named("models", self.models, library=library)
+        return named("models", self.models, library=library)
 
     def _places_of_models(self) -> list[Path]:
         if self.path is None:
@@ -319,3 +319,12 @@ class Platform:
 def _completed(given: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
     """Return *given* and what it lacks of *default*, the order of *default* first."""
     return {**default, **given}
+
+
+def class_of(platform: Platform) -> list[int]:
+    """Return, per worker of *platform*, the index of its class."""
+    found = [0] * len(platform.workers)
+    for number, group in enumerate(platform.classes):
+        for worker in group.workers:
+            found[worker] = number
+    return found

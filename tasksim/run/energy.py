@@ -101,7 +101,8 @@ def energy(run: Run) -> Energy:
     Examples
     --------
     >>> import tasksim
-    >>> from tasksim.platform.description import ArchitecturePower, Platform, Power
+    >>> from tasksim.platform.description import Platform
+    >>> from tasksim.platform.power import ArchitecturePower, Power
     >>> from dataclasses import replace
     >>> two = replace(
     ...     Platform.identical(2), power=Power(10.0, {"cpu": ArchitecturePower(1.0, 5.0)})

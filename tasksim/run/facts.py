@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.times import duration_text
 from tasksim.base.units import format_energy, format_power, format_size, format_time
-from tasksim.run.copystatistics import moved_bytes, thrashing
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
@@ -127,6 +126,8 @@ def _copies(run: Run) -> list[tuple[str, str]]:
     """Return what was moved, if that is known."""
     if run.transfers is None:
         return []
+    from tasksim.run.copystatistics import moved_bytes, thrashing
+
     size = f"{format_size(moved_bytes(run))}, {thrashing(run):.2f} times the data that moved"
     return [("copies", f"{len(run.transfers)} ({size}), {_count(run.evictions, 'eviction')}")]
 

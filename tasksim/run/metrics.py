@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.run.copystatistics import data_arrival_s, transfer_summary
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -173,8 +171,12 @@ def waits(run: Run) -> Waits:
     tasks = run.tasks
     queue_s = tasks.start_s - tasks.ready_s
     taken_s = np.maximum(tasks.taken_s, tasks.ready_s)
-    arrival_s = np.minimum(data_arrival_s(run), tasks.start_s)
-    transfer_s = np.maximum(0.0, arrival_s - taken_s)
+    transfer_s = np.zeros(len(run))
+    if run.transfers is not None:
+        from tasksim.run.copystatistics import data_arrival_s
+
+        arrival_s = np.minimum(data_arrival_s(run), tasks.start_s)
+        transfer_s = np.maximum(0.0, arrival_s - taken_s)
     return Waits(tasks.ready_s - tasks.submitted_s, transfer_s, queue_s - transfer_s)
 
 
@@ -206,6 +208,8 @@ def _copies(run: Run, mean_wait_s: float) -> dict[str, Any]:
     """Return what a run that moved data has besides."""
     if run.transfers is None:
         return {}
+    from tasksim.run.copystatistics import transfer_summary
+
     return {
         "mean_transfer_wait_s": mean_wait_s,
         "transfers": transfer_summary(run),

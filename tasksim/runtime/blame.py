@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import SchedulerError, TasksimError
-from tasksim.runtime.rules import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +54,8 @@ def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> Base
     if isinstance(error, SchedulerError):
         told = SchedulerError(f"{error} (in {where})")
     else:
+        from tasksim.runtime.rules import called
+
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         told = SchedulerError(f"scheduler {called(scheduler)} failed in {where}: {what}")
     told.__cause__ = error

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.runtime.ledger import class_of
-from tasksim.schedulers.weighted_random import SPEEDUP
+from tasksim.platform.description import class_of
+from tasksim.schedulers.base import SPEEDUP
 
 if TYPE_CHECKING:
     import random

@@ -12,6 +12,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
+from tasksim.platform.description import class_of
 from tasksim.runtime.rules import illegal_move, illegal_pop
 from tasksim.runtime.states import DONE, MOVES, READY, TAKEN, WAITING
 
@@ -31,7 +32,6 @@ __all__ = [
     "WAITING",
     "Ledger",
     "able_classes",
-    "class_of",
     "nobody_can_run",
 ]
 
@@ -187,15 +187,6 @@ class Ledger:
     def _illegal_pop(self, popped: Any, worker: int, scheduler: Scheduler) -> Exception:
         name = self._platform.workers[worker].name
         return illegal_pop(scheduler, self._graph, self.state, popped, name)
-
-
-def class_of(platform: Platform) -> list[int]:
-    """Return, per worker of *platform*, the index of its class."""
-    found = [0] * len(platform.workers)
-    for number, group in enumerate(platform.classes):
-        for worker in group.workers:
-            found[worker] = number
-    return found
 
 
 def nobody_can_run(graph: TaskGraph, task: int) -> InputError:

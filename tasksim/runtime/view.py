@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.graph.commutation import ready_at_first
 from tasksim.platform.copyestimates import copy_seconds
-from tasksim.runtime.ledger import class_of
+from tasksim.platform.description import class_of
 from tasksim.runtime.rules import known_worker
 from tasksim.schedulers.base import View
 

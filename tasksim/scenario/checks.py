@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tasksim.base.arguments import flag, one_of, short
+from tasksim.base.arguments import flag, one_of, short, whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import (
@@ -15,29 +16,31 @@ from tasksim.formats.graphs import (
     refuse_unknown,
 )
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.native.runtimes import RUNTIMES, Runtime
 from tasksim.run.record import Run
-from tasksim.scenario.nodes import check_nodes
 from tasksim.scenario.replayed import names_run
 
 if TYPE_CHECKING:
+    from tasksim.graph.distribution.owners import Grid
     from tasksim.models.modelnames import ModelNames
+    from tasksim.network.clusterfile import ClusterFile
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
     "CLOCKS",
     "NOISES",
-    "RUNTIMES",
     "Clock",
     "Noise",
-    "Runtime",
     "brings_platform",
     "check_choices",
+    "check_nodes",
     "check_place",
     "check_scheduler",
     "check_together",
     "class_name",
+    "cluster_file",
     "graph_and_settings",
+    "grid_of",
+    "is_on_nodes",
     "is_plain",
     "legal_model_names",
     "name_or",
@@ -48,13 +51,19 @@ CLOCKS: tuple[Clock, ...] = ("simulated", "native")
 Noise = Literal["none", "model"]
 NOISES: tuple[Noise, ...] = ("none", "model")
 
+_MOST = 65_536  # as tasksim.network.cluster says, which few commands need
+_GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
+
 
 def check_choices(scenario: Scenario) -> None:
     """Raise :exc:`InputError` for what is none of a few words."""
     one_of(scenario.noise, NOISES, "noise")
     one_of(scenario.clock, CLOCKS, "clock")
     flag(scenario.pin, "pin")
-    one_of(scenario.runtime, RUNTIMES, "runtime")
+    if scenario.runtime != "auto":
+        from tasksim.native.runtimes import RUNTIMES
+
+        one_of(scenario.runtime, RUNTIMES, "runtime")
 
 
 def legal_model_names(given: object) -> ModelNames | None:
@@ -105,6 +114,52 @@ def brings_platform(graph: object) -> bool:
     if not isinstance(graph, str) or names_generator(graph) or names_run(graph):
         return False
     return graph_format(graph).brings_platform
+
+
+def check_nodes(scenario: Scenario) -> None:
+    """Raise :exc:`InputError` for nodes, a grid or an owner that none can be."""
+    if scenario.nodes is not None:
+        whole_number(scenario.nodes, option("nodes"), 1, _MOST)
+    if not isinstance(scenario.owner, str) or not scenario.owner:
+        raise InputError(f"{option('owner')}: got {scenario.owner!r:.60}; legal: a name")
+    grid = grid_of(scenario)
+    if grid is not None and scenario.nodes not in (None, grid.nodes):
+        got = f"{option('grid', str(scenario.grid))} has {grid.nodes} nodes"
+        raise InputError(f"{got}, {option('nodes', str(scenario.nodes))}")
+    if scenario.clock == "native" and is_on_nodes(scenario):
+        raise InputError(
+            f"{option('nodes')}, {option('grid')} and {option('network')} are for simulations;"
+            " real runs on several nodes are started with mpiexec"
+        )
+
+
+def grid_of(scenario: Scenario) -> Grid | None:
+    """Return the grid that is asked for; None: the one that is as square as can be."""
+    if scenario.grid is None:
+        return None
+    from tasksim.graph.distribution.owners import Grid
+
+    found = _GRID.fullmatch(scenario.grid.strip()) if isinstance(scenario.grid, str) else None
+    if found is None:
+        legal = "ROWSxCOLUMNS of nodes, such as 2x4"
+        raise InputError(f"{option('grid')}: got {scenario.grid!r:.60}; legal: {legal}")
+    return Grid(int(found[1]), int(found[2]))
+
+
+def is_on_nodes(scenario: Scenario) -> bool:
+    """Return whether *scenario* asks for nodes and what is between them, in its own words."""
+    words = scenario.network, scenario.nodes, scenario.grid
+    return words != (None, None, None) or cluster_file(scenario) is not None
+
+
+def cluster_file(scenario: Scenario) -> ClusterFile | None:
+    """Return what the file of a cluster says, if the platform names one."""
+    name = scenario.platform
+    if not isinstance(name, str) or not name.endswith((".yaml", ".yml")):
+        return None
+    from tasksim.network.clusterfile import read_cluster_file
+
+    return read_cluster_file(Path(name))
 
 
 def graph_and_settings(graph: object) -> tuple[str | TaskGraph | Run, tuple[str, ...]]:

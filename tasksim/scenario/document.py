@@ -21,23 +21,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tasksim.base import library as libraries
 from tasksim.base.errors import InputError
-from tasksim.base.files import exists, is_folder
 from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
-from tasksim.run.measured import WORDS, Word
 from tasksim.run.record import Run
-from tasksim.scenario.checks import CLOCKS, NOISES, RUNTIMES, Clock, Noise, Runtime
+from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise, is_on_nodes
 from tasksim.scenario.fingerprints import digests
-from tasksim.scenario.nodes import cluster_fields, cluster_words
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
     from tasksim.models.document import Node
     from tasksim.models.modelnames import ModelNames
+    from tasksim.native.runtimes import Runtime
+    from tasksim.run.measured import Word
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
@@ -88,7 +86,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         "noise": scenario.noise,
         "pin": scenario.pin,
         **_runtime(scenario),
-        **cluster_words(scenario),
+        **_cluster(scenario),
     }
     if found is not None:
         return {**data, "sha256": digests(found)}
@@ -152,6 +150,15 @@ def _runtime(scenario: Scenario) -> dict[str, str]:
     return {} if scenario.runtime == "auto" else {"runtime": scenario.runtime}
 
 
+def _cluster(scenario: Scenario) -> dict[str, Any]:
+    """Return the nodes where any were asked for."""
+    if not is_on_nodes(scenario):
+        return {}
+    from tasksim.scenario.nodes import cluster_words
+
+    return {"cluster": cluster_words(scenario)}
+
+
 def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
     graph = scenario.graph
     made = found.graph if found is not None else graph
@@ -204,7 +211,9 @@ def _entry(
 
 def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) -> str | None:
     """Return the name under which a library has *path*, if one does."""
-    known = libraries.names(kind, suffix, None if library is None else Path(library))
+    from tasksim.base.library import names
+
+    known = names(kind, suffix, None if library is None else Path(library))
     return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
 
 
@@ -241,6 +250,9 @@ def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
 
 
 def _scenario(kind: type[Scenario], node: Node) -> Scenario:
+    from tasksim.native.runtimes import RUNTIMES
+    from tasksim.scenario.nodes import cluster_fields
+
     graph, platform, models = node["graph"], node["platform"], node["models"]
     durations = models["durations_s"]
     return kind(
@@ -267,6 +279,8 @@ def _durations(node: Node) -> Durations | None:
     if node.value is None:
         return None
     if isinstance(node.value, str):
+        from tasksim.run.measured import WORDS
+
         return cast("Word", node.one_of(WORDS))
     return tuple((kernel, seconds.number()) for kernel, seconds in node.items())
 
@@ -302,6 +316,8 @@ def _place(entry: Node) -> str | None:
     made = entry.get(MADE, None)
     if made.value is not None:
         raise made.error(f"it was made in Python ({made.value}), and is not kept with the run")
+    from tasksim.base.files import exists
+
     path, name = _text(entry["path"]), _text(entry["name"])
     return path if path is not None and (exists(Path(path)) or name is None) else name
 
@@ -317,4 +333,6 @@ def _truth(node: Node) -> bool:
 
 
 def _folder(path: str | None) -> str | None:
+    from tasksim.base.files import is_folder
+
     return path if path is not None and is_folder(Path(path)) else None

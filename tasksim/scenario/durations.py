@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.base.wording import option
 from tasksim.models.columns import DURATION
-from tasksim.run.measured import WORDS, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
+    from tasksim.run.measured import Word
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
 Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
-Durations = Seconds | Word
+Durations: TypeAlias = "Seconds | Word"
 """Such seconds, or what is taken of a recorded run."""
 
 
@@ -51,8 +51,11 @@ def durations_of(given: Any) -> Durations:
     >>> durations_of("measured"), durations_of({"potrf": 1})
     ('measured', (('potrf', 1.0),))
     """
-    if isinstance(given, str) and given.strip() in WORDS:
-        return cast("Word", given.strip())
+    if isinstance(given, str) and "=" not in given:
+        from tasksim.run.measured import WORDS
+
+        if given.strip() in WORDS:
+            return cast("Word", given.strip())
     return seconds_by_name(given)
 
 
@@ -159,6 +162,8 @@ def _pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _or_words() -> str:
+    from tasksim.run.measured import WORDS
+
     return f"; or, of a recorded run, {' or '.join(WORDS)}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,14 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.files import is_file, is_folder, read_bytes
-from tasksim.base.versions import version_of
 from tasksim.formats.graphs import graph_format, names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
-from tasksim.scenario.checks import brings_platform, is_plain
-from tasksim.scenario.nodes import cluster_content, is_on_nodes, network_files
+from tasksim.scenario.checks import brings_platform, is_on_nodes, is_plain
 from tasksim.scenario.replayed import placed
 from tasksim.scenario.resolved import Resolver, models_path, needs_estimates
 
@@ -44,6 +40,8 @@ def digests(found: Resolved) -> dict[str, str]:
     if found.library is not None:
         paths += dict.fromkeys(map(found.library.file_of, found.graph.model_names))
     if found.cluster is not None:
+        from tasksim.scenario.nodes import network_files
+
         paths += network_files(found.scenario)
     known = ((str(path.resolve()), _digest(path)) for path in paths)
     return {path: digest for path, digest in known if digest is not None}
@@ -84,6 +82,8 @@ def fingerprints(
 
     What the others have in common is looked at once. Raises as :func:`fingerprint`.
     """
+    import json
+
     if not isinstance(scenario.scheduler, str):
         raise InputError(
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
@@ -112,6 +112,8 @@ def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _digested(scenario: Scenario, resolver: Resolver) -> Any:
     """Return that digest, from what a scenario and its files say."""
+    import json
+
     names = scenario.model_names
     data = {
         "clock": scenario.clock,
@@ -124,6 +126,8 @@ def _digested(scenario: Scenario, resolver: Resolver) -> Any:
         "pin": scenario.pin if scenario.clock == "native" else None,
     }
     if is_on_nodes(scenario):
+        from tasksim.scenario.nodes import cluster_content
+
         data["cluster"] = cluster_content(scenario, resolver)
     if scenario.clock == "native" and scenario.runtime != "auto":
         data["runtime"] = scenario.runtime
@@ -206,6 +210,8 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _folder_digests(path: Path) -> list[tuple[str, str]]:
     """Return the digests of a folder of coefficient files, or of one file of models."""
+    from tasksim.base.files import is_folder
+
     if not is_folder(path):
         return [("", _required_digest(path))]
     files = sorted(p for p in path.glob("*.json") if not p.name.startswith("."))
@@ -229,10 +235,14 @@ def _required_digest(path: Path) -> str:
 
 def _digest(path: Path) -> str | None:
     """Return the SHA-256 of a file; None if there is none."""
+    from tasksim.base.files import is_file, read_bytes
+
     if not is_file(path):
         return None
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _version() -> str:
+    from tasksim.base.versions import version_of
+
     return version_of("tasksim") or "unknown"  # run from a checkout that is not installed

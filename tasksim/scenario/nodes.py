@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.arguments import whole_number
 from tasksim.base.errors import InputError
-from tasksim.base.files import is_file
 from tasksim.base.wording import option
 from tasksim.platform.description import Platform
+from tasksim.scenario.checks import cluster_file, grid_of, is_on_nodes
 
 if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.engine.cluster.spread import Spread
-    from tasksim.graph.distribution.owners import Grid
     from tasksim.models.document import Node
     from tasksim.network.cluster import Cluster
-    from tasksim.network.clusterfile import ClusterFile
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.scenario import Scenario
@@ -26,57 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bounds_on_nodes",
-    "check_nodes",
     "cluster_content",
     "cluster_fields",
     "cluster_of",
     "cluster_words",
-    "is_on_nodes",
     "label_of",
     "network_files",
     "node_file",
     "replayed_on_nodes",
     "spread_of",
 ]
-
-_MOST = 65_536  # as tasksim.network.cluster says, which few commands need
-_GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
-
-
-def check_nodes(scenario: Scenario) -> None:
-    """Raise :exc:`InputError` for nodes, a grid or an owner that none can be."""
-    if scenario.nodes is not None:
-        whole_number(scenario.nodes, option("nodes"), 1, _MOST)
-    if not isinstance(scenario.owner, str) or not scenario.owner:
-        raise InputError(f"{option('owner')}: got {scenario.owner!r:.60}; legal: a name")
-    grid = grid_of(scenario)
-    if grid is not None and scenario.nodes not in (None, grid.nodes):
-        got = f"{option('grid', str(scenario.grid))} has {grid.nodes} nodes"
-        raise InputError(f"{got}, {option('nodes', str(scenario.nodes))}")
-    if scenario.clock == "native" and is_on_nodes(scenario):
-        raise InputError(
-            f"{option('nodes')}, {option('grid')} and {option('network')} are for simulations;"
-            " real runs on several nodes are started with mpiexec"
-        )
-
-
-def grid_of(scenario: Scenario) -> Grid | None:
-    """Return the grid that is asked for; None: the one that is as square as can be."""
-    if scenario.grid is None:
-        return None
-    from tasksim.graph.distribution.owners import Grid
-
-    found = _GRID.fullmatch(scenario.grid.strip()) if isinstance(scenario.grid, str) else None
-    if found is None:
-        legal = "ROWSxCOLUMNS of nodes, such as 2x4"
-        raise InputError(f"{option('grid')}: got {scenario.grid!r:.60}; legal: {legal}")
-    return Grid(int(found[1]), int(found[2]))
-
-
-def is_on_nodes(scenario: Scenario) -> bool:
-    """Return whether *scenario* asks for nodes and what is between them, in its own words."""
-    words = scenario.network, scenario.nodes, scenario.grid
-    return words != (None, None, None) or _file_of(scenario) is not None
 
 
 def label_of(scenario: Scenario) -> str:
@@ -110,7 +65,7 @@ def cluster_of(scenario: Scenario, platform: Platform, resolver: Resolver) -> Cl
         return None
     from tasksim.network.cluster import Cluster
 
-    file, grid = _file_of(scenario), grid_of(scenario)
+    file, grid = cluster_file(scenario), grid_of(scenario)
     nodes = scenario.nodes or (grid.nodes if grid else None) or (file.count if file else None)
     if nodes is None:
         raise InputError(f"how many nodes? give {option('nodes', 'N')} or {option('grid', 'PxQ')}")
@@ -144,16 +99,6 @@ def _network(scenario: Scenario, resolver: Resolver) -> Any:
 
     text, library = scenario.network, scenario.library
     return resolver.once(("network", text, library), lambda: load_network(text, library))
-
-
-def _file_of(scenario: Scenario) -> ClusterFile | None:
-    """Return what the file of a cluster says, if the platform names one."""
-    name = scenario.platform
-    if not isinstance(name, str) or not name.endswith((".yaml", ".yml")):
-        return None
-    from tasksim.network.clusterfile import read_cluster_file
-
-    return read_cluster_file(Path(name))
 
 
 def node_file(name: str) -> str:
@@ -230,16 +175,13 @@ def bounds_on_nodes(resolved: Resolved) -> dict[str, float]:
 
 
 def cluster_words(scenario: Scenario) -> dict[str, Any]:
-    """Return what ``config`` says of nodes: nothing where nobody asks for any."""
-    if not is_on_nodes(scenario):
-        return {}
-    words = {
+    """Return what ``config`` says of nodes."""
+    return {
         "network": _lasting(scenario.network),
         "nodes": scenario.nodes,
         "grid": scenario.grid,
         "owner": scenario.owner,
     }
-    return {"cluster": words}
 
 
 def cluster_fields(node: Node) -> dict[str, Any]:
@@ -257,7 +199,7 @@ def cluster_fields(node: Node) -> dict[str, Any]:
 def network_files(scenario: Scenario) -> list[Path]:
     """Return the files that say what the nodes of a scenario are, and what is between them."""
     paths = [Path(name) for name in (_network_file(scenario.network),) if name]
-    if _file_of(scenario) is not None:
+    if cluster_file(scenario) is not None:
         paths.append(Path(str(scenario.platform)))
     return paths
 
@@ -274,6 +216,8 @@ def cluster_content(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _network_file(text: str | None) -> str | None:
     """Return the file that *text*, the word for a network, begins with."""
+    from tasksim.base.files import is_file
+
     name = "" if text is None else text.partition(":")[0]
     return name if name and is_file(Path(name)) else None
 

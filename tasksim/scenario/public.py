@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from tasksim.engine.choice import Engine
     from tasksim.kernels.program import Program
+    from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
-    from tasksim.scenario.checks import Runtime
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
 

@@ -12,8 +12,6 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
 from tasksim.formats.graphs import names_generator
-from tasksim.run.foldernames import is_run_folder
-from tasksim.run.measured import MeasuredDurations, Word
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.measured import MeasuredDurations, Word
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["Replayed", "engine_arguments", "names_run", "no_run", "placed"]
@@ -32,7 +31,11 @@ def names_run(graph: object) -> bool:
     """Return whether *graph* is a recorded run, or names one."""
     if not isinstance(graph, str):
         return isinstance(graph, Run)
-    return not names_generator(graph) and is_run_folder(Path(graph))
+    if names_generator(graph):
+        return False
+    from tasksim.run.foldernames import is_run_folder
+
+    return is_run_folder(Path(graph))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,8 @@ class Replayed:
 
     def durations(self, what: Word) -> MeasuredDurations:
         """Return what its tasks took."""
+        from tasksim.run.measured import MeasuredDurations
+
         return MeasuredDurations(self.run, self.graph, what, self._speeds)
 
     @cached_property

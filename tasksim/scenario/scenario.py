@@ -19,7 +19,6 @@ from tasksim.scenario.changes import changed, engine_options, setting_texts, wit
 from tasksim.scenario.checks import (
     Clock,
     Noise,
-    Runtime,
     check_choices,
     check_scheduler,
     check_together,
@@ -29,8 +28,7 @@ from tasksim.scenario.checks import (
     legal_model_names,
     name_or,
 )
-from tasksim.scenario.durations import Durations, durations_of
-from tasksim.scenario.nodes import label_of
+from tasksim.scenario.durations import durations_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +36,9 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
+    from tasksim.scenario.durations import Durations
     from tasksim.schedulers.base import Scheduler
 
     AnyGraph = str | Path | TaskGraph | Run
@@ -224,6 +224,8 @@ class Scenario:
     @property
     def label(self) -> str:
         """In a line what is asked: ``cholesky tiles=20, xeon-2c, dm``."""
+        from tasksim.scenario.nodes import label_of
+
         return label_of(self)
 
     @property

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
     from tasksim.run.power import PowerInfo
     from tasksim.schedulers.data_readiness import Readiness
 
-__all__ = ["Scheduler", "View"]
+__all__ = ["SPEEDUP", "Scheduler", "View", "chooses_apart", "unless_default"]
+
+SPEEDUP: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
+"""Nominal speed of a worker by architecture (StarPU's ``starpu_perfmodel.h``); others 0.5."""
 
 
 class View(ABC):
@@ -247,3 +250,14 @@ class Scheduler:
 
     def finished(self, task: int, worker: int) -> None:
         """Note that *worker* has finished *task*; its successors are pushed after this."""
+
+
+def unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:
+    """Return the scheduler's own *hook*, None if it has but the one that does nothing."""
+    own = getattr(type(scheduler), hook, None)
+    return None if own is getattr(Scheduler, hook) else getattr(scheduler, hook)
+
+
+def chooses_apart(scheduler: Scheduler) -> bool:
+    """Return whether *scheduler* chooses what to do with a task apart from doing it."""
+    return getattr(type(scheduler), "choose", Scheduler.choose) is not Scheduler.choose

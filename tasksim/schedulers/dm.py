@@ -6,10 +6,9 @@ from math import isnan
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tasksim.base.errors import InputError
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import SPEEDUP, Scheduler, View
 from tasksim.schedulers.expected_ends import Ends, expected_ends
 from tasksim.schedulers.tasklists import PushOrder, TaskList
-from tasksim.schedulers.weighted_random import SPEEDUP
 
 if TYPE_CHECKING:
     import random

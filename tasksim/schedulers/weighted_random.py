@@ -7,15 +7,12 @@ from collections import deque
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import SPEEDUP, Scheduler, View
 
 if TYPE_CHECKING:
     import random
 
 __all__ = ["Random"]
-
-SPEEDUP = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
-"""Relative speed of a worker by architecture (StarPU's ``starpu_perfmodel.h``); others 0.5."""
 
 
 class Random(Scheduler):

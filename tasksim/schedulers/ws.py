@@ -6,17 +6,17 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
-from tasksim.schedulers.queues import PriorityQueue
-from tasksim.schedulers.victims import Victims
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable
 
+    from tasksim.schedulers.queues import PriorityQueue
+
 __all__ = ["LocalityWorkStealing", "WorkStealing"]
 
 
-class _Queues(dict[int, PriorityQueue]):
+class _Queues(dict[int, "PriorityQueue"]):
     """A queue per worker, made when first asked for: of many workers, most never have a task."""
 
     def __init__(self, view: View) -> None:
@@ -24,6 +24,8 @@ class _Queues(dict[int, PriorityQueue]):
         self._view = view
 
     def __missing__(self, worker: int) -> PriorityQueue:
+        from tasksim.schedulers.queues import PriorityQueue
+
         self[worker] = queue = PriorityQueue(self._view)
         return queue
 
@@ -42,6 +44,8 @@ class WorkStealing(Scheduler):
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues, nobody busy."""
+        from tasksim.schedulers.victims import Victims
+
         super().attach(view, rng)
         workers = len(view.workers)
         self._queues = _Queues(view)

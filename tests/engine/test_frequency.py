@@ -15,7 +15,8 @@ from tasksim.models.files.coefficients import Entry, Measured
 from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
 from tasksim.models.kinds.counted import CounterModel
 from tasksim.models.samples import Samples
-from tasksim.platform.description import Frequency, Platform
+from tasksim.platform.description import Platform
+from tasksim.platform.power import Frequency
 
 SLOW = replace(Platform.identical(2), frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
 

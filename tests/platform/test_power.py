@@ -3,8 +3,9 @@
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.platform.description import ArchitecturePower, Frequency, Platform, Power
+from tasksim.platform.description import Platform
 from tasksim.platform.load import load
+from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
 FILE = """
     version: 1

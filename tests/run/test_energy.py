@@ -11,14 +11,12 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.platform.description import (
-    ArchitecturePower,
-    Frequency,
     Link,
     Memory,
     Platform,
-    Power,
     Worker,
 )
+from tasksim.platform.power import ArchitecturePower, Frequency, Power
 from tasksim.run.energy import energy, power_curve
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}

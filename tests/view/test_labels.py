@@ -15,7 +15,8 @@ from tasksim.graph.distribution.owners import Grid
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
-from tasksim.platform.description import ArchitecturePower, Platform, Power
+from tasksim.platform.description import Platform
+from tasksim.platform.power import ArchitecturePower, Power
 from tasksim.study.report.figures.registry import FIGURES
 from tasksim.study.report.findings import examine
 from tasksim.study.report.table import StudyTable

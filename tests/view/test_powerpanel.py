@@ -7,7 +7,8 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.platform.description import ArchitecturePower, Platform, Power
+from tasksim.platform.description import Platform
+from tasksim.platform.power import ArchitecturePower, Power
 from tasksim.run.energy import energy
 from tasksim.view.figure import figure
 from tasksim.view.powerpanel import panel_power

@@ -13,10 +13,9 @@ from tasksim.engine.cluster.cluster import ClusterReplay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.choice import Engine
+    from tasksim.engine.choice import Engine, SimultaneousPushes
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.outcome import ClusterOutcome
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 

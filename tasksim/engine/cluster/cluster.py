@@ -26,8 +26,8 @@ from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.membership import Membership
 from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
-from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.threads.kernel import Kernel
+from tasksim.engine.ticks import OverheadTicks
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.cluster.protocol import Protocol
     from tasksim.engine.locality import FarPart
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network

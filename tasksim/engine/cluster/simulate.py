@@ -14,8 +14,7 @@ from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
 from tasksim.engine.durations import Demands, Models
 from tasksim.engine.locality import far_part
-from tasksim.engine.needs import contention_of
-from tasksim.engine.simulate import at_home, bounds_of, simulate
+from tasksim.engine.simulate import at_home, bounds_of, contention_of, simulate
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import Engine
+    from tasksim.engine.choice import Engine, SimultaneousPushes
     from tasksim.engine.locality import FarPart
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.simulate import Noise
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.owners import Grid

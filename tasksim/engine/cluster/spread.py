@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.locality import FarPart
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution

@@ -26,17 +26,17 @@ from tasksim.engine.threads.suits import can_be_threads
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import Arrays, Flat, Refused, graph_columns, policy_structure
-from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.policies import ported
+from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.protocol import Protocol
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network

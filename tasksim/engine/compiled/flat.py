@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.data.paths import paths_of
-from tasksim.engine.data.ways import device_memories
-from tasksim.engine.machine.ticks import OverheadTicks
-from tasksim.engine.ticks import ticks
-from tasksim.platform.copyestimates import CopyEstimates
+from tasksim.engine.ticks import OverheadTicks, ticks
+from tasksim.platform.description import class_of
 from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Arrays, Flat, Kept, Refused
-from tasksim.runtime.ledger import class_of
-from tasksim.schedulers.weighted_random import SPEEDUP
+from tasksim.schedulers.base import SPEEDUP
 
 if TYPE_CHECKING:
     from tasksim.engine.data.paths import Path
@@ -32,12 +28,6 @@ def _flat_platform(platform: Platform) -> Flat:
     column, i32, f64 = Arrays(), np.int32, np.float64
     overheads, allocation, copying = platform.overheads, platform.allocation, platform.copying
     cost = OverheadTicks.of(overheads)
-    devices = device_memories(platform)
-    estimates = CopyEstimates(platform, sum(devices))
-    paths = paths_of(platform)
-    numbers = np.full((len(memories), len(memories)), -1)
-    for ends, path in paths.items():
-        numbers[ends] = path.number
     given = interface.Platform(
         workers=len(workers),
         classes=len(classes),
@@ -67,14 +57,41 @@ def _flat_platform(platform: Platform) -> Flat:
         prefetches=copying.prefetches,
         idle=copying.idle,
         serialised=copying.serialised,
-        fixed_s=column(np.array(estimates.fixed_s), f64),
-        per_byte_s=column(np.array(estimates.per_byte_s), f64),
-        direct=column(np.array(estimates.direct), np.int8),
-        path=column(numbers, i32),
-        **_path_columns(column, list(paths.values())),
+        **(_copy_columns(column, platform) if len(memories) > 1 else _no_copies(column)),
         capacity=column((link.bandwidth_bytes_per_s * 1e-9 for link in platform.links), f64),
     )
     return Flat("platform", given, column.kept)
+
+
+def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
+    """Return the fields of copies between memories: what they are expected to take, their ways."""
+    from tasksim.engine.data.paths import paths_of
+    from tasksim.engine.data.ways import device_memories
+    from tasksim.platform.copyestimates import CopyEstimates
+
+    estimates = CopyEstimates(platform, sum(device_memories(platform)))
+    paths = paths_of(platform)
+    numbers = np.full((len(platform.memories), len(platform.memories)), -1)
+    for ends, path in paths.items():
+        numbers[ends] = path.number
+    return {
+        "fixed_s": column(np.array(estimates.fixed_s), np.float64),
+        "per_byte_s": column(np.array(estimates.per_byte_s), np.float64),
+        "direct": column(np.array(estimates.direct), np.int8),
+        "path": column(numbers, np.int32),
+        **_path_columns(column, list(paths.values())),
+    }
+
+
+def _no_copies(column: Arrays) -> dict[str, int | None]:
+    """Return the same fields for a memory alone."""
+    return {
+        "fixed_s": column([np.inf], np.float64),
+        "per_byte_s": column([np.inf], np.float64),
+        "direct": column([0], np.int8),
+        "path": column([-1], np.int32),
+        **_path_columns(column, []),
+    }
 
 
 def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:

@@ -19,9 +19,9 @@ from tasksim.engine.data.ways import device_memories
 from tasksim.platform.copyestimates import CopyEstimates
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Refused
-from tasksim.runtime.hooks import unless_default
 from tasksim.runtime.rules import illegal_pop, whole_number
 from tasksim.runtime.view import RunView
+from tasksim.schedulers.base import unless_default
 
 if TYPE_CHECKING:
     from collections.abc import Callable

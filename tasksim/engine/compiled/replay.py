@@ -24,8 +24,8 @@ from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
-from tasksim.runtime.hooks import chooses_apart, unless_default
 from tasksim.runtime.policies import Ported
+from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.runtime.ledger import able_classes, class_of
+from tasksim.platform.description import class_of
 from tasksim.schedulers.base import View
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ class KnownView(View):
     @cached_property
     def _fitting(self) -> tuple[Sequence[Sequence[float]], list[int]]:
         """Estimates, and who can run what, without classes in whose memory data do not fit."""
+        from tasksim.runtime.ledger import able_classes
+
         able = able_classes(self.graph, self._costs.tolist())
         estimates: list[list[float]] = self._estimates.tolist()
         if len(self.platform.memories) == 1:

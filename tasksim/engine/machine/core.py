@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.intake import Intake
     from tasksim.engine.machine.node import Node
-    from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.ticks import OverheadTicks
 
 __all__ = ["core"]
 

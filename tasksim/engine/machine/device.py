@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Steps
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
-    from tasksim.engine.machine.ticks import OverheadTicks
+    from tasksim.engine.ticks import OverheadTicks
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Steps
     from tasksim.engine.data.accesses import Hints
     from tasksim.engine.data.memories import Memories
-    from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.machine.writing import Writing
+    from tasksim.engine.ticks import OverheadTicks
     from tasksim.runtime.ledger import Ledger
 
 __all__ = ["HintFollower"]

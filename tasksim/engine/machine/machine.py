@@ -17,9 +17,8 @@ from tasksim.engine.clock import TICKS_PER_S, TickClock
 from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.node import Node
 from tasksim.engine.machine.submission import Submission
-from tasksim.engine.machine.ticks import OverheadTicks
 from tasksim.engine.outcome import Outcome
-from tasksim.engine.ticks import ticks
+from tasksim.engine.ticks import OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
+    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.locality import FarCharge
-    from tasksim.engine.needs import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform

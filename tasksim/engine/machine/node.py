@@ -25,10 +25,10 @@ from tasksim.engine.machine.rate import Rate
 from tasksim.engine.machine.view import NodeView
 from tasksim.engine.machine.writing import Writing
 from tasksim.runtime.facts import Facts
-from tasksim.runtime.hooks import chooses_apart, unless_default
-from tasksim.runtime.ledger import DONE, TAKEN, class_of
+from tasksim.runtime.ledger import DONE, TAKEN
 from tasksim.runtime.livelock import Patience
 from tasksim.runtime.release import PAUSE
+from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     import random
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from tasksim.engine.data.accesses import Needs
     from tasksim.engine.machine.charges import Charges
     from tasksim.engine.machine.membership import Membership
-    from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.slowing import Slowing
     from tasksim.engine.threads.threads import Threads
+    from tasksim.engine.ticks import OverheadTicks
     from tasksim.runtime.ledger import Ledger
     from tasksim.runtime.release import Release
 
@@ -107,7 +107,7 @@ class Node:
         self.threads = _threads(clock, facts, member) if blind and undisturbed else None
         self.rate = None
         if slowing is not None and self.shared_cores is None:  # these have a rate of their own
-            self.rate = Rate(clock, slowing, graph.kernel.tolist(), class_of(platform))
+            self.rate = Rate(clock, slowing, graph.kernel.tolist(), charges.class_of)
         if self.instant.stepwise or self.threads is not None:
             clock.end_waits_in_reverse()
         self._looks = scheduler.looks_at_data

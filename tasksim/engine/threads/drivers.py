@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.engine.machine.node import Node
-    from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.threads.copying import Copying
     from tasksim.engine.threads.ends import Ends
     from tasksim.engine.threads.kernel import Calls, Kernel
     from tasksim.engine.threads.locks import DataLocks
     from tasksim.engine.threads.policies import Policy
     from tasksim.engine.threads.workers import Office, Worker
+    from tasksim.engine.ticks import OverheadTicks
 
 __all__ = ["CoreLoop", "DeviceLoop", "Loop"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.machine.ticks import OverheadTicks
+from tasksim.engine.ticks import OverheadTicks
 from tasksim.schedulers.eager import Eager
 from tasksim.schedulers.prio import Prio
 from tasksim.schedulers.ws import WorkStealing

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Routine, TickClock
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
-    from tasksim.engine.machine.ticks import OverheadTicks
     from tasksim.engine.threads.kernel import Calls, Kernel
+    from tasksim.engine.ticks import OverheadTicks
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.runtime.release import Release
 

@@ -105,16 +105,17 @@ class Generator:
 
     def __call__(self, **arguments: object) -> TaskGraph:
         """Return the graph for *arguments*; see :meth:`complete`."""
-        from tasksim.graph.apps.priorities import with_priorities
-
         values: dict[str, Any] = self.complete(arguments)
         own = {name: value for name, value in values.items() if name != PRIORITIES.name}
         try:
             made = self.function(**own)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from error
-        graph = with_priorities(made, values[PRIORITIES.name])
-        return replace(graph, name=self.name, arguments=values)
+        if (priorities := values[PRIORITIES.name]) != "app":
+            from tasksim.graph.apps.priorities import with_priorities
+
+            made = with_priorities(made, priorities)
+        return replace(made, name=self.name, arguments=values)
 
 
 def _adopt(name: str, found: Any) -> Generator:
