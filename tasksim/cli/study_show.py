@@ -39,6 +39,8 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     results.refuse_early()
     resolved = resolve(found.scenario)
     run = solve(resolved)
+    for line in [] if found.scenario.clock == "native" else resolved.warnings():
+        warn(line)
     changed = difference(found, run)
     if changed:
         warn(changed)

@@ -25,7 +25,7 @@ _AFTER: Final = {
     "critical_path_s": "float64", "tasks": "int64", "busy_share": "float64",
     "moved_bytes": "int64", "engine": "string", "seconds": "float64", "draw_seed": "int64",
 }  # fmt: skip
-HIDDEN: Final = {"position": "int64", "scenario": "string"}
+HIDDEN: Final = {"position": "int64", "scenario": "string", "warnings": "string"}
 """What the store keeps of a cell beside what the table shows."""
 
 UNIQUE: Final = frozenset({
@@ -48,6 +48,8 @@ class Answer(NamedTuple):
     busy_share: float | None = None
     moved_bytes: int | None = None
     engine: str | None = None
+    warnings: str | None = None
+    """What its simulation warns of, a line each."""
     metrics: tuple[float, ...] = ()
     seconds: float | None = None
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,13 +23,14 @@ from tasksim.study.sweep.running import Progress, Sweep
 from tasksim.study.sweep.store import Header, Store, read_cells, read_header
 from tasksim.study.sweep.study import Study
 from tasksim.study.sweep.study_file import read_study
+from tasksim.study.sweep.study_warnings import warnings_of_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.study.executors.pool import Pool
 
-__all__ = ["Outcome", "cores_to_use", "run_study"]
+__all__ = ["Outcome", "compute_study", "cores_to_use", "run_study"]
 
 LABELS: Final = ("graph", "platform", "scheduler", "seed")
 
@@ -49,6 +51,8 @@ class Outcome(NamedTuple):
     engine_s : float
         What computing the cells took, on all workers together.
     workers : int
+    warnings : tuple of str
+        What is to be said of the cells that are done, now or before: once for all of which it is.
     """
 
     cells: int
@@ -57,6 +61,7 @@ class Outcome(NamedTuple):
     seconds: float
     engine_s: float
     workers: int
+    warnings: tuple[str, ...] = ()
 
 
 def run_study(
@@ -103,10 +108,43 @@ def run_study(
     OutputError
         If the store cannot be written; what is in it stays.
 
+    Warns
+    -----
+    UserWarning
+        If models extrapolate, memories have no room for what is at home in them, or whatever else
+        simulations of cells warn of: once for all of which it is said.
+
     See Also
     --------
     tasksim.study.sweep.table.read_table : what came out.
     """
+    outcome = compute_study(
+        study,
+        folder,
+        executor=executor,
+        jobs=jobs,
+        extend=extend,
+        retry=retry,
+        trust=trust,
+        tell=tell,
+    )
+    for line in outcome.warnings:
+        warnings.warn(line, stacklevel=2)
+    return outcome
+
+
+def compute_study(
+    study: Study | str | Path,
+    folder: str | Path,
+    *,
+    executor: str = "serial",
+    jobs: int | None = None,
+    extend: bool = False,
+    retry: bool = False,
+    trust: bool = False,
+    tell: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Do what :func:`run_study` does, but for warning: the outcome has what is to be said."""
     folder = path_of(folder, "folder")
     cores = cores_to_use() if jobs is None else whole_number(jobs, "jobs", 1)
     expect(executor, str, "executor")
@@ -145,7 +183,16 @@ def _run(
         sweep.run()
         seconds = perf_counter() - begun
         store.compact()
-    return Outcome(len(cells), sweep.computed, sweep.failed, seconds, sweep.engine_s, pool.workers)
+    said = warnings_of_store(folder, {one.cell for one in cells})
+    return Outcome(
+        len(cells),
+        sweep.computed,
+        sweep.failed,
+        seconds,
+        sweep.engine_s,
+        pool.workers,
+        tuple(said),
+    )
 
 
 def cores_to_use() -> int:

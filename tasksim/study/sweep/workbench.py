@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import fields
+from dataclasses import fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,6 +19,7 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
 from tasksim.study.sweep.plan import drawn
+from tasksim.study.sweep.study_warnings import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -72,6 +73,8 @@ class _Group(NamedTuple):
     spread: Spread | None
     bounds: dict[Hashable, dict[str, float]]
     """By what draws the costs."""
+    warnings: dict[str, str | None]
+    """What its cells warn of, by the noise that is asked for."""
 
     @property
     def workers(self) -> int:
@@ -195,6 +198,7 @@ class Workbench:
             busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
             engine=found.engine,
+            warnings=_warnings_of(group, scenario),
         )
 
     def _of_run(self, job: Job) -> Answer:
@@ -202,6 +206,8 @@ class Workbench:
         from tasksim.scenario.solving import solve
         from tasksim.study.sweep.metrics import measured
 
+        native = job.scenario.clock == "native"
+        warnings = None if native else _warnings_of(self._group(job), job.scenario)
         self._refuse_other_files(job)
         run = solve(self._resolver.resolve(drawn(job.scenario, job.seed)))
         return Answer(
@@ -212,6 +218,7 @@ class Workbench:
             busy_share=_share(_busy_s(run), len(run.workers), run.makespan_s),
             moved_bytes=_moved_bytes(run),
             engine=run.engine or None,
+            warnings=warnings,
             metrics=measured(run, job.metrics),
         )
 
@@ -240,7 +247,7 @@ class Workbench:
         from tasksim.engine.batch import Settled
 
         resolved = self._resolver.resolve(scenario)
-        found = self._groups[key] = _Group(resolved, Settled(), spread_of(resolved), {})
+        found = self._groups[key] = _Group(resolved, Settled(), spread_of(resolved), {}, {})
         if len(self._groups) > GROUPS:
             self._groups.popitem(last=False)
         return found
@@ -252,6 +259,15 @@ def _bounds_of(group: _Group, item: Item) -> dict[str, float]:
     if key not in group.bounds:
         group.bounds[key] = group.settled.bounds(item)
     return group.bounds[key]
+
+
+def _warnings_of(group: _Group, scenario: Scenario) -> str | None:
+    """Return what a cell warns of, which others of its group with the same noise do, too."""
+    if scenario.noise not in group.warnings:
+        asked = group.resolved.scenario.vary(noise=scenario.noise)
+        said = replace(group.resolved, scenario=asked).warnings()
+        group.warnings[scenario.noise] = as_text(said)
+    return group.warnings[scenario.noise]
 
 
 def _bounds(found: Mapping[str, float]) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+"""Warnings of a study: what its simulations warn of, once for all cells of which it is said.
+
+Those that differ in numbers alone, as along an axis of sizes, are told by the first of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.study.sweep.store import read_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+__all__ = ["as_text", "summary", "warnings_of_store"]
+
+_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.e+-]*(?: to \d[\d.e+-]*)?(?: [kMGTP]?i?B\b)?")
+"""A number by itself, not one in a name; a range, and the unit of a size, belong to it."""
+
+
+def as_text(lines: Iterable[str]) -> str | None:
+    """Return the warnings of a cell as the store keeps them; nothing where there are none."""
+    return "\n".join(lines) or None
+
+
+def summary(texts: Iterable[str | None], cells: int) -> list[str]:
+    r"""Return what the *texts* of some of a study's *cells* warn of, in their order.
+
+    >>> said = ["ram has 1 MiB", None, "ram has 1.5 GiB\ngemm on cpu: n 9"]
+    >>> for line in summary(said, cells=8):
+    ...     print(line)
+    ram has 1 MiB, and 1 more like it (2 of 8 cells)
+    gemm on cpu: n 9 (1 of 8 cells)
+    """
+    told: dict[str, dict[str, None]] = {}
+    count: dict[str, int] = {}
+    for text in filter(None, texts):
+        lines = {line: _NUMBER.sub("#", line) for line in text.split("\n")}
+        for line, alike in lines.items():
+            told.setdefault(alike, {})[line] = None
+        for alike in set(lines.values()):
+            count[alike] = count.get(alike, 0) + 1
+    return [_line(tuple(lines), count[alike], cells) for alike, lines in told.items()]
+
+
+def warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
+    """Return what those *cells* warn of that are done in the store in *folder*."""
+    table = read_cells(folder, ["cell", "position", "warnings"])
+    rows: list[dict[str, Any]] = table.sort_by("position").to_pylist()
+    return summary((row["warnings"] for row in rows if row["cell"] in cells), len(cells))
+
+
+def _line(alike: tuple[str, ...], count: int, cells: int) -> str:
+    more = f", and {len(alike) - 1} more like it" if len(alike) > 1 else ""
+    return f"{alike[0]}{more} ({count} of {cells} cells)"
