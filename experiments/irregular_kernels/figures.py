@@ -42,7 +42,7 @@ from experiments.irregular_kernels.results import (
     KERNELS,
     NAIVE,
 )
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.models.validation.metrics import log_ratio
 from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
 from tasksim.view.modelaxes import decimated

@@ -36,7 +36,7 @@ from experiments.irregular_kernels.summary import (
     times,
 )
 from tasksim.base.files import write_bytes, write_text
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page
 
 if TYPE_CHECKING:

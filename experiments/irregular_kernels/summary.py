@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.irregular_kernels.figures import by_distribution, variants
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.view.texttables import table
 
 if TYPE_CHECKING:

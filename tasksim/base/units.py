@@ -18,6 +18,7 @@ from tasksim.base.errors import InputError, nearest
 
 __all__ = [
     "Dimension",
+    "duration_text",
     "exact_quantity",
     "format_bandwidth",
     "format_energy",
@@ -25,6 +26,7 @@ __all__ = [
     "format_size",
     "format_time",
     "parse_quantity",
+    "time_unit",
     "unit_names",
 ]
 
@@ -222,6 +224,25 @@ def format_bandwidth(bytes_per_s: float) -> str:
     """
     steps = [(f"{unit}/s", float(scale), 1e3) for unit, scale in _DECIMAL_SIZE.items()]
     return _human(bytes_per_s, tuple(steps), "B/s")
+
+
+def time_unit(until_s: float) -> tuple[float, str]:
+    """Return the factor and the unit that show times up to *until_s* with few digits.
+
+    >>> time_unit(0.25)
+    (1000.0, 'ms')
+    """
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if until_s * factor >= 1.0:
+            return factor, unit
+    return (1.0, "s") if until_s <= 0 else (1e9, "ns")
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration with four digits: ``1.234 s``, ``56.78 ms``, ``12345 s``."""
+    factor, unit = time_unit(abs(seconds))
+    value = seconds * factor
+    return f"{value:.0f} {unit}" if 1000 <= abs(value) < 1e9 else f"{value:.4g} {unit}"
 
 
 def _decimal(number: str, value: object) -> Decimal:

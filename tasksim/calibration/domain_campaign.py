@@ -15,7 +15,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
-from tasksim.base.memory import refuse_too_large
+from tasksim.base.memory import no_garbage_collection, refuse_too_large
 from tasksim.base.units import format_time
 from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
@@ -33,7 +33,6 @@ from tasksim.kernels.dense import dense_kernel
 from tasksim.kernels.pointers import precision_of
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.runtime.collector import no_garbage_collection
 
 if TYPE_CHECKING:
     from pathlib import Path

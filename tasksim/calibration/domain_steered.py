@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.calibration.domain_steering import DomainSteering, fits_of, free_parameters
 
 if TYPE_CHECKING:

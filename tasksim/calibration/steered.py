@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
 from tasksim.calibration.steering import Steering
 from tasksim.kernels.dense import kernel_names

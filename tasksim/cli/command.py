@@ -1,7 +1,11 @@
-"""Commands and groups of commands: examples first in the help, exit codes last."""
+"""Commands and groups of commands: examples first in the help, exit codes last.
+
+Those of a lazy group are imported when they are called.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,9 +14,9 @@ from tasksim.base.errors import nearest
 from tasksim.base.wording import on_command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Command", "Group", "command"]
+__all__ = ["Command", "Group", "LazyGroup", "command"]
 
 EXIT_CODES = """\
 Exit codes: 0 ok, 1 failed, 2 usage or invalid file, 3 a check failed, 130 interrupted."""
@@ -66,6 +70,31 @@ class Group(Command, click.Group):
             near = nearest(name, known)
             ctx.fail(f"unknown {self.what} '{name}'{near} (known: {', '.join(known)})")
         return super().resolve_command(ctx, args)
+
+
+class LazyGroup(Group):
+    """The commands of *parts*: name -> where the command is, ``MODULE:NAME``, and what it does."""
+
+    def __init__(self, *args: Any, parts: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parts = parts
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands, in the order of their use."""
+        return list(self.parts)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return a command."""
+        if cmd_name not in self.parts:
+            return None
+        module, _, attribute = self.parts[cmd_name][0].partition(":")
+        found: click.Command = getattr(import_module(module), attribute)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.parts.items()])
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., Any]], click.Command]:

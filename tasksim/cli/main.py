@@ -18,7 +18,7 @@ import click
 from tasksim.base.errors import TasksimError
 from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
 from tasksim.base.wording import on_command_line
-from tasksim.cli.lazygroup import LazyGroup
+from tasksim.cli.command import LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

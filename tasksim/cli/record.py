@@ -76,7 +76,7 @@ def _print(recording: Recording, run: Run, again: Run, results: Results) -> None
             }
         )
         return
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
     from tasksim.view.texttables import kernel_table, run_summary
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")

@@ -182,7 +182,7 @@ def _models(name: str | None, library: Path | None) -> ModelLibrary | None:
 
 
 def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
     from tasksim.view.texttables import table
 
     header = ("kernel", "model", "tasks", "time", "R2 adj.", "MLogQ", "bias", "warnings")

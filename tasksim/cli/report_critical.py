@@ -48,7 +48,7 @@ def report_critical(
 
 
 def _text(found: CriticalKernels) -> Iterator[str]:
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
     from tasksim.view.texttables import table
 
     header = (

@@ -165,7 +165,7 @@ def scaling(
 
 
 def _text(report: ScalingReport) -> Iterator[str]:
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
     from tasksim.study.bulk.judged import METHODS, median_errors
     from tasksim.view.texttables import table
 
@@ -197,7 +197,7 @@ def _text(report: ScalingReport) -> Iterator[str]:
 
 
 def _cell(seconds: float, error: float, *, known: bool) -> str:
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
 
     if seconds != seconds:
         return "-"

@@ -156,7 +156,7 @@ def simulate(
 
 def _scheduler(scenario: Scenario, given: str) -> str:
     """Return the scheduler that is asked for; where none is, that of a run that is replayed."""
-    from tasksim.scenario.replayed import names_run
+    from tasksim.scenario.checks import names_run
     from tasksim.schedulers.registry import SCHEDULERS
 
     asked = click.get_current_context().get_parameter_source("scheduler")

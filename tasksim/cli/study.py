@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tasksim.cli.lazygroup import LazyGroup
+from tasksim.cli.command import LazyGroup
 
 __all__ = ["COMMANDS", "study"]
 

@@ -33,8 +33,7 @@ from tasksim.core.compiler import (
     find_compiler,
     sanitizing,
 )
-from tasksim.core.library import BESIDE, WHY_NOT
-from tasksim.core.sources import FOLDER, digest, units
+from tasksim.core.library import BESIDE, FOLDER, WHY_NOT, digest, units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The library of the core: found beside this file and loaded when it is first asked for.
+"""The library of the core: found beside this file, loaded when first asked for; its sources.
 
 The environment variable ``TASKSIM_CORE`` says otherwise: ``off``, or the path of another library.
 """
@@ -9,15 +9,26 @@ import ctypes
 import os
 import threading
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tasksim.core.sources import FOLDER, all_sources, digest
-
-__all__ = ["BESIDE", "VERSION", "Status", "library", "status"]
+__all__ = [
+    "BESIDE",
+    "FOLDER",
+    "VERSION",
+    "Status",
+    "all_sources",
+    "digest",
+    "library",
+    "status",
+    "units",
+]
 
 VERSION: Final = 15
 """``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``: what callers here know how to call."""
+FOLDER: Final = Path(__file__).resolve().parent
+"""Where the sources lie in a checkout. Wheels have the library instead."""
 BESIDE: Final = FOLDER / "libtasksim_core.so"
 """The library, as it is built and as wheels have it."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
@@ -140,3 +151,25 @@ def _text(core: ctypes.CDLL, name: str) -> str:
 def _differ(core: ctypes.CDLL, sources: Path) -> bool:
     """Return whether there are *sources* (wheels have none) that are not those of the library."""
     return bool(all_sources(sources)) and digest(sources) != _text(core, "tasksim_core_sources")
+
+
+# The sources
+
+
+def units(folder: Path = FOLDER) -> list[Path]:
+    """Return what the compiler is called with, in an order that does not depend on the machine."""
+    return sorted(folder.rglob("*.cpp"))
+
+
+def all_sources(folder: Path = FOLDER) -> list[Path]:
+    """Return the units and the headers, in such an order."""
+    return sorted([*folder.rglob("*.cpp"), *folder.rglob("*.h")])
+
+
+def digest(folder: Path = FOLDER) -> str:
+    """Return what differs between sources that differ: names and contents, not times."""
+    total = sha256()
+    for path in all_sources(folder):
+        total.update(path.relative_to(folder).as_posix().encode() + b"\0")
+        total.update(sha256(path.read_bytes()).digest())
+    return total.hexdigest()[:16]

@@ -211,9 +211,9 @@ def _called(question: Question) -> Called:
 
 
 def _simpy(question: Question) -> AnyReplay:
+    from tasksim.base.memory import no_garbage_collection
     from tasksim.engine.machine.machine import MachineReplay
     from tasksim.engine.replay import Replay
-    from tasksim.runtime.collector import no_garbage_collection
 
     graph, platform, scheduler = question.graph, question.platform, question.scheduler
     with no_garbage_collection():

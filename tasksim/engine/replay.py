@@ -10,12 +10,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tasksim.base.memory import no_garbage_collection
 from tasksim.engine.clock import Alarm, Clock, run
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.view import ReplayView
 from tasksim.platform.description import class_of
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone, Patience

@@ -13,9 +13,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.interruption import Interrupts
+from tasksim.base.memory import no_garbage_collection
 from tasksim.native.cores import cores_for, pin_thread
 from tasksim.native.processor_time import ThreadAccount
-from tasksim.runtime.collector import no_garbage_collection
 
 if TYPE_CHECKING:
     from tasksim.kernels.program import Program

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.times import duration_text
-from tasksim.base.units import exact_quantity
+from tasksim.base.units import duration_text, exact_quantity
 from tasksim.recording.costs import costs, platform_like
 from tasksim.recording.log import MAIN_THREAD
 from tasksim.recording.tables import ended, graph_of, run_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.base.notebook import html_summary
-from tasksim.base.times import duration_text
-from tasksim.base.units import format_time
+from tasksim.base.units import duration_text, format_time
 from tasksim.base.wording import option
 from tasksim.run.comparemessages import MessageComparison, compare_messages
 from tasksim.run.copystatistics import moved_bytes

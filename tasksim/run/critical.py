@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect
 from tasksim.base.notebook import html_summary
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.run.copystatistics import data_arrival_s
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records

@@ -215,7 +215,7 @@ def disturbance_account(run: Run) -> dict[str, Any] | None:
 
 def disturbance_summary(run: Run) -> str | None:
     """Return in a sentence what others took from *run*; None if nobody knows."""
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
 
     told = run.disturbance
     if told is None or not has_processor_times(run):

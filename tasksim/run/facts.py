@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from tasksim.base.times import duration_text
-from tasksim.base.units import format_energy, format_power, format_size, format_time
+from tasksim.base.units import duration_text, format_energy, format_power, format_size, format_time
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ class Inside:
 
     def text(self) -> str:
         """Return it for people, in a line or two."""
-        from tasksim.base.times import duration_text
+        from tasksim.base.units import duration_text
 
         bounds = f"{duration_text(self.low_s)} to {duration_text(self.high_s)}"
         where = "inside" if self.inside else "outside"
@@ -112,7 +112,7 @@ def _means(run: Run) -> dict[tuple[str, str], float]:
 
 
 def _kernel_text(kernel: KernelInside) -> str:
-    from tasksim.base.times import duration_text
+    from tasksim.base.units import duration_text
 
     mean, low, high = map(duration_text, (kernel.mean_s, kernel.low_s, kernel.high_s))
     return f"{kernel.kernel} on {kernel.architecture} takes {mean}, predicted {low} to {high}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.base.versions import version_of
 from tasksim.run.recordtables import MemoryTable, MessageTable, TaskTable, TransferTable
 

@@ -12,9 +12,17 @@ from tasksim.base.wording import option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["ENGINE_OPTIONS", "changed", "engine_options", "setting_texts", "with_texts"]
+__all__ = [
+    "ENGINE_OPTIONS",
+    "changed",
+    "engine_arguments",
+    "engine_options",
+    "setting_texts",
+    "with_texts",
+]
 
 ENGINE_OPTIONS: Final = {
     "simultaneous_pushes": ("serial", "blind"), "submission": ("costs", "recorded"),
@@ -61,6 +69,23 @@ def engine_options(changes: Iterable[str]) -> dict[str, Any]:
             raise unknown(name, value.strip(), ENGINE_OPTIONS[name], where)
         found[name] = value.strip()
     return found
+
+
+def engine_arguments(scenario: Scenario, replayed: Replayed | None) -> dict[str, Any]:
+    """Return what the engine is told besides: the options of *scenario*, times of its run.
+
+    Raises :exc:`InputError` if times of submission are asked of what is no recorded run.
+    """
+    options = dict(scenario.engine)
+    if options.pop("submission", "costs") != "recorded":
+        return options
+    if replayed is None or scenario.clock == "native":
+        what = "a native run" if scenario.clock == "native" else scenario.graph_label
+        raise InputError(
+            f"{option('set')} engine.submission=recorded: legal in simulations of a recorded run; "
+            f"got {what}"
+        )
+    return {**options, "submitted_s": replayed.submitted_s}
 
 
 def changed(scenario: Scenario, known: Sequence[str], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from tasksim.formats.graphs import (
 )
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
-from tasksim.scenario.replayed import names_run
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
@@ -44,6 +43,7 @@ __all__ = [
     "is_plain",
     "legal_model_names",
     "name_or",
+    "names_run",
 ]
 
 Clock = Literal["simulated", "native"]
@@ -160,6 +160,17 @@ def cluster_file(scenario: Scenario) -> ClusterFile | None:
     from tasksim.network.clusterfile import read_cluster_file
 
     return read_cluster_file(Path(name))
+
+
+def names_run(graph: object) -> bool:
+    """Return whether *graph* is a recorded run, or names one."""
+    if not isinstance(graph, str):
+        return isinstance(graph, Run)
+    if names_generator(graph):
+        return False
+    from tasksim.run.foldernames import is_run_folder
+
+    return is_run_folder(Path(graph))
 
 
 def graph_and_settings(graph: object) -> tuple[str | TaskGraph | Run, tuple[str, ...]]:

@@ -28,7 +28,6 @@ from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
 from tasksim.run.record import Run
 from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise, is_on_nodes
-from tasksim.scenario.fingerprints import digests
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         **_cluster(scenario),
     }
     if found is not None:
-        return {**data, "sha256": digests(found)}
+        return {**data, "sha256": _digests(found.files())}
     _refuse_objects(scenario, data)
     return data
 
@@ -233,6 +232,15 @@ def _sources(found: Resolved | None) -> dict[str, dict[str, str]]:
 
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).resolve())
+
+
+def _digests(files: list[Path]) -> dict[str, str]:
+    """Return the SHA-256 of *files*, by path."""
+    if not files:
+        return {}
+    from tasksim.scenario.fingerprints import digests
+
+    return digests(files)
 
 
 def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.formats.graphs import graph_format, names_generator
+from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
 from tasksim.scenario.checks import brings_platform, is_on_nodes, is_plain
-from tasksim.scenario.replayed import placed
-from tasksim.scenario.resolved import Resolver, models_path, needs_estimates
+from tasksim.scenario.resolved import Resolver, graph_files, needs_estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tasksim.platform.description import Platform
-    from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["changed_files", "digests", "fingerprint", "fingerprints"]
@@ -32,18 +30,9 @@ _OWN: Final = {"scheduler", "seed", "engine"}
 say."""
 
 
-def digests(found: Resolved) -> dict[str, str]:
-    """Return the SHA-256 of the files that the run of a scenario depends on, by path."""
-    paths = _graph_files(found.scenario)
-    if found.platform.path is not None:
-        paths.append(found.platform.path)
-    if found.library is not None:
-        paths += dict.fromkeys(map(found.library.file_of, found.graph.model_names))
-    if found.cluster is not None:
-        from tasksim.scenario.nodes import network_files
-
-        paths += network_files(found.scenario)
-    known = ((str(path.resolve()), _digest(path)) for path in paths)
+def digests(files: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of those *files* that there are, by path."""
+    known = ((str(path.resolve()), _digest(path)) for path in files)
     return {path: digest for path, digest in known if digest is not None}
 
 
@@ -89,7 +78,7 @@ def fingerprints(
             f"{scenario.label}: its scheduler was made in Python, which has no lasting name"
         )
     resolver = resolver or Resolver()
-    scenario = placed(scenario, resolver.replayed(scenario))
+    scenario = resolver.placed(scenario)
     shared = _shared_part(scenario, resolver)
     shared.update(f', "scheduler": {json.dumps(scenario.scheduler)}, "seed": '.encode())
     version = json.dumps(resolver.once("tasksim", _version))
@@ -147,7 +136,7 @@ def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:
 def _named_graph_content(graph: str, scenario: Scenario) -> Any:
     if names_generator(graph):
         return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
-    return [_required_digest(path) for path in _graph_files(scenario)]
+    return [_required_digest(path) for path in graph_files(scenario)]
 
 
 def _graph_digest(graph: TaskGraph) -> str:
@@ -179,6 +168,7 @@ def _said_of(named: Platform) -> str:
 
 def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
     from tasksim.models.files.store import ModelLibrary
+    from tasksim.scenario.model_names import models_path
 
     if isinstance(scenario.durations, str):
         return scenario.durations
@@ -216,14 +206,6 @@ def _folder_digests(path: Path) -> list[tuple[str, str]]:
         return [("", _required_digest(path))]
     files = sorted(p for p in path.glob("*.json") if not p.name.startswith("."))
     return [(p.name, _required_digest(p)) for p in files]
-
-
-def _graph_files(scenario: Scenario) -> list[Path]:
-    """Return the files that a graph consists of; none if it is made."""
-    graph = scenario.graph
-    if not isinstance(graph, str) or names_generator(graph):
-        return []
-    return graph_format(graph).files_of(Path(graph))
 
 
 def _required_digest(path: Path) -> str:

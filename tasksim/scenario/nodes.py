@@ -28,7 +28,6 @@ __all__ = [
     "cluster_words",
     "label_of",
     "network_files",
-    "node_file",
     "replayed_on_nodes",
     "spread_of",
 ]
@@ -99,16 +98,6 @@ def _network(scenario: Scenario, resolver: Resolver) -> Any:
 
     text, library = scenario.network, scenario.library
     return resolver.once(("network", text, library), lambda: load_network(text, library))
-
-
-def node_file(name: str) -> str:
-    """Return the platform of a node, if *name* is the file of a cluster; else *name*."""
-    if not name.endswith((".yaml", ".yml")):
-        return name
-    from tasksim.network.clusterfile import read_cluster_file
-
-    found = read_cluster_file(Path(name))
-    return name if found is None else found.like
 
 
 def replayed_on_nodes(

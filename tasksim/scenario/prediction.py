@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, expect
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.run.replicated import Replicates, components, contributions, errors, summary, swings
 
 if TYPE_CHECKING:

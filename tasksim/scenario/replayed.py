@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import names_generator
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
@@ -22,20 +21,8 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.measured import MeasuredDurations, Word
-    from tasksim.scenario.scenario import Scenario
 
-__all__ = ["Replayed", "engine_arguments", "names_run", "no_run", "placed"]
-
-
-def names_run(graph: object) -> bool:
-    """Return whether *graph* is a recorded run, or names one."""
-    if not isinstance(graph, str):
-        return isinstance(graph, Run)
-    if names_generator(graph):
-        return False
-    from tasksim.run.foldernames import is_run_folder
-
-    return is_run_folder(Path(graph))
+__all__ = ["Replayed", "no_run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,35 +90,9 @@ class Replayed:
         return {name: platform.compute_speed(name) for name in platform.speeds}
 
 
-def placed(scenario: Scenario, replayed: Replayed | None) -> Scenario:
-    """Return *scenario* on the nodes of the run that it replays, if these were several."""
-    if replayed is None:
-        return scenario
-    from tasksim.scenario.recordednodes import on_its_nodes
-
-    return on_its_nodes(scenario, replayed)
-
-
 def no_run(word: Word, graph: str) -> InputError:
     """Return the error for durations of a run that are asked of what is none."""
     return InputError(
         f"{option('durations')} {word}: graph {graph} is no recorded run; legal: the folder of "
         "one, or KERNEL=SECONDS,..."
     )
-
-
-def engine_arguments(scenario: Scenario, replayed: Replayed | None) -> dict[str, Any]:
-    """Return what the engine is told besides: the options of *scenario*, times of its run.
-
-    Raises :exc:`InputError` if times of submission are asked of what is no recorded run.
-    """
-    options = dict(scenario.engine)
-    if options.pop("submission", "costs") != "recorded":
-        return options
-    if replayed is None or scenario.clock == "native":
-        what = "a native run" if scenario.clock == "native" else scenario.graph_label
-        raise InputError(
-            f"{option('set')} engine.submission=recorded: legal in simulations of a recorded run; "
-            f"got {what}"
-        )
-    return {**options, "submitted_s": replayed.submitted_s}

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import (
-    load_graph,
-    read_graph,
-)
+from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
 from tasksim.platform.description import Platform
-from tasksim.scenario.checks import brings_platform, check_place
+from tasksim.scenario.changes import engine_arguments
+from tasksim.scenario.checks import (
+    brings_platform,
+    check_place,
+    cluster_file,
+    is_on_nodes,
+    names_run,
+)
 from tasksim.scenario.durations import (
     kernels_without,
     known_durations,
@@ -21,9 +25,6 @@ from tasksim.scenario.durations import (
     refuse_missing,
     seconds_of_graph,
 )
-from tasksim.scenario.model_names import models_path, require_models, with_model_names
-from tasksim.scenario.nodes import cluster_of, node_file
-from tasksim.scenario.replayed import Replayed, engine_arguments, names_run, no_run, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
     from tasksim.network.cluster import Cluster
     from tasksim.run.measured import Word
     from tasksim.scenario.durations import Seconds
+    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.scenario import Scenario
 
 __all__ = [
     "Resolved",
     "Resolver",
+    "graph_files",
     "model_architectures",
-    "models_path",
     "needs_estimates",
     "resolve",
 ]
@@ -108,6 +110,19 @@ class Resolved:
         found = sources_of(self.graph, self.platform, self.models, self.seconds or {})
         return found if len(set(found.values())) > 1 else {}
 
+    def files(self) -> list[Path]:
+        """Return the files that its run depends on."""
+        paths = graph_files(self.scenario)
+        if self.platform.path is not None:
+            paths.append(self.platform.path)
+        if self.library is not None:
+            paths += dict.fromkeys(map(self.library.file_of, self.graph.model_names))
+        if self.cluster is not None:
+            from tasksim.scenario.nodes import network_files
+
+            paths += network_files(self.scenario)
+        return paths
+
     def known_models(self) -> Models:
         """Return the models; :exc:`InputError` if there are none."""
         if self.models is None:
@@ -135,6 +150,8 @@ class Resolved:
 
     def overfull(self) -> list[str]:
         """Say which memories have no room for the data that are at home in them."""
+        if self.cluster is None and all(m.size_bytes is None for m in self.platform.memories):
+            return []
         from tasksim.scenario.advice import overfull
 
         return overfull(self)
@@ -197,7 +214,7 @@ class Resolver:
         native = scenario.clock == "native"
         if not native:
             check_place(scenario)
-        scenario = placed(scenario, self.replayed(scenario))
+        scenario = self.placed(scenario)
         graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
         if isinstance(scenario.durations, str):
@@ -239,6 +256,7 @@ class Resolver:
         if scenario.models is not None and not isinstance(scenario.models, str):
             return scenario.models
         from tasksim.models.files.store import ModelLibrary
+        from tasksim.scenario.model_names import models_path
 
         path = models_path(scenario, platform, graph)
         return self.once(("models", path.resolve()), lambda: ModelLibrary(path))
@@ -257,6 +275,8 @@ class Resolver:
             return self._resolved(scenario, graph, platform, models, None, seconds)
         simulated = scenario.clock != "native"
         architectures = model_architectures(platform)
+        from tasksim.scenario.model_names import require_models
+
         require_models(models, graph, architectures, completed=simulated, further=bool(seconds))
         if platform.power is not None:
             from tasksim.scenario.energies import with_energies
@@ -291,7 +311,11 @@ class Resolver:
                 refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
         engine = engine_arguments(scenario, self.replayed(scenario))
-        cluster = cluster_of(scenario, platform, self)
+        cluster = None
+        if is_on_nodes(scenario):
+            from tasksim.scenario.nodes import cluster_of
+
+            cluster = cluster_of(scenario, platform, self)
         return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
 
     def _graph(self, scenario: Scenario) -> TaskGraph:
@@ -308,6 +332,8 @@ class Resolver:
                 raise InputError(f"graph {graph.name}: a graph that is made takes no settings")
         if scenario.model_names is None:
             return graph
+        from tasksim.scenario.model_names import with_model_names
+
         names = scenario.model_names
         renamed = ("renamed", id(graph), names)
         return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
@@ -317,14 +343,27 @@ class Resolver:
         graph: Any = scenario.graph
         if not names_run(graph):
             return None
+        from tasksim.scenario.replayed import Replayed
+
         library = _folder(scenario.library)
         key = ("run", graph if isinstance(graph, str) else id(graph), library)
         return self.once(key, lambda: (graph, Replayed.of(graph, library)))[1]
+
+    def placed(self, scenario: Scenario) -> Scenario:
+        """Return *scenario* on the nodes of the run that it replays, if these were several."""
+        replayed = self.replayed(scenario)
+        if replayed is None:
+            return scenario
+        from tasksim.scenario.recordednodes import on_its_nodes
+
+        return on_its_nodes(scenario, replayed)
 
     def _measured(self, scenario: Scenario, word: Word) -> Models:
         """Return what the tasks took in the recorded run that is asked for."""
         replayed = self.replayed(scenario)
         if replayed is None:
+            from tasksim.scenario.replayed import no_run
+
             raise no_run(word, scenario.graph_label)
         key = ("measured", id(replayed), word)
         return self.once(key, lambda: (replayed, replayed.durations(word)))[1]
@@ -385,7 +424,8 @@ class Resolver:
             return self.once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
 
-        name, library = node_file(scenario.platform), _folder(scenario.library)
+        file, library = cluster_file(scenario), _folder(scenario.library)
+        name = scenario.platform if file is None else file.like
         key = ("platform", name, library, *changes)
         return self.once(key, lambda: load_platform(name, library, changes))
 
@@ -395,6 +435,14 @@ class Resolver:
             self._known[key] = make()
         found: T = self._known[key]
         return found
+
+
+def graph_files(scenario: Scenario) -> list[Path]:
+    """Return the files that a graph consists of; none if it is made."""
+    graph = scenario.graph
+    if not isinstance(graph, str) or names_generator(graph):
+        return []
+    return graph_format(graph).files_of(Path(graph))
 
 
 def needs_estimates(scheduler: object) -> bool:

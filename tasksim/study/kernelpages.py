@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.run.samples import first_repetitions
 from tasksim.view.modelreport import report_blocks
 from tasksim.view.page.pagefile import MOST_RUNS, save_page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.patches import Patch
 
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.run.others import others_percent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.run.metrics import KernelStatistics, kernel_statistics
 from tasksim.run.record import Run
 from tasksim.view.registry import Look, Panel

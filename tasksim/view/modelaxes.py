@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_bytes, write_text
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
 from tasksim.models.diagnosis.influence import stars
 from tasksim.models.diagnosis.residuals import spread_by_fitted

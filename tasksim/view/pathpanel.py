@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.run.idleness import idle_time
 from tasksim.run.metrics import kernel_statistics
 from tasksim.run.network import path_messages

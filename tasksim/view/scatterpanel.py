@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from tasksim.base.errors import InputError
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.view.bands import MOST_VECTORS
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import TEXT, kernel_colours, new_axes, run_names

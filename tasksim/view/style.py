@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from tasksim.base.times import duration_text, time_unit
+from tasksim.base.units import duration_text, time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from tasksim.base.errors import InputError
-from tasksim.base.times import duration_text, time_unit
+from tasksim.base.units import duration_text, time_unit
 from tasksim.scenario.prediction import Prediction
 from tasksim.view.style import TEXT, kernel_colours, new_axes, new_figure
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.base.times import duration_text
-from tasksim.base.units import format_bandwidth, format_size, format_time
+from tasksim.base.units import duration_text, format_bandwidth, format_size, format_time
 from tasksim.run.facts import BOUND_NAMES, run_facts
 from tasksim.run.metrics import (
     idleness_percent,

@@ -16,8 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from tasksim.base.errors import CheckFailed, InputError, TaskFailed
-from tasksim.cli.command import Command
-from tasksim.cli.lazygroup import LazyGroup
+from tasksim.cli.command import Command, LazyGroup
 from tasksim.cli.main import COMMANDS, cli
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.graph_file import save

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tasksim.core.compiler import Compiler, find_compiler
-from tasksim.core.sources import FOLDER
+from tasksim.core.library import FOLDER
 
 COMPILERS = ("c++", "g++", "clang++")
 

@@ -11,7 +11,7 @@ from numpy._core import _multiarray_umath
 
 from tasksim.core import library
 from tasksim.core.build import build
-from tasksim.core.sources import FOLDER
+from tasksim.core.library import FOLDER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from tasksim.core.sources import FOLDER
+from tasksim.core.library import FOLDER
 
 ASIDE = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^\s*#.*?$', re.M | re.S

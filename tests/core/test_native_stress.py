@@ -12,8 +12,8 @@ from equal import LONG
 
 from tasksim.core.build import build
 from tasksim.core.compiler import NotBuilt
+from tasksim.core.library import FOLDER
 from tasksim.core.sanitizers import checked_environment
-from tasksim.core.sources import FOLDER
 from tasksim.graph.apps.registry import generate
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform

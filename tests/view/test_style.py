@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tasksim.base.times import duration_text, time_unit
+from tasksim.base.units import duration_text, time_unit
 from tasksim.view.gantt import WAITS
 from tasksim.view.lanes import REASONS
 from tasksim.view.style import KERNEL_COLOURS, PALETTE, kernel_colours, run_names, run_title

@@ -13,6 +13,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.base.memory import no_garbage_collection
 from tasksim.calibration.counters.hardware import PerfCounters
 from tasksim.calibration.frequency import core_frequency
 from tasksim.calibration.timed_executions import TimedExecutions
@@ -23,7 +24,6 @@ from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.counters.columns import COUNTERS
 from tasksim.models.rows import plain_number
-from tasksim.runtime.collector import no_garbage_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
+from tasksim.base.memory import no_garbage_collection
 from tasksim.engine.clock import TICKS_PER_S, TickClock, run
 from tasksim.engine.cluster.communicator import Communicator
 from tasksim.engine.cluster.flows import Flows
@@ -29,7 +30,6 @@ from tasksim.engine.machine.submission import Submission
 from tasksim.engine.threads.kernel import Kernel
 from tasksim.engine.ticks import OverheadTicks
 from tasksim.runtime.blame import blamed
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.stop import give_up_if_asked
 from tasksim.core import interface
 from tasksim.run.record import MemoryTable, TransferTable
 from tasksim.run.recordtables import frozen
@@ -31,8 +30,14 @@ def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
 
     Raises :exc:`~tasksim.base.stop.Stopped` in a thread that was asked to give up.
     """
-    while (status := go_on(handle, EVENTS)) == interface.MORE:
+    status = go_on(handle, EVENTS)
+    if status != interface.MORE:
+        return status
+    from tasksim.base.stop import give_up_if_asked
+
+    while status == interface.MORE:
         give_up_if_asked()
+        status = go_on(handle, EVENTS)
     return status
 
 

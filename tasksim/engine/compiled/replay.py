@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.flat import flat_platform
@@ -22,7 +23,6 @@ from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
 from tasksim.runtime.policies import Ported
 from tasksim.schedulers.base import chooses_apart, unless_default

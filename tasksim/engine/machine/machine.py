@@ -13,6 +13,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tasksim.base.memory import no_garbage_collection
 from tasksim.engine.clock import TICKS_PER_S, TickClock
 from tasksim.engine.machine.charges import Charges
 from tasksim.engine.machine.node import Node
@@ -20,7 +21,6 @@ from tasksim.engine.machine.submission import Submission
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
-from tasksim.runtime.collector import no_garbage_collection
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.times import duration_text
+from tasksim.base.units import duration_text
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
 from tasksim.study.report.drawn_rows import DRAWN_HEADER, drawn_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.study.report.curves import makespan_curve
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,

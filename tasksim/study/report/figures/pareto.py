@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.study.report.axes import value_text
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.labels import label_points

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from tasksim.base.times import time_unit
+from tasksim.base.units import time_unit
 from tasksim.study.report.curves import facets_of, makespan_curve
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
