@@ -65,10 +65,12 @@ def disturbance_of(
 ) -> Disturbance | None:
     """Return what others took from workers, by the *accounts* of their threads and the machine's.
 
-    None if the system does not tell.
+    None if the system does not tell; nor does it where the workers have fewer cores: they wait for
+    each other, too.
     """
     known = [account for account in accounts if account is not None]
-    if len(known) < len(accounts) or not has_thread_clock():
+    crowded = len(accounts) > len(usable_cores())
+    if len(known) < len(accounts) or crowded or not has_thread_clock():
         return None
     return Disturbance(
         waited_s=tuple(None if isnan(each.waited_s) else each.waited_s for each in known),

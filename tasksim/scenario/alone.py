@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     AnyScheduler = str | Scheduler
     Replay = Callable[[Run, TaskGraph], float | None]
+    ReplayUnder = Callable[[Run, TaskGraph, AnyScheduler], float | None]
 
 __all__ = ["alone_makespan_s", "replay_under", "slowdown", "with_alone"]
 
@@ -103,8 +104,8 @@ def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) ->
     return replace(run, disturbance=replace(run.disturbance, alone_s=alone_s))
 
 
-def replay_under(scheduler: AnyScheduler) -> Replay:
-    """Return what replays, once, a run that is yet to be made under *scheduler*.
+def replay_under(scheduler: AnyScheduler, replay: ReplayUnder = alone_makespan_s) -> Replay:
+    """Return a *replay*, for once, of a run that is yet to be made under *scheduler*.
 
     Of an object it takes a copy: so the object keeps what it has noted of the run, and the replay
     begins as the run did. Under one that cannot be copied nothing is known.
@@ -113,4 +114,4 @@ def replay_under(scheduler: AnyScheduler) -> Replay:
         spare = copy.deepcopy(scheduler)
     except Exception:
         return lambda _run, _graph: None
-    return lambda run, graph: alone_makespan_s(run, graph, spare)
+    return lambda run, graph: replay(run, graph, spare)

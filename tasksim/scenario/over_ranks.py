@@ -16,7 +16,7 @@ from tasksim.native.cluster.records import (
 )
 from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
-from tasksim.scenario.alone import with_alone
+from tasksim.scenario.alone import replay_under, with_alone
 from tasksim.scenario.document import encode
 from tasksim.scenario.recordednodes import known_network
 from tasksim.scenario.resolved import Resolver
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.execute import ClusterRecord
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.platform.description import Platform
+    from tasksim.schedulers.base import Scheduler
 
 __all__ = ["RankedScenario"]
 
@@ -108,8 +109,10 @@ class RankedScenario:
     def run(self, *, check: bool) -> Checked | None:
         """Execute it; return the run on rank 0, checked if that is asked for, None on others."""
         scenario = self.resolved.scenario
+        scheduler = policy_of(scenario.scheduler)
+        replay = replay_under(scheduler, _alone_makespan_s)
         record = self.execution.run(
-            policy_of(scenario.scheduler),
+            scheduler,
             estimates=estimates_of(self.resolved),
             seed=scenario.seed,
             pin=scenario.pin,
@@ -118,7 +121,7 @@ class RankedScenario:
         judged = self.execution.judged() if check else None
         if record is None:
             return None
-        run = self._recorded(record)
+        run = with_alone(self._recorded(record), self.resolved.graph, replay)
         return Checked(run) if judged is None else self._checked(run, *judged)
 
     def run_calmly(
@@ -179,8 +182,7 @@ class RankedScenario:
             engine=record.engine,
             engine_why=record.engine_why,
         )
-        run = replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
-        return with_alone(run, graph, _alone_makespan_s)
+        return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
         """Return how ranks were arranged, what is between them, and how well clocks are known."""
@@ -216,11 +218,9 @@ class RankedScenario:
         return Checked(run, residual, errors, problem)
 
 
-def _alone_makespan_s(run: Run, _graph: TaskGraph) -> float | None:
-    """Return how long *run* would have been alone; None if nobody knows what is between its ranks.
-
-    It is replayed on its nodes and their network.
-    """
-    if len({worker.node for worker in run.workers}) > 1 and "network" not in run.config["ranks"]:
-        return None
-    return Scenario(run, durations="alone").solve().makespan_s
+def _alone_makespan_s(run: Run, graph: TaskGraph, scheduler: str | Scheduler) -> float:
+    """Return how long *run*, of *graph*, would have been alone: replayed on its nodes."""
+    replayed = Scenario(
+        replace(run, graph=graph), durations="alone", scheduler=scheduler, seed=run.seed or 0
+    )
+    return replayed.solve().makespan_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,8 @@ def _as_ranks(scenario: Scenario, run: Run, where: Path) -> Scenario:
     said = said if isinstance(said, dict) else {}
     network = scenario.network or said.get("network")
     network = network or known_network(str(run.platform), scenario.library)
+    if network is None and scenario.durations == "alone":
+        network = _own_network(run)
     if network is None:
         raise InputError(
             f"{where}: it ran over {len(workers)} ranks, and no library has the network "
@@ -79,6 +82,21 @@ def _as_ranks(scenario: Scenario, run: Run, where: Path) -> Scenario:
         )
     words = {"nodes": len(workers), "grid": said.get("grid"), "workers": each.pop()}
     return scenario.vary(network=network, owner=_owner(scenario, said), **words)
+
+
+def _own_network(run: Run) -> str:
+    """Return a network in which messages take what they took in the *run* itself; warn of that."""
+    from tasksim.run.messageline import network_of_messages
+
+    assert run.messages is not None  # whoever asks has looked
+    ranks = len({worker.node for worker in run.workers})
+    warnings.warn(
+        f"no library has the network {run.platform} between the ranks: without what others took, "
+        "messages take what undisturbed ones took in the run itself; "
+        f"'mpiexec -n {ranks} tasksim calibrate network --library FOLDER' measures it",
+        stacklevel=2,
+    )
+    return network_of_messages(run.messages)
 
 
 def _as_simulated(scenario: Scenario, run: Run, said: dict[str, Any]) -> Scenario:

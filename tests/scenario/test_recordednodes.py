@@ -1,15 +1,21 @@
 """Runs over nodes in the place of a graph: replayed where they ran."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.run.disturbance import Disturbance
 from tasksim.run.record import WorkerInfo
+from tasksim.scenario.alone import replay_under, with_alone
+from tasksim.scenario.over_ranks import _alone_makespan_s
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
+from tasksim.scenario.solving import solve
+from tasksim.schedulers.eager import Eager
 
 NETWORK = "switch:bandwidth=1GB/s,latency=1us"
 
@@ -59,6 +65,39 @@ def test_the_network_of_the_machine_is_found_in_the_library(over_ranks, tmp_path
     assert replayed(over_ranks, library=str(tmp_path)).scenario.network == str(file)
     over_ranks.config["ranks"]["network"] = str(file)
     assert replayed(over_ranks).scenario.network == str(file)
+
+
+def test_alone_without_a_network_messages_take_what_they_took_in_the_run(over_ranks):
+    del over_ranks.config["shared_cores"]
+    with pytest.warns(UserWarning, match="'mpiexec -n 4 tasksim calibrate network"):
+        found = resolve(Scenario(over_ranks, durations="alone"))
+    taken_s = np.quantile(over_ranks.messages.end_s - over_ranks.messages.start_s, 0.25)
+    assert found.cluster.network.alone_s(0, 1, 16 * 16 * 8) == pytest.approx(taken_s)
+    assert (found.scenario.grid, found.scenario.owner) == ("4x1", "column")
+    assert solve(found).makespan_s == pytest.approx(over_ranks.makespan_s, rel=1e-6)
+
+
+class Seen(Eager):
+    """Notes on how many workers it was asked to run."""
+
+    workers: ClassVar[list[int]] = []
+
+    def attach(self, view, rng):
+        super().attach(view, rng)
+        self.workers.append(len(view.workers))
+
+
+def test_alone_over_ranks_is_replayed_under_the_runs_scheduler_on_the_graph_that_was_run(
+    over_ranks, monkeypatch
+):
+    run = replace(over_ranks, graph_name="mine:own", disturbance=Disturbance((1.0,) * 4, (1,) * 4))
+    run = replace(run, tasks=replace(run.tasks, cpu_s=run.tasks.duration_s))
+    graph = tasksim.generate("cholesky", tiles=5, tile_size=16)
+    monkeypatch.setattr(Seen, "workers", [])
+    with pytest.warns(UserWarning, match="calibrate network"):
+        found = with_alone(run, graph, replay_under(Seen(), _alone_makespan_s))
+    assert found.disturbance.alone_s == pytest.approx(run.makespan_s)
+    assert Seen.workers == [1, 1, 1, 1]
 
 
 def test_unequal_ranks_are_refused(over_ranks):

@@ -12,10 +12,11 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, nearly_square
 from tasksim.models.samples import Samples
 from tasksim.network.load import read_network
+from tasksim.run.messageline import Hockney, fitted_hockney
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.public import simulate
 from tasksim.study.bulk.judged import median_errors, scaling_table
-from tasksim.study.bulk.messages import Hockney, MessageCosts, fitted_hockney, parsed_collective
+from tasksim.study.bulk.messages import MessageCosts, parsed_collective
 from tasksim.study.bulk.prediction import BulkModel
 from tasksim.study.bulk.profile import KernelCounts, KernelShare, Profile, Sent
 from tasksim.study.bulk.recorded import profile_of_graph, profile_of_run

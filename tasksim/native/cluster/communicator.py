@@ -9,6 +9,7 @@ memory of its own. The thread is polite: it looks, and sleeps, longer while all 
 from __future__ import annotations
 
 import threading
+from array import array
 from heapq import heappop, heappush
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -44,6 +45,9 @@ IDLE_S: Final = 30e-6
 machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds. Where
 ranks share cores it is as long as while all are busy: who waits would take a third of a core, by
 waking, from the ranks that work."""
+
+LOOK_S: Final = 1e-3
+"""How often the thread looks at its processor time, in seconds: two tasks or three."""
 
 
 class _Under(NamedTuple):
@@ -118,6 +122,9 @@ class Communicator:
         self._ended: list[Ended] = []
         self.cpu_s = 0.0
         """Processor time of the thread, once it has ended."""
+        self._looks: array[float] = array("d", (0.0, 0.0))
+        """When the thread looked at its processor time, and what that was, in turn."""
+        self._origin_s = 0.0
 
     def label(self, task: int) -> str:
         """Return *task* of the part as messages show it: by its number in the whole graph."""
@@ -135,6 +142,14 @@ class Communicator:
         if self._thread is not None:
             self._thread.join()
 
+    def used_s(
+        self, start_s: NDArray[np.float64], end_s: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return how long the thread had a core between each start and end, seconds of the run."""
+        times_s, cpu_s = np.reshape(self._looks, (-1, 2)).T
+        used_s: NDArray[np.float64] = np.interp(end_s, times_s, cpu_s)
+        return used_s - np.interp(start_s, times_s, cpu_s)
+
     # The thread
 
     def _work(self, runtime: HandsOut) -> None:
@@ -146,10 +161,13 @@ class Communicator:
             self._fails(f"rank {self._rank}: communication failed: {error}")
         finally:
             self.cpu_s = thread_time()
+            self._looks.extend((self._now(), self.cpu_s))
 
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True
         while True:
+            if self._now() - self._looks[-2] >= LOOK_S:
+                self._looks.extend((self._now(), thread_time()))
             idle_s = self._idle_s
             busy_s = idle_s if self._requests else BUSY_S
             handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(busy_s, idle_s)

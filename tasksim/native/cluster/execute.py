@@ -25,7 +25,7 @@ from tasksim.native.cluster.communicator import BUSY_S, IDLE_S, Communicator, er
 from tasksim.native.cluster.judging import AmongRanks
 from tasksim.native.cluster.launch import PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
-from tasksim.native.cluster.records import RankRecord, aligned, check_part
+from tasksim.native.cluster.records import RankRecord, aligned, check_part, without_own_thread
 from tasksim.native.cluster.result import bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
 from tasksim.native.cores import usable_cores
@@ -235,12 +235,17 @@ class RankExecution:
                 self._end_all(error)
             disturbance = disturbance_of(execution.accounts, MachineAccount.now().since(machine))
             communicator.join()
-            if disturbance is not None and len(usable_cores()) <= len(self._platform.workers):
+            tasks, workers = execution.table(), len(self._platform.workers)
+            if shared:
+                disturbance = None  # who a worker waited for, others or ranks, nobody tells
+            elif disturbance is not None and len(usable_cores()) <= workers:
                 disturbance = disturbance.without(communicator.cpu_s)
+                used_s = communicator.used_s(tasks.start_s, tasks.end_s)
+                tasks = without_own_thread(tasks, used_s / workers)
             ranks.wait_for_all()
             clock = clock_of(before, look_at_clock(ranks))
         origin_s = execution.origin_s
-        tasks = aligned(execution.table(), lambda times_s: clock.aligned(times_s + origin_s))
+        tasks = aligned(tasks, lambda times_s: clock.aligned(times_s + origin_s))
         record = RankRecord(tasks, len(self._platform.workers), disturbance)
         found = ranks.comm.gather((record, clock))
         if found is None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.run.disturbance import Disturbance
+from tasksim.run.disturbance import LONGEST_OWN_GAP_S, Disturbance
 from tasksim.run.record import TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
@@ -29,6 +29,7 @@ __all__ = [
     "message_table",
     "rank_workers",
     "task_table",
+    "without_own_thread",
 ]
 
 TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
@@ -177,3 +178,20 @@ def aligned(tasks: TaskTable, shift: Any) -> TaskTable:
     """Return *tasks* with their times as *shift* makes them."""
     columns = {field.name: getattr(tasks, field.name) for field in fields(tasks)}
     return TaskTable(**{n: shift(c) if n in TIMES else c for n, c in columns.items()})
+
+
+def without_own_thread(tasks: TaskTable, used_s: NDArray[np.float64]) -> TaskTable:
+    """Return *tasks* without what their rank's own thread took from them: others did not.
+
+    That thread, which communicates, had a core for *used_s* while each ran. The tasks of such a run
+    always take that time, too, so it counts as their processor time. A task that lost hardly more,
+    less than anybody else takes at a time, was not preempted.
+    """
+    lost_s = tasks.duration_s - tasks.cpu_s  # not a number: nobody knows
+    own_s = np.fmin(used_s, np.fmax(lost_s, 0.0))
+    by_others = lost_s - own_s > LONGEST_OWN_GAP_S
+    return replace(
+        tasks,
+        cpu_s=tasks.cpu_s + own_s,
+        preemptions=np.where(by_others, tasks.preemptions, np.minimum(tasks.preemptions, 0)),
+    )

@@ -11,28 +11,15 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 from tasksim.network.collectives.closed import closed_s
 from tasksim.network.collectives.registry import ALGORITHMS
+from tasksim.run.messageline import Hockney
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from tasksim.network.description import Network
     from tasksim.study.bulk.profile import Sent
 
-__all__ = ["Hockney", "MessageCosts", "fitted_hockney", "parsed_collective"]
-
-
-@dataclass(frozen=True)
-class Hockney:
-    """A message of s bytes takes ``alpha + beta s``, whoever sends it to whom."""
-
-    alpha_s: float
-    beta_s: float
-
-    def seconds(self, ranks: int, size_bytes: float) -> float:  # noqa: ARG002
-        """Return how long a message takes."""
-        return self.alpha_s + self.beta_s * size_bytes
+__all__ = ["MessageCosts", "parsed_collective"]
 
 
 class OverNetwork:
@@ -124,27 +111,3 @@ def parsed_collective(text: str) -> tuple[str, Collective]:
         closed_s(operation, algorithm, 2, 1.0, 1.0, 1.0)  # has it a formula?
         found.append((operation, algorithm))
     return name, tuple(found)
-
-
-def fitted_hockney(size_bytes: NDArray[np.floating], seconds: NDArray[np.floating]) -> Hockney:
-    """Return the line through messages of some sizes, by relative errors; nothing is below 0.
-
-    Examples
-    --------
-    >>> line = fitted_hockney(np.array([0.0, 1e6]), np.array([1e-5, 1.01e-3]))
-    >>> bool(abs(line.alpha_s - 1e-5) < 1e-9 and abs(line.beta_s - 1e-9) < 1e-13)
-    True
-    """
-    from tasksim.models.nonnegative import non_negative
-
-    known = np.isfinite(seconds) & (seconds > 0)
-    if not known.any():
-        raise InputError("messages: none was timed, so give the network")
-    sizes, taken = np.asarray(size_bytes, float)[known], np.asarray(seconds, float)[known]
-    # The median of each size: some messages wait for the processor of their receiver.
-    each, group = np.unique(sizes, return_inverse=True)
-    typical = np.array([np.median(taken[group == index]) for index in range(len(each))])
-    design = np.column_stack([np.ones(len(each)), each]) / typical[:, None]
-    scale = np.maximum(design.max(axis=0), np.finfo(float).tiny)
-    alpha_s, beta_s = non_negative(design / scale, np.ones(len(each))) / scale
-    return Hockney(float(alpha_s), float(beta_s))

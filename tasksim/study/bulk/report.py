@@ -13,8 +13,9 @@ from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.graph.apps.registry import parse
 from tasksim.run.criticalkernels import FEWEST_RUNS, critical_kernels
+from tasksim.run.messageline import fitted_hockney
 from tasksim.study.bulk.judged import METHODS, scaling_table, undetermined
-from tasksim.study.bulk.messages import MessageCosts, fitted_hockney
+from tasksim.study.bulk.messages import MessageCosts
 from tasksim.study.bulk.prediction import BulkModel
 from tasksim.study.bulk.recorded import (
     counts_in,
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.counters.families import By
     from tasksim.network.description import Network
+    from tasksim.run.messageline import Hockney
     from tasksim.run.samples import RecordedRun
-    from tasksim.study.bulk.messages import Collective, Hockney
+    from tasksim.study.bulk.messages import Collective
     from tasksim.study.bulk.profile import KernelCounts, Profile
 
 __all__ = ["ScalingReport", "report_scaling"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,10 +19,15 @@ from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
 from tasksim.native.cluster.clocks import Look, clock_of
+from tasksim.native.cluster.communicator import Communicator
 from tasksim.native.cluster.execute import cut_for, platform_of_rank, refuse_planner
 from tasksim.native.cluster.parcels import rows_of
 from tasksim.native.cluster.ranks import refuse_unequal, world
+from tasksim.native.cluster.records import without_own_thread
 from tasksim.native.cluster.share import RankProgram
+from tasksim.native.machine_account import MachineAccount, disturbance_of
+from tasksim.native.processor_time import ThreadAccount
+from tasksim.run.record import TaskTable
 from tasksim.schedulers.registry import create
 
 
@@ -114,3 +120,42 @@ def test_reductions_over_ranks_are_refused():
         g.insert("add", Reduce(total))
     with pytest.raises(InputError, match="reductions"):
         cut_for(g.build(), Grid(1, 2), "row", 2)
+
+
+def table(duration_s, cpu_s, preemptions):
+    """Return records of tasks that began at 0."""
+    nothing = np.zeros(len(duration_s))
+    numbers = dict.fromkeys(("kernel", "worker", "priority", "released_by"), nothing.astype(int))
+    times = dict.fromkeys(("submitted_s", "ready_s", "popped_s", "start_s"), nothing)
+    return TaskTable(
+        task=np.arange(len(duration_s)), end_s=duration_s, cpu_s=cpu_s, preemptions=preemptions,
+        **numbers, **times,
+    )  # fmt: skip
+
+
+def test_what_the_ranks_own_thread_took_from_its_tasks_is_not_others():
+    tasks = table(
+        duration_s=[0.010, 0.010, 0.010, 0.010, 0.010],
+        cpu_s=[0.009, 0.0088, 0.005, 0.010, np.nan],
+        preemptions=[7, 9, 3, 0, -1],
+    )
+    found = without_own_thread(tasks, np.full(5, 0.001))
+    assert found.cpu_s[:4] == pytest.approx([0.010, 0.0098, 0.006, 0.010])
+    assert np.isnan(found.cpu_s[4])
+    assert found.preemptions.tolist() == [0, 0, 3, 0, -1]
+    assert np.array_equal(found.end_s, tasks.end_s)
+
+
+def test_the_thread_that_communicates_knows_when_it_had_a_core():
+    communicator = Communicator.__new__(Communicator)
+    communicator._looks = array("d", (0.0, 0.0, 1.0, 0.1, 3.0, 0.7))
+    used_s = communicator.used_s(np.array([0.0, 0.5, 2.0]), np.array([1.0, 2.0, 9.0]))
+    assert used_s == pytest.approx([0.1, 0.35, 0.3])
+
+
+def test_of_workers_that_have_fewer_cores_nobody_knows_what_others_took(monkeypatch):
+    monkeypatch.setattr("tasksim.native.machine_account.usable_cores", lambda: [0, 1])
+    monkeypatch.setattr("tasksim.native.machine_account.has_thread_clock", lambda: True)
+    account, machine = ThreadAccount(1.0, 0.5, 3), MachineAccount(0.0, None, 0.25)
+    assert disturbance_of([account] * 2, machine).waited_s == (0.5, 0.5)
+    assert disturbance_of([account] * 3, machine) is None
