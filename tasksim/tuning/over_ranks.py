@@ -122,6 +122,7 @@ class OverRanks:
         assert self._ranked is not None
         assert self._resolved is not None
         told, scenario = self._selection, self._resolved.scenario
+        is_measurable = self._ranked.is_measurable
         if not told.reuses:
             for statistics in self._statistics:
                 statistics.reset()
@@ -147,6 +148,7 @@ class OverRanks:
             done.run.makespan_s, done.wall_s, done.effort.executed, len(cut.graph),
             sent=done.messages.executed, messages=len(cut.messages),
             task_s=float(median(done.run.tasks.duration_s)), selective=True,
+            others_share=done.others_share if is_measurable else None,
         )  # fmt: skip
 
     def _full(self) -> Ran | None:

@@ -147,8 +147,10 @@ class Communicator:
     ) -> NDArray[np.float64]:
         """Return how long the thread had a core between each start and end, seconds of the run."""
         times_s, cpu_s = np.reshape(self._looks, (-1, 2)).T
-        used_s: NDArray[np.float64] = np.interp(end_s, times_s, cpu_s)
-        return used_s - np.interp(start_s, times_s, cpu_s)
+        found: NDArray[np.float64] = np.interp(end_s, times_s, cpu_s) - np.interp(
+            start_s, times_s, cpu_s
+        )
+        return found
 
     # The thread
 

@@ -23,7 +23,7 @@ from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, program_structure
 from tasksim.native.core_errors import kernel_failure
 from tasksim.native.processor_time import ThreadClock, UsualLoss
-from tasksim.run.disturbance import CLOCK_TICK_S
+from tasksim.run.disturbance import CLOCK_TICK_S, LONGEST_OWN_GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +41,21 @@ class TimedTasks:
     program : Program
     workers : int
         How many may execute at once.
+    beside : callable, optional
+        Processor time, in seconds, of a thread that shares the workers' cores: what it takes from
+        a task the task takes in a full run, too. Not a number: nobody knows what others take.
     """
 
-    def __init__(self, program: Program, workers: int) -> None:
-        self._program = program
+    def __init__(
+        self, program: Program, workers: int, beside: Callable[[], float] | None = None
+    ) -> None:
+        self._program, self._beside = program, beside
         self._times = np.zeros((workers, 2))
         self._own_s = [0.0] * workers
-        self._clock = [(ThreadClock(), nan)] * workers
-        """Of each worker: the clock of the thread of its task, and what it said before."""
+        self._clock: list[tuple[Callable[[], float], float]] = [
+            (ThreadClock().now_s, nan)
+        ] * workers
+        """Of each worker: a clock of what its task has had of a core, and what it said before."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
@@ -91,8 +98,8 @@ class TimedTasks:
         began = float(self._times[worker, 0])
         if not began:
             return 0.0
-        clock, before_s = self._clock[worker]
-        wall_s, cpu_s = perf_counter() - began, clock.now_s() - before_s
+        now_s, before_s = self._clock[worker]
+        wall_s, cpu_s = perf_counter() - began, now_s() - before_s
         return max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # not a number: by the wall
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
@@ -102,15 +109,23 @@ class TimedTasks:
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)
-        clock, preempted = ThreadClock(), preemptions()
-        before_s = clock.now_s()
-        self._clock[worker] = clock, before_s
+        now_s, preempted = self._clock_here(), preemptions()
+        before_s = now_s()
+        self._clock[worker] = now_s, before_s
         self._call(task, worker)
         began, ended = self._times[worker].tolist()
-        cpu_s, interrupted = clock.now_s() - before_s, preemptions() > preempted
+        cpu_s, interrupted = now_s() - before_s, preemptions() > preempted
+        if self._beside is not None:
+            # That thread has preempted it, too: for less than anybody else does.
+            interrupted &= ended - began - cpu_s > LONGEST_OWN_GAP_S
         usual = self._usual[int(self._program.graph.kernel[task])]
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
+
+    def _clock_here(self) -> Callable[[], float]:
+        """Return the clock of what a task on the calling thread has of a core, in seconds."""
+        now_s, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
+        return now_s if beside is None else lambda: now_s() + beside() / workers
 
     def _call(self, task: int, worker: int) -> None:
         """Execute *task*, and note when it began and ended."""

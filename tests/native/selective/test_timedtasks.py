@@ -141,3 +141,17 @@ def test_without_a_clock_that_others_can_read_tasks_take_what_they_took(monkeypa
     tasks.expect(0)
     tasks.run(0, 0, safe=False)
     assert tasks.elapsed_s(0) > 1e-9
+
+
+@pytest.mark.parametrize(("wall_s", "own_s"), [(0.0002, 0.0002), (0.005, 0.0001)])
+def test_who_was_preempted_only_by_a_thread_beside_it_takes_what_it_took(
+    monkeypatch, wall_s, own_s
+):
+    Clock(monkeypatch, [1.0, 1.0001], [5, 9])
+    monkeypatch.setattr(timedtasks, "status", lambda: SimpleNamespace(available=False))
+    wall = iter([0.5, 0.5 + wall_s])
+    monkeypatch.setattr(timedtasks, "perf_counter", lambda: next(wall))
+    tasks = TimedTasks(small(), 1, beside=lambda: 0.0)
+    tasks.expect(0)
+    tasks.run(0, 0, safe=False)
+    assert tasks.elapsed_s(0) == pytest.approx(own_s)

@@ -22,7 +22,7 @@ from tasksim.runtime.blame import blamed
 from tasksim.runtime.rules import dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.native.selective.ranks.paths import RankPaths
@@ -150,13 +150,25 @@ class RanksAccount:
             else:
                 self._end(actor, end_s)
 
+    def waits_for(self) -> Iterator[tuple[int, int, float]]:
+        """Return the workers that keep the account from its next event, with their ranks.
+
+        Of each: how long its task must have taken, so that the account goes on.
+        """
+        ends = self._under_way.ends
+        if self.over or not ends or ends[0][2] in self._accompanying:
+            return
+        for (rank, worker), start_s in self._under_way.measuring.items():
+            if rank >= 0:
+                yield rank, worker, ends[0][0] - start_s
+
     def returned(self, rank: int, worker: int, seconds: float) -> None:
         """Note that the task of *worker* has been executed, in so many seconds."""
         actor = rank, worker
         if actor not in self._under_way.measuring:
             self._accompanying.discard(actor)
             return
-        # By the wall, as rank 0 sees it under way, the account may have gone on for longer.
+        # Clocks of two threads may differ by what the account has gone on meanwhile.
         since_s = self._now - self._under_way.measuring[actor]
         self._under_way.measured(actor, max(seconds, since_s))
         self._chooses.measured(rank, self._task[actor], seconds)

@@ -15,7 +15,9 @@ from tasksim.native.cluster.clocks import look_at_clock
 from tasksim.native.cluster.execute import refuse_planner, shares_cores
 from tasksim.native.cluster.launch import end_all
 from tasksim.native.cluster.records import RankRecord, message_table, rank_workers, task_table
+from tasksim.native.cores import usable_cores
 from tasksim.native.execute import refuse_without_estimates
+from tasksim.native.processor_time import waited_share
 from tasksim.native.selective.policies import checked_tolerance, policy_of
 from tasksim.native.selective.ranks.account import RanksAccount
 from tasksim.native.selective.ranks.choosing import (
@@ -37,9 +39,11 @@ if TYPE_CHECKING:
 
     from tasksim.native.cluster.execute import RankExecution
     from tasksim.native.cluster.ranks import Ranks
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.selective.execution import Effort
     from tasksim.native.selective.policies import Sampling
     from tasksim.native.selective.ranks.choosing import MessageRule
+    from tasksim.native.selective.ranks.crew import Cores
     from tasksim.native.selective.ranks.mail import Wires
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
@@ -61,6 +65,9 @@ class SelectiveOverRanks:
         How long it has taken; a full run before it, for counts, included.
     path : PathRecord
         The practical critical path, per signature of tasks and messages.
+    others_share : float or None
+        For which share of the time that the workers of all ranks wanted a core they had none; None:
+        unknown. Threads that communicate are among those who have it, if they have no core besides.
     """
 
     run: Run
@@ -68,6 +75,7 @@ class SelectiveOverRanks:
     messages: Effort
     wall_s: float
     path: PathRecord
+    others_share: float | None = None
 
 
 def execute_over_ranks(
@@ -157,6 +165,10 @@ class _RankRun:
         self._cut = execution.cut
         self._shared = shares_cores(ranks, len(platforms[ranks.rank].workers))
         self._pin = pin and not self._shared
+        self._cores: Cores = "too few" if self._shared else "to spare"
+        if not self._shared and len(usable_cores()) <= len(platforms[ranks.rank].workers):
+            self._cores = "one each"
+        self._others_share: float | None = None
         self._known = RankSignatures(self._cut) if not ranks.rank else None
         # One clock tells the time of all ranks of a machine.
         alike = ranks.here[1] == ranks.size
@@ -169,25 +181,29 @@ class _RankRun:
         with single_threaded_blas():
             execution.whole.reset()
             part, workers = self._cut.parts[ranks.rank], len(platform.workers)
-            crew = Crew(execution.whole, part, workers, self._offset_s)
+            crew = Crew(execution.whole, part, workers, self._offset_s, self._cores)
             mail = Mail(self._wires, self._cut.messages, execution.parcels, self._offset_s)
             hands = Hands(crew, mail, shared=self._shared)
             ranks.wait_for_all()
             if ranks.rank:
                 follower = Follower(self._wires, hands)
-                self._work(crew, follower.follow)
+                ranks.comm.gather(self._work(crew, follower.follow))
                 return None
             leader = Leader(self._wires, hands)
             account = self._account(rules, leader)
-            self._work(crew, lambda going: leader.lead(account, self._seed, going))
+            ours = self._work(crew, lambda going: leader.lead(account, self._seed, going))
             leader.end(ranks.size)
+            self._others_share = waited_share([a for each in ranks.comm.gather(ours) for a in each])
         return account
 
-    def _work(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
+    def _work(
+        self, crew: Crew, loop: Callable[[Callable[[], bool]], None]
+    ) -> list[ThreadAccount | None]:
+        """Let the workers of this rank work; return the system's account of each."""
         rank = self._ranks.rank
         platform = self._platforms[rank]
         try:
-            let_work(crew, platform, self._execution.whole, loop, pin=self._pin)
+            return let_work(crew, platform, self._execution.whole, loop, pin=self._pin)
         except TaskFailed as error:  # on whatever rank
             end_all(str(error))
         except Exception as error:
@@ -234,7 +250,9 @@ class _RankRun:
             engine="python",
         )
         path = account.paths.longest
-        return SelectiveOverRanks(run, account.effort, account.messages, wall_s, path)
+        return SelectiveOverRanks(
+            run, account.effort, account.messages, wall_s, path, self._others_share
+        )
 
 
 def _refuse(scheduler: str, estimates: Sequence[Sequence[float]] | None, ranks: int) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.interruption import Interrupts
     from tasksim.kernels.program import Program
+    from tasksim.native.processor_time import ThreadAccount
     from tasksim.native.selective.ranks.account import RanksAccount
     from tasksim.native.selective.ranks.crew import Crew
     from tasksim.native.selective.ranks.mail import Mail, Wires
@@ -35,13 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Follower", "Hands", "Leader", "let_work"]
 
-END, EXECUTE, SEND, RECEIVE = range(4)
+END, EXECUTE, SEND, RECEIVE, ASK = range(5)
 TEXT: Final = 1
 """The tag of what a failed task has said."""
-
-HEARD_S: Final = 1e-4
-"""How much later rank 0 may hear that a task of another has returned: so much less it is taken to
-have run, lest the account goes past its end."""
+SO_FAR: Final = 7
+"""The answer of a worker that was asked: how long its task has taken so far."""
 
 
 class Hands:
@@ -90,6 +89,9 @@ class Leader:
     def __init__(self, wires: Wires, hands: Hands) -> None:
         self._wires, self._hands = wires, hands
         self._began: dict[tuple[int, int], float] = {}
+        self._so_far: dict[tuple[int, int], tuple[float, float]] = {}
+        """Of tasks on other ranks: how long each had taken, and when that was heard."""
+        self._asked: set[tuple[int, int]] = set()
         self._sent: dict[int, float] = {}
         self._times: dict[int, dict[int, float]] = {}
         self._account: RanksAccount | None = None
@@ -99,7 +101,7 @@ class Leader:
 
     def task(self, rank: int, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
         """Let *worker* of *rank* execute a task of its part."""
-        self._began.pop((rank, worker), None)
+        self._forget((rank, worker))
         self._order(rank, EXECUTE, worker, task, rehearsed, int(safe))
 
     def message(self, message: int) -> None:
@@ -111,10 +113,27 @@ class Leader:
 
     def elapsed_s(self, rank: int, worker: int) -> float:
         """Return how long the task of *worker* has taken so far, at least."""
-        began_s = self._began.get((rank, worker))
-        if began_s is None:
-            return 0.0
-        return max(0.0, perf_counter() - began_s - (HEARD_S if rank else 0.0))
+        if not rank:
+            return self._hands.crew.elapsed_s(worker)
+        return self._so_far.get((rank, worker), (0.0, 0.0))[0]
+
+    def _ask(self, account: RanksAccount) -> None:
+        """Ask the workers of other ranks that the account waits for, if they may be far enough."""
+        now_s = perf_counter()
+        for rank, worker, needed_s in account.waits_for():
+            asked = rank, worker
+            began_s = self._began.get(asked)
+            if not rank or began_s is None or asked in self._asked:
+                continue
+            taken_s, heard_s = self._so_far.get(asked, (0.0, began_s))
+            if taken_s <= needed_s <= taken_s + (now_s - heard_s):
+                self._asked.add(asked)
+                self._order(rank, ASK, worker)
+
+    def _forget(self, worker: tuple[int, int]) -> None:
+        """Forget how far a worker of a rank is: its task has returned, or is yet to begin."""
+        self._began.pop(worker, None)
+        self._so_far.pop(worker, None)
 
     def _order(self, rank: int, *numbers: int) -> None:
         if not rank:
@@ -134,6 +153,7 @@ class Leader:
             account.advance()
             if account.over:
                 return
+            self._ask(account)
             # Heard before the account asks how long the others have taken.
             if not self._hear():
                 self._hands.nap()
@@ -164,10 +184,15 @@ class Leader:
     def _answered(self, rank: int, answer: Answer) -> None:
         account = self._account
         assert account is not None
+        worker = rank, answer.place
         if answer.what == BEGUN:
-            self._began[rank, answer.place] = answer.first_s
+            self._began[worker] = answer.first_s
+        elif answer.what == SO_FAR:
+            self._asked.discard(worker)
+            if worker in self._began:  # else it tells of a task that has returned
+                self._so_far[worker] = answer.first_s, perf_counter()
         elif answer.what == RETURNED:
-            self._began.pop((rank, answer.place), None)
+            self._forget(worker)
             account.returned(rank, answer.place, answer.first_s)
         elif answer.what == FAILED:
             raise _failed(account, rank, answer)
@@ -220,13 +245,21 @@ class Follower:
                 orders.Recv(order, 0, 0)
                 if order[0] == END:
                     return
-                self._hands.do(*order.tolist())
+                self._do(order.tolist())
                 moved = True
             for answer in self._hands.answers():
                 self._say(orders, answer)
                 moved = True
             if not moved:
                 self._hands.nap()
+
+    def _do(self, order: list[int]) -> None:
+        what, worker = order[:2]
+        if what != ASK:
+            self._hands.do(*order)
+            return
+        so_far_s = self._hands.crew.elapsed_s(worker)
+        self._say(self._wires.orders, Answer(SO_FAR, worker, so_far_s))
 
     def _say(self, orders: Any, answer: Answer) -> None:
         orders.Send(np.array([answer.what, answer.place, answer.first_s]), 0, 0)
@@ -275,6 +308,7 @@ class _Working:
 
     def _communicate(self) -> None:
         be_prompt()
+        self._crew.ordered_from_here()
         try:
             self._loop(lambda: not self._given_up)
         except BaseException as error:
@@ -290,7 +324,10 @@ def let_work(
     loop: Callable[[Callable[[], bool]], None],
     *,
     pin: bool,
-) -> None:
-    """Let a rank's *crew* work until *loop*, which leads or follows, has come to its end."""
+) -> list[ThreadAccount | None]:
+    """Let a rank's *crew* work until *loop*, which leads or follows, has come to its end.
+
+    Return the system's account of each worker's thread; None of one that was left behind.
+    """
     names = [worker.name for worker in platform.workers]
-    conduct(_Working(crew, loop), names, program, pin=pin, progress=None)
+    return conduct(_Working(crew, loop), names, program, pin=pin, progress=None)

@@ -169,6 +169,28 @@ def test_a_hand_drawn_graph(share):
     assert account.makespan_s == of_rank[0][4] == 4.5
 
 
+def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
+    cut = drawn()
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+
+    def skipped(rank, task):
+        return rank == 1
+
+    orders = Told(seconds, message_s)
+    account = RanksAccount(
+        cut, [this_machine(1)] * 2, [create("eager"), create("eager")], orders,
+        Skips(seconds, message_s, skipped, [False, False]), RankPaths(1, [1, 1]), company=False,
+    )  # fmt: skip
+    account.begin(0)
+    account.advance()
+    assert list(account.waits_for()) == [(0, 0, 0.75)]  # the end of what is charged beside
+    orders.elapsed_s = lambda rank, worker: 0.75 + 1e-9
+    account.advance()
+    assert list(account.waits_for()) == [(0, 0, 1.5)]  # of what is charged after that
+    account.returned(0, 0, 1.0)
+    assert list(account.waits_for()) == []
+
+
 def test_a_message_that_is_skipped_takes_no_time_and_the_rest_goes_on():
     cut = drawn()
     message_s, seconds = [100.0, 0.5], of_kernels(cut, DRAWN)
