@@ -15,18 +15,18 @@ __all__ = ["blas_info", "single_threaded_blas"]
 
 THREADS_FOLDER: Final = Path("/proc/self/task")
 LONGEST_SPIN_S: Final = 0.3
-"""Time for which threads that have nothing more to do may look for work before they sleep, in
-seconds: OpenBLAS's do for .1, those of LLVM's OpenMP for .2."""
+"""Longest time in seconds that a library's idle threads spin before they sleep: OpenBLAS's spin for
+.1, those of LLVM's OpenMP for .2."""
 SPIN_PAUSE_S: Final = 0.5e-3
-"""Time between two looks at them, in seconds."""
+"""Time between two looks at these threads, in seconds."""
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Within the block, every BLAS call runs on the thread that made it.
+    """Run every BLAS call within the block on the thread that makes it.
 
-    It begins when the threads that BLAS had before sleep: they look for more work for a while,
-    on cores that those within the block need.
+    The block begins when the idle threads of BLAS sleep. They spin for a while after their last
+    work, on the cores that the threads within the block need.
     """
     from threadpoolctl import threadpool_limits
 
@@ -39,7 +39,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def _libraries_are_busy() -> bool:
-    """Return whether a thread runs that is not Python's; False where the system does not tell."""
+    """Return whether a thread that Python did not start runs; False where nothing tells."""
     known = {thread.native_id for thread in threading.enumerate()} | {threading.get_native_id()}
     with suppress(OSError):
         for folder in THREADS_FOLDER.iterdir():

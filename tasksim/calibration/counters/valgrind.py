@@ -37,8 +37,8 @@ FEWEST_CACHES: Final = 2
 the last one in a run of its own."""
 
 LONGEST_WAIT_S: Final = 0.2
-"""Of the thread that Ctrl-C interrupts: if that comes just before a wait begins, Python notices it
-only after the wait."""
+"""Longest single wait of the main thread, in seconds: Python notices a Ctrl-C that comes just
+before a wait begins only when the wait ends."""
 
 COPIES: Final = "glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
 """Long copies by vectors, too: of an instruction that repeats itself, Valgrind counts each byte."""
