@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, unknown
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.formats.graphs import load_graph, name_and_settings
+from tasksim.formats.graphs import load_graph
+from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.dense import dense_kernel
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples, samples_path

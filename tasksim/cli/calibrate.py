@@ -282,8 +282,8 @@ def _combinations(name: str, settings: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _item(name: str, settings: list[str]) -> TaskGraph | KernelCall:
-    from tasksim.formats.graphs import load_graph, names_generator
-    from tasksim.graph.apps.registry import names
+    from tasksim.formats.graphs import load_graph
+    from tasksim.graph.apps.registry import names, names_generator
     from tasksim.kernels.dense import kernel_names
 
     if names_generator(name) or Path(name).is_file() or name.endswith(".npz"):

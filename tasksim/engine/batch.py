@@ -17,8 +17,7 @@ import numpy as np
 
 from tasksim.base.stop import Stop, give_up_if_asked
 from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
-from tasksim.engine.durations import Demands
-from tasksim.engine.locality import far_part
+from tasksim.engine.durations import Demands, far_part
 from tasksim.engine.simulate import at_home, bounds_of, contention_of, submission_times
 from tasksim.schedulers.registry import create
 

@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.locality import FarCharge, FarPart
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Asked", "Demand", "Demands", "Models", "PerTask", "durations"]
+__all__ = [
+    "Asked",
+    "Demand",
+    "Demands",
+    "Models",
+    "PerTask",
+    "durations",
+    "far_part",
+    "near_and_far",
+]
 
 
 class Models(Protocol):
@@ -229,6 +239,59 @@ class Asked:
         from tasksim.graph.reuse import task_bytes
 
         return task_bytes(self.graph)
+
+
+def near_and_far(
+    graph: TaskGraph,
+    platform: Platform,
+    models: Models,
+    durations_s: NDArray[np.float64],
+    means_s: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], FarCharge | None]:
+    """Split modelled durations into what tasks cost with all data near, and what far data add.
+
+    *durations_s*, and the first of what is returned, have a row per class of workers and a
+    column per task; so have *means_s*, which they are if none are given. Where no model knows of
+    locality, nothing is split off.
+    """
+    part = far_part(graph, platform, models, durations_s if means_s is None else means_s)
+    return (durations_s, None) if part is None else (part.near(durations_s), part.charge(graph))
+
+
+def far_part(
+    graph: TaskGraph, platform: Platform, models: Models, means_s: NDArray[np.float64]
+) -> FarPart | None:
+    """Return what far data cost; None if no model knows of it.
+
+    What is left where all data are near, and what as many far data add as in the mean, are the mean
+    together: no task's data cost more than that leaves room for.
+    """
+    known = _localities(graph, platform, models)
+    if not known:
+        return None
+    from tasksim.engine.locality import FarPart
+
+    return FarPart.of(known, graph, platform, means_s)
+
+
+def _localities(
+    graph: TaskGraph, platform: Platform, models: Models
+) -> dict[tuple[int, int], Locality]:
+    """Return what far data cost, by class of workers and kernel, where they cost anything."""
+    return {
+        (index, kernel): locality
+        for index, group in enumerate(platform.classes)
+        for kernel, name in enumerate(graph.model_names)
+        if (locality := _locality(models, name, group.models)) is not None
+        and locality.seconds_per_far_byte
+    }
+
+
+def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:
+    try:
+        return models.locality(kernel, architecture)
+    except InputError:  # no model of this kernel there: it does not run there
+        return None
 
 
 def _models_per_class(

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import InputError
-
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from tasksim.engine.durations import Models
     from tasksim.graph.reuse import ReuseTracker
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["FarCharge", "FarPart", "far_part", "near_and_far"]
+__all__ = ["FarCharge", "FarPart"]
 
 LEAST_SHARE = 0.1
 """The least share of a modelled duration that is left when all data are near. Shares were regressed
@@ -64,29 +63,40 @@ class FarCharge:
         return far_bytes * self._per_byte[group][task]
 
 
-def near_and_far(
-    graph: TaskGraph,
-    platform: Platform,
-    models: Models,
-    durations_s: NDArray[np.float64],
-    means_s: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], FarCharge | None]:
-    """Split modelled durations into what tasks cost with all data near, and what far data add.
-
-    *durations_s*, and the first of what is returned, have a row per class of workers and a
-    column per task; so have *means_s*, which they are if none are given. Where no model knows of
-    locality, nothing is split off.
-    """
-    part = far_part(graph, platform, models, durations_s if means_s is None else means_s)
-    return (durations_s, None) if part is None else (part.near(durations_s), part.charge(graph))
-
-
 class FarPart(NamedTuple):
     """What far data cost, and what the models' means contain of it, in seconds."""
 
     reach_bytes: NDArray[np.float64]
     seconds_per_byte: NDArray[np.float64]
     contained_s: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        known: Mapping[tuple[int, int], Locality],
+        graph: TaskGraph,
+        platform: Platform,
+        means_s: NDArray[np.float64],
+    ) -> FarPart:
+        """Return it for what is *known* by class of workers and kernel, none of it nothing."""
+        from tasksim.graph.reuse import task_bytes
+
+        shape = len(platform.classes), len(graph)
+        reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        size_bytes = task_bytes(graph)
+        for (index, kernel), locality in known.items():
+            tasks = graph.kernel == kernel
+            speed = platform.speeds[platform.classes[index].architecture]
+            slope = locality.seconds_per_far_byte / speed
+            per_byte[index, tasks] = slope
+            contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
+            # Each kernel its own: kernels that were calibrated apart may differ.
+            reach[index, tasks] = locality.reach_bytes
+        room_s = (1.0 - LEAST_SHARE) * means_s
+        beyond = contained > room_s
+        per_byte[beyond] *= room_s[beyond] / contained[beyond]
+        contained[beyond] = room_s[beyond]
+        return cls(reach, per_byte, contained)
 
     def near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return modelled durations with all data near."""
@@ -99,54 +109,3 @@ class FarPart(NamedTuple):
     def charge(self, graph: TaskGraph) -> FarCharge:
         """Return what far data cost, to be asked by one replay."""
         return FarCharge(graph, self.reach_bytes, self.seconds_per_byte)
-
-
-def far_part(
-    graph: TaskGraph, platform: Platform, models: Models, means_s: NDArray[np.float64]
-) -> FarPart | None:
-    """Return what far data cost; None if no model knows of it.
-
-    What is left where all data are near, and what as many far data add as in the mean, are the mean
-    together: no task's data cost more than that leaves room for.
-    """
-    known = _localities(graph, platform, models)
-    if not known:
-        return None
-    from tasksim.graph.reuse import task_bytes
-
-    shape = len(platform.classes), len(graph)
-    reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    size_bytes = task_bytes(graph)
-    for (index, kernel), locality in known.items():
-        tasks = graph.kernel == kernel
-        speed = platform.speeds[platform.classes[index].architecture]
-        slope = locality.seconds_per_far_byte / speed
-        per_byte[index, tasks] = slope
-        contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
-        # Each kernel its own: kernels that were calibrated apart may differ.
-        reach[index, tasks] = locality.reach_bytes
-    room_s = (1.0 - LEAST_SHARE) * means_s
-    beyond = contained > room_s
-    per_byte[beyond] *= room_s[beyond] / contained[beyond]
-    contained[beyond] = room_s[beyond]
-    return FarPart(reach, per_byte, contained)
-
-
-def _localities(
-    graph: TaskGraph, platform: Platform, models: Models
-) -> dict[tuple[int, int], Locality]:
-    """Return what far data cost, by class of workers and kernel, where they cost anything."""
-    return {
-        (index, kernel): locality
-        for index, group in enumerate(platform.classes)
-        for kernel, name in enumerate(graph.model_names)
-        if (locality := _locality(models, name, group.models)) is not None
-        and locality.seconds_per_far_byte
-    }
-
-
-def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:
-    try:
-        return models.locality(kernel, architecture)
-    except InputError:  # no model of this kernel there: it does not run there
-        return None

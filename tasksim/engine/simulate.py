@@ -10,8 +10,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import Engine, Question, SimultaneousPushes, check_engine, replayed
-from tasksim.engine.durations import Demands, Models
-from tasksim.engine.locality import near_and_far
+from tasksim.engine.durations import Demands, Models, near_and_far
 from tasksim.engine.outcome import machine, records
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run

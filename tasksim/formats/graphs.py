@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tasksim.base.errors import InputError, expect, unknown
-from tasksim.base.registry import is_own
+from tasksim.base.errors import InputError, unknown
 from tasksim.graph.apps import registry
 
 if TYPE_CHECKING:
@@ -21,14 +19,9 @@ __all__ = [
     "graph_format",
     "graph_in",
     "load_graph",
-    "name_and_settings",
-    "names_generator",
     "read_graph",
     "refuse_unknown",
 ]
-
-SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
-"""What stands before the last setting, and that."""
 
 
 def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
@@ -57,7 +50,7 @@ def load_graph(text: str, settings: Iterable[str] = ()) -> TaskGraph:
     >>> load_graph("cholesky", ["tiles=4"])
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
-    if names_generator(text):
+    if registry.names_generator(text):
         return registry.parse(text, settings)
     if graph_format(text).brings_platform:
         raise InputError(f"{text}: a file of costs per processor; legal here: a graph by itself")
@@ -94,7 +87,7 @@ def read_graph(text: str, settings: Iterable[str] = ()) -> GraphInput:
     from tasksim.base.files import is_file
     from tasksim.formats.registry import GraphInput, format_of, refuse_missing
 
-    if names_generator(text):
+    if registry.names_generator(text):
         return GraphInput(registry.parse(text, settings))
     path = Path(text)
     if not is_file(path) and os.sep not in text and format_of(path, "reads_graph") is None:
@@ -132,38 +125,9 @@ def refuse_unknown(text: str) -> None:
     from tasksim.base.files import exists
     from tasksim.formats.registry import refuse_missing
 
-    if not names_generator(text) and not exists(Path(text)):
+    if not registry.names_generator(text) and not exists(Path(text)):
         refuse_missing(text)
         raise unknown("task graph", text, registry.names())
-
-
-def names_generator(text: str) -> bool:
-    """Return whether *text* names a generator: registered, ``MODULE:NAME`` or ``FILE.py:NAME``."""
-    expect(text, str, "task graph")
-    if text in registry.GENERATORS or text.endswith(".py"):
-        return True
-    if not is_own(text):
-        return False
-    from tasksim.base.files import is_file
-
-    return not is_file(Path(text))
-
-
-def name_and_settings(text: str) -> tuple[str, list[str]]:
-    """Return the name of a graph and the settings behind it; a path may have blanks in it.
-
-    >>> name_and_settings("cholesky tiles=4 tile_size=64")
-    ('cholesky', ['tiles=4', 'tile_size=64'])
-    >>> name_and_settings("/home/some one/stencil.py n=96")
-    ('/home/some one/stencil.py', ['n=96'])
-    """
-    first, *settings = text.split() or [text]
-    if not settings or names_generator(first):
-        return first, settings
-    name, settings = text.strip(), []
-    while (found := SETTING_AT_END.fullmatch(name)) is not None:
-        name, settings = found[1], [found[2], *settings]
-    return name, settings
 
 
 def graph_format(text: str) -> Format:

@@ -19,8 +19,7 @@ import numpy as np
 
 from tasksim.base.errors import GraphError, expect
 from tasksim.graph.access_codes import RW, Commute, R, Reduce, Scratch, W, access, decode
-from tasksim.graph.assembly import assembled
-from tasksim.graph.configuration_register import ConfigurationRegister
+from tasksim.graph.assembly import ConfigurationRegister, assembled
 from tasksim.graph.csr import from_edges
 from tasksim.graph.dependencies import infer_dependencies, merge_repeated
 from tasksim.graph.explicit_dependencies import ExplicitDependencies, earlier_tasks

@@ -21,8 +21,7 @@ import numpy as np
 from tasksim.base.errors import GraphError
 from tasksim.base.memory import refuse_too_large
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.assembly import assembled
-from tasksim.graph.configuration_register import ConfigurationRegister
+from tasksim.graph.assembly import ConfigurationRegister, assembled
 from tasksim.graph.csr import from_edges, pointers_of_counts
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.handles import HandleRegister, Matrix, Vector

@@ -28,9 +28,15 @@ from tasksim.applications.flow import TaskFlow
 from tasksim.applications.program import FlowProgram
 from tasksim.base.errors import CheckFailed, TasksimError
 from tasksim.core.library import status
-from tasksim.formats.graphs import name_and_settings, names_generator
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.apps.registry import PRIORITIES, Generator, find, parse_settings
+from tasksim.graph.apps.registry import (
+    PRIORITIES,
+    Generator,
+    find,
+    name_and_settings,
+    names_generator,
+    parse_settings,
+)
 from tasksim.graph.graph_file import load, save
 from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind

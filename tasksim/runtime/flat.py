@@ -156,7 +156,7 @@ flat_memory: Final = Kept(_flat_memory)
 
 
 def policy_structure(
-    policy: Ported, view: View, rng: random.Random, kept: list[Any]
+    policy: Ported, view: View | None, rng: random.Random, kept: list[Any]
 ) -> interface.Scheduler:
     """Return the policy with its options, its tables and the state of its random numbers."""
     numbers, tables = policy.numbers, policy.tables(view, rng)

@@ -159,14 +159,19 @@ class Ported:
     numbers: dict[str, float]
     _tables: Tables
 
-    def tables(self, view: View, rng: random.Random) -> dict[str, Int64]:
+    @property
+    def asks(self) -> bool:
+        """Whether it has tables, made of what a view shows."""
+        return self._tables is not _nothing
+
+    def tables(self, view: View | None, rng: random.Random) -> dict[str, Int64]:
         """Return its tables for the run that begins; static schedulers plan it now.
 
         Of *view*, only what is known before the clock starts is asked: the graph, the workers,
-        their classes, who can run what, and estimates, of tasks and of copies. What a scheduler's
-        ``attach`` raises, this raises.
+        their classes, who can run what, and estimates, of tasks and of copies; where it asks for
+        nothing, there may be none. What a scheduler's ``attach`` raises, this raises.
         """
-        return self._tables(self.scheduler, view, rng)
+        return {} if view is None else self._tables(self.scheduler, view, rng)
 
 
 def ported(scheduler: Scheduler) -> Ported | None:

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tasksim.base.arguments import flag, one_of, short, whole_number
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import (
-    graph_format,
-    name_and_settings,
-    names_generator,
-    refuse_unknown,
-)
+from tasksim.graph.apps.registry import name_and_settings, names_generator
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
 
@@ -99,6 +94,8 @@ def check_place(scenario: Scenario) -> None:
         return
     if nowhere and not brings_platform(scenario.graph):
         if isinstance(scenario.graph, str):
+            from tasksim.formats.graphs import refuse_unknown
+
             refuse_unknown(scenario.graph)
         given = scenario.durations is not None
         more = "" if given else f" or {option('platform', 'NAME')}"
@@ -113,6 +110,8 @@ def brings_platform(graph: object) -> bool:
     """Return whether *graph* names a file of costs per processor, which brings a platform along."""
     if not isinstance(graph, str) or names_generator(graph) or names_run(graph):
         return False
+    from tasksim.formats.graphs import graph_format
+
     return graph_format(graph).brings_platform
 
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tasksim.base.errors import InputError
-from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
@@ -135,7 +134,7 @@ def decode(
 def _refuse_foreign(scenario: Scenario, where: str | Path) -> None:
     """Raise :exc:`InputError` if something in *scenario* would be imported by its name."""
     graph, scheduler = scenario.graph, scenario.scheduler
-    if isinstance(graph, str) and names_generator(graph):
+    if isinstance(graph, str) and registry.names_generator(graph):
         registry.refuse_foreign(graph, where)
     if isinstance(scheduler, str):
         schedulers.refuse_foreign(scheduler, where)
@@ -168,7 +167,7 @@ def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
         if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
             return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
         graph = graph.name
-    if not names_generator(graph):
+    if not registry.names_generator(graph):
         return {"name": None, "path": _absolute(graph), "settings": []}
     settings = list(scenario.settings)
     if isinstance(made, TaskGraph):
@@ -305,7 +304,7 @@ def _model_names(node: Node) -> ModelNames | None:
 def _old_native(kind: type[Scenario], node: Node) -> Scenario:
     graph = node["graph"]
     name = graph["name"].text()
-    generated = names_generator(name)
+    generated = registry.names_generator(name)
     return kind(
         graph=name,
         settings=tuple(each.text() for each in graph["settings"]) if generated else (),

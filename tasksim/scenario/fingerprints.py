@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
@@ -134,7 +133,7 @@ def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:
 
 
 def _named_graph_content(graph: str, scenario: Scenario) -> Any:
-    if names_generator(graph):
+    if registry.names_generator(graph):
         return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
     return [_required_digest(path) for path in graph_files(scenario)]
 

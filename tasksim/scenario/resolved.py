@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import InputError
 from tasksim.base.wording import option
-from tasksim.formats.graphs import graph_format, load_graph, names_generator, read_graph
+from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.platform.description import Platform
 from tasksim.scenario.changes import engine_arguments
 from tasksim.scenario.checks import (
@@ -27,7 +27,7 @@ from tasksim.scenario.durations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from tasksim.engine.durations import Models
     from tasksim.formats.registry import GraphInput
@@ -83,8 +83,7 @@ class Resolved:
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
-        from tasksim.engine.durations import durations
-        from tasksim.engine.locality import near_and_far
+        from tasksim.engine.durations import durations, near_and_far
         from tasksim.run.bounds import bounds
 
         models = self.known_models()
@@ -325,7 +324,7 @@ class Resolver:
             named = replayed.graph
         if isinstance(named, str):
             key = ("graph", named, scenario.settings)
-            graph = self.once(key, lambda: load_graph(named, list(scenario.settings)))
+            graph = self.once(key, lambda: _graph_of(named, scenario.settings))
         else:
             graph = named
             if scenario.settings:
@@ -394,6 +393,8 @@ class Resolver:
         path = str(scenario.graph)
         if scenario.model_names is not None:
             raise InputError(f"{option('model_names')} is for models; {path} says what tasks take")
+        from tasksim.formats.graphs import read_graph
+
         return self.once(("costs", path), lambda: read_graph(path, scenario.settings))
 
     def platform(self, scenario: Scenario) -> Platform:
@@ -437,11 +438,22 @@ class Resolver:
         return found
 
 
+def _graph_of(name: str, settings: Iterable[str]) -> TaskGraph:
+    """Return the graph of a generator, or in a file."""
+    if names_generator(name):
+        return parse(name, settings)
+    from tasksim.formats.graphs import load_graph
+
+    return load_graph(name, settings)
+
+
 def graph_files(scenario: Scenario) -> list[Path]:
     """Return the files that a graph consists of; none if it is made."""
     graph = scenario.graph
     if not isinstance(graph, str) or names_generator(graph):
         return []
+    from tasksim.formats.graphs import graph_format
+
     return graph_format(graph).files_of(Path(graph))
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 from tasksim.engine.cluster.simulate import simulate_cluster
-from tasksim.engine.durations import durations
-from tasksim.engine.locality import near_and_far
+from tasksim.engine.durations import durations, near_and_far
 from tasksim.engine.simulate import simulate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker

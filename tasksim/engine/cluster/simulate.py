@@ -12,8 +12,7 @@ from tasksim.engine.cluster.choice import ClusterQuestion, replayed
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_machine, cluster_records
 from tasksim.engine.cluster.spread import grid_or_square, of_node
-from tasksim.engine.durations import Demands, Models
-from tasksim.engine.locality import far_part
+from tasksim.engine.durations import Demands, Models, far_part
 from tasksim.engine.simulate import at_home, bounds_of, contention_of, simulate
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.run.record import Run

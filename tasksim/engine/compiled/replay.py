@@ -18,11 +18,9 @@ from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.flat import flat_platform
-from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
-from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import Refused, flat_graph, policy_structure
 from tasksim.runtime.policies import Ported
 from tasksim.schedulers.base import chooses_apart, unless_default
@@ -114,14 +112,17 @@ class CompiledReplay:
 
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
-        with blaming(self._policy.scheduler, self._graph):
-            if isinstance(self._policy, Ported):
-                self._make(self._policy, rng)
+        policy = self._policy
+        if isinstance(policy, Ported):
+            self._make(policy, rng)
+            self._run()
+        else:
+            from tasksim.runtime.blame import blaming
+
+            blame = blaming(policy.scheduler, self._graph)
+            with blame, no_garbage_collection(), closing(policy):
+                self._make_called_back(policy, rng)
                 self._run()
-            else:
-                with no_garbage_collection(), closing(self._policy):
-                    self._make_called_back(self._policy, rng)
-                    self._run()
         return float(self._columns["end_s"].max(initial=0.0))
 
     def _run(self) -> None:
@@ -184,8 +185,14 @@ class CompiledReplay:
         weakref.finalize(self, self._core.tasksim_replay_free, handle)
 
     def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
+        if not policy.asks:
+            return policy_structure(policy, None, rng, kept)
+        from tasksim.engine.compiled.view import KnownView
+        from tasksim.runtime.blame import blaming
+
         view = KnownView(self._graph, self._platform, self._costs, self._estimates)
-        return policy_structure(policy, view, rng, kept)
+        with blaming(policy.scheduler, self._graph):
+            return policy_structure(policy, view, rng, kept)
 
     def _make_called_back(self, policy: Called, rng: random.Random) -> None:
         """Make the replay of a scheduler in Python, and attach that."""

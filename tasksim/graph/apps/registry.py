@@ -15,16 +15,17 @@ user's own is called ``MODULE:FUNCTION``.
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_type_hints
 
-from tasksim.base.errors import GraphError, InputError, unknown
-from tasksim.base.registry import Registry
+from tasksim.base.errors import GraphError, InputError, expect, unknown
+from tasksim.base.registry import Registry, is_own
 from tasksim.graph.apps.parameters import Parameter, Value, parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -36,7 +37,9 @@ __all__ = [
     "generate",
     "generator",
     "generators",
+    "name_and_settings",
     "names",
+    "names_generator",
     "parse",
     "parse_settings",
     "refuse_foreign",
@@ -46,6 +49,9 @@ Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
 PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
 """What users can set of all graphs."""
+
+SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
+"""What stands before the last setting, and that."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,18 @@ def names() -> list[str]:
     return GENERATORS.names()
 
 
+def names_generator(text: str) -> bool:
+    """Return whether *text* names a generator: registered, ``MODULE:NAME`` or ``FILE.py:NAME``."""
+    expect(text, str, "task graph")
+    if text in GENERATORS or text.endswith(".py"):
+        return True
+    if not is_own(text):
+        return False
+    from tasksim.base.files import is_file
+
+    return not is_file(Path(text))
+
+
 def find(name: str) -> Generator:
     """Return the generator *name*; for the user's own words, ``MODULE:FUNCTION`` as well.
 
@@ -274,6 +292,23 @@ def parse(name: str, settings: Iterable[str]) -> TaskGraph:
     <TaskGraph cholesky: 20 tasks, 30 edges>
     """
     return find(name)(**parse_settings(name, settings))
+
+
+def name_and_settings(text: str) -> tuple[str, list[str]]:
+    """Return the name of a graph and the settings behind it; a path may have blanks in it.
+
+    >>> name_and_settings("cholesky tiles=4 tile_size=64")
+    ('cholesky', ['tiles=4', 'tile_size=64'])
+    >>> name_and_settings("/home/some one/stencil.py n=96")
+    ('/home/some one/stencil.py', ['n=96'])
+    """
+    first, *settings = text.split() or [text]
+    if not settings or names_generator(first):
+        return first, settings
+    name, settings = text.strip(), []
+    while (found := SETTING_AT_END.fullmatch(name)) is not None:
+        name, settings = found[1], [found[2], *settings]
+    return name, settings
 
 
 def parse_settings(name: str, settings: Iterable[str]) -> dict[str, Value]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import InputError
-from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
+from tasksim.graph.apps.registry import names_generator
 from tasksim.platform.yaml_document import FileProblem
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario

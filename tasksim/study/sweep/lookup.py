@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.base.errors import InputError, nearest
-from tasksim.formats.graphs import names_generator
 from tasksim.graph.apps import registry
+from tasksim.graph.apps.registry import names_generator
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.plan import scenario_from
 from tasksim.study.sweep.store import read_cells
