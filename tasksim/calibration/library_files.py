@@ -12,6 +12,7 @@ from tasksim.base.units import exact_quantity
 from tasksim.calibration.linear_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
+from tasksim.models.files.samplefile import write_samples
 from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.models.files.store import (
     Entry,
@@ -22,7 +23,6 @@ from tasksim.models.files.store import (
     read_samples,
     samples_path,
     save_kernel,
-    write_samples,
 )
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.uncertainty.conformal import calibrate

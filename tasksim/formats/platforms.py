@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import exists, is_file
-from tasksim.formats.registry import format_of, refuse_missing
 from tasksim.platform.load import load
 from tasksim.run.foldernames import is_run_folder
 
@@ -61,8 +60,14 @@ def load_platform(
 
         return platform_of(load_run(path), path, folder, settings)
     if path.suffix and not exists(path):
+        from tasksim.formats.registry import refuse_missing
+
         refuse_missing(str(path))
-    found = format_of(path, "reads_platform") if is_file(path) else None
+    if not is_file(path):
+        return load(name_or_path, folder, settings)
+    from tasksim.formats.registry import format_of
+
+    found = format_of(path, "reads_platform")
     if found is None or found.reads_platform is None or found.suffixes == (".yaml", ".yml"):
         return load(name_or_path, folder, settings)
     if settings:

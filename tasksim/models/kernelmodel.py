@@ -95,12 +95,13 @@ class KernelModel(ABC):
     """Whether it is fitted to counters of samples besides their parameters."""
     automatic: ClassVar[bool] = True
     """Whether :func:`~tasksim.models.selection.select` tries it if no kinds are named."""
-    doubt_kind: ClassVar[type[Doubt] | None] = None
+    doubt_kind: ClassVar[type[Doubt] | str | None] = None
     """How little is known of its predictions: None takes
     :class:`~tasksim.models.uncertainty.doubt.Anchors`, models fitted to resampled configurations.
     Kinds with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and write
     :meth:`_elasticities`; means of samples take
-    :class:`~tasksim.models.uncertainty.doubt.Counts` and write :meth:`_repetitions`."""
+    :class:`~tasksim.models.uncertainty.doubt.Counts` and write :meth:`_repetitions`. These may be
+    given by their names in files, too: ``"covariance"``, ``"counts"``."""
     languages: ClassVar[tuple[str, ...]] = ()
     """The programming languages in which :meth:`source` writes it."""
     fence: float | None = FENCE
@@ -393,7 +394,7 @@ class KernelModel(ABC):
         return {}
 
     def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
-        from tasksim.models.samples import checked_table
+        from tasksim.models.rows import checked_table
 
         try:
             return checked_table(parameters, self.names_)

@@ -10,12 +10,53 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["describe_row", "distinct_rows", "find_rows", "nearest_row", "plain_number"]
+__all__ = [
+    "checked_table",
+    "describe_row",
+    "distinct_rows",
+    "find_rows",
+    "nearest_row",
+    "plain_number",
+]
+
+
+def checked_table(
+    parameters: ArrayLike, names: Sequence[str], what: str = "row"
+) -> NDArray[np.float64]:
+    """Return *parameters* as a float64 table with the columns *names*, or say what is wrong.
+
+    Raises
+    ------
+    InputError
+        For tables of another shape, and for parameters that are not finite or are negative;
+        *what* is what a row is called.
+    """
+    try:
+        table = np.asarray(parameters, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameters must be numbers: {error}") from None
+    if table.size == 0 and table.ndim == 1 and names:
+        table = table.reshape(0, len(names))
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise InputError(
+            f"parameters must have one row per {what} and {len(names)} column(s), "
+            f"({', '.join(names)}); got an array of shape {table.shape}"
+        )
+    wrong = ~(np.isfinite(table) & (table >= 0))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            f"{what} {row}: {names[column]}={table[row, column]!s}: "
+            "parameters must be finite and not negative"
+        )
+    return table
 
 
 def distinct_rows(

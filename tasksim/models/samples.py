@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.base.arguments import all_of, short
 from tasksim.base.errors import InputError, nearest
 from tasksim.models.counters.columns import checked_counters, counters_among
-from tasksim.models.rows import distinct_rows
+from tasksim.models.rows import checked_table, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.unused import Unused
 
-__all__ = ["Samples", "checked_table", "unfit_duration"]
+__all__ = ["Samples", "unfit_duration"]
 
 UNKNOWN_RUN = -1
 """The run of a sample of which it is not known; runs are numbered from 0."""
@@ -210,38 +210,6 @@ class Samples:
             names, np.concatenate(tables), durations, _concatenated_runs(parts), counters,
             constants[0] or None, tuple(dict.fromkeys(unused)), _concatenated_wall_s(parts),
         )  # fmt: skip
-
-
-def checked_table(
-    parameters: ArrayLike, names: Sequence[str], what: str = "row"
-) -> NDArray[np.float64]:
-    """Return *parameters* as a float64 table with the columns *names*, or say what is wrong.
-
-    Raises
-    ------
-    InputError
-        For tables of another shape, and for parameters that are not finite or are negative;
-        *what* is what a row is called.
-    """
-    try:
-        table = np.asarray(parameters, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"parameters must be numbers: {error}") from None
-    if table.size == 0 and table.ndim == 1 and names:
-        table = table.reshape(0, len(names))
-    if table.ndim != 2 or table.shape[1] != len(names):
-        raise InputError(
-            f"parameters must have one row per {what} and {len(names)} column(s), "
-            f"({', '.join(names)}); got an array of shape {table.shape}"
-        )
-    wrong = ~(np.isfinite(table) & (table >= 0))
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0].tolist()
-        raise InputError(
-            f"{what} {row}: {names[column]}={table[row, column]!s}: "
-            "parameters must be finite and not negative"
-        )
-    return table
 
 
 def unfit_duration(samples: Samples) -> str:

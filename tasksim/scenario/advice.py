@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "beyond_contention",
     "extrapolated",
-    "overfull",
+    "overfull_nodes",
     "refuse_misspelt_synchronous",
     "taken_for_computing",
     "without_models",
@@ -118,15 +118,16 @@ def _cores(count: int) -> str:
     return f"up to {count} cores" if count > 1 else "none"
 
 
-def overfull(resolved: Resolved) -> list[str]:
-    """Return a line per memory without room for the data that are at home in it."""
+def overfull_nodes(resolved: Resolved) -> list[str]:
+    """Return a line per memory of a node without room for the data that are at home in it."""
     from tasksim.engine import room
     from tasksim.scenario.nodes import spread_of
 
     graph, spread = resolved.graph, spread_of(resolved)
-    nodes = [resolved.platform] if spread is None else spread.cluster.nodes
-    if spread is None or not any(room.overfull(graph, [node]) for node in nodes):
-        return room.overfull(graph, nodes[:1])
+    assert spread is not None  # who has one node asks about that
+    nodes = spread.cluster.nodes
+    if not any(room.overfull(graph, [node]) for node in nodes):
+        return []
     from tasksim.engine.cluster.spread import grid_or_square
     from tasksim.graph.distribution.owners import placement_of
 

@@ -149,11 +149,15 @@ class Resolved:
 
     def overfull(self) -> list[str]:
         """Say which memories have no room for the data that are at home in them."""
-        if self.cluster is None and all(m.size_bytes is None for m in self.platform.memories):
-            return []
-        from tasksim.scenario.advice import overfull
+        if self.cluster is not None:
+            from tasksim.scenario.advice import overfull_nodes
 
-        return overfull(self)
+            return overfull_nodes(self)
+        if all(memory.size_bytes is None for memory in self.platform.memories):
+            return []
+        from tasksim.engine.room import overfull
+
+        return overfull(self.graph, [self.platform])
 
     def clocked(self) -> list[str]:
         """Say of which kernels all is taken for computing, at another frequency than measured."""

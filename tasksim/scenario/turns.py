@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.graph import commutation
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,4 +28,8 @@ def lock_holders(graph: TaskGraph, models: ModelLibrary, architectures: Sequence
 def taking_turns(graph: TaskGraph, models: ModelLibrary, architectures: Sequence[str]) -> TaskGraph:
     """Return *graph* with the tasks in turns that hold Python's lock."""
     holders = lock_holders(graph, models, architectures)
-    return commutation.taking_turns(graph, holders) if holders else graph
+    if not holders:
+        return graph
+    from tasksim.graph.commutation import taking_turns as in_turns
+
+    return in_turns(graph, holders)

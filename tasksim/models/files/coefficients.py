@@ -32,13 +32,13 @@ from tasksim.models.columns import SIZE
 from tasksim.models.document import FormatError, Node, format_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
-from tasksim.models.uncertainty.runeffects import RunEffect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tasksim.models.contention import Contention
     from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.uncertainty.runeffects import RunEffect
 
 __all__ = [
     "HELD_BELOW",
@@ -277,7 +277,11 @@ def _entry(node: Node) -> Entry:
     with_report = Node({**model.mapping(), "report": report}, model.path)
     locality = _locality(node["locality"]) if "locality" in node.mapping() else None
     lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
-    runs = RunEffect.from_json(node["run_to_run"]) if "run_to_run" in node.mapping() else None
+    runs = None
+    if "run_to_run" in node.mapping():
+        from tasksim.models.uncertainty.runeffects import RunEffect
+
+        runs = RunEffect.from_json(node["run_to_run"])
     beside = _contention(node["contention"]) if "contention" in node.mapping() else None
     energy = from_json(node["energy"]) if "energy" in node.mapping() else None
     measured = _measured(node["measured"])

@@ -19,7 +19,6 @@ from tasksim.models.files.coefficients import (
     common_parameters,
 )
 from tasksim.models.files.modelfile import ModelFile, common_machine, load_file, save_models
-from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +41,6 @@ __all__ = [
     "Measured",
     "ModelFile",
     "ModelLibrary",
-    "append_samples",
     "common_machine",
     "kernel_path",
     "load_file",
@@ -51,7 +49,6 @@ __all__ = [
     "samples_path",
     "save_kernel",
     "save_models",
-    "write_samples",
 ]
 
 SAMPLES = ".samples.csv"
@@ -269,6 +266,8 @@ def save_kernel(
         names = common_parameters(merged, str(path), "; remove the file to begin anew")
         text = CoefficientFile(kernel, names, machine, merged).text()
         if samples is not None:
+            from tasksim.models.files.samplefile import write_samples
+
             beside = samples_path(folder, kernel)
             write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
         # The coefficients last: where they are, the samples that they come from are.
@@ -298,6 +297,19 @@ def load_kernel(path: Path) -> CoefficientFile:
             f"got '{found.kernel}'"
         )
     return found
+
+
+def read_samples(path: Path) -> dict[str, Samples]:
+    """Return the samples in the file at *path*, by architecture.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``; a last line without its end was cut off.
+    """
+    from tasksim.models.files import samplefile
+
+    return samplefile.read_samples(path)
 
 
 def kernel_path(folder: Path, kernel: str) -> Path:

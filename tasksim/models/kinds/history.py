@@ -8,10 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import OutOfDomainError
 from tasksim.models.columns import SIZE
-from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.typicalmean import typical_mean
-from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import (
     FENCE,
     LEVELS,
@@ -21,7 +18,6 @@ from tasksim.models.quantiles import (
     read_quantiles,
 )
 from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_number
-from tasksim.models.uncertainty.doubt import Counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +80,7 @@ class HistoryModel(KernelModel):
     kind = "history"
     exact = True
     extrapolates = False
-    doubt_kind = Counts
+    doubt_kind = "counts"
 
     rows_: NDArray[np.float64]
     mean_: NDArray[np.float64]
@@ -97,6 +93,9 @@ class HistoryModel(KernelModel):
         self.fence = fence
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        from tasksim.models.groups import group_means
+        from tasksim.models.outliers import inliers
+
         self.rows_, group = samples.configurations()
         kept = inliers(samples, group, self.fence)
         times, used = samples.durations_s[kept], group[kept]
@@ -112,6 +111,9 @@ class HistoryModel(KernelModel):
         self, samples: Samples, group: NDArray[np.intp], kept: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Return the mean per configuration; without a fence, simply of all samples."""
+        from tasksim.models.groups import group_means
+        from tasksim.models.kinds.typicalmean import typical_mean
+
         if self.fence is None:
             return group_means(samples.durations_s, group)
         parts = [np.flatnonzero(group == index) for index in range(len(self.rows_))]

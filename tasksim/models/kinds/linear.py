@@ -29,7 +29,6 @@ from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, fit_design
 from tasksim.models.terms.search import MOST_TERMS, search_terms
 from tasksim.models.terms.sourcecode import LANGUAGES, source
 from tasksim.models.terms.termerrors import FLOOR, Measurements, error_of_terms
-from tasksim.models.uncertainty.doubt import Covariance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -126,7 +125,7 @@ class LinearModel(KernelModel):
     """
 
     kind = "mlr"
-    doubt_kind = Covariance
+    doubt_kind = "covariance"
     languages = LANGUAGES
 
     terms_: tuple[str, ...]

@@ -14,7 +14,6 @@ from tasksim.models.forms import PowerForm
 from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import LEAST_S, fit_power, log_normal
-from tasksim.models.uncertainty.doubt import Covariance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,7 +85,7 @@ class PowerLaw(KernelModel):
 
     kind = "power"
     parameter_count = 1
-    doubt_kind = Covariance
+    doubt_kind = "covariance"
 
     a_: float
     b_: float

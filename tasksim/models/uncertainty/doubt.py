@@ -299,8 +299,11 @@ class Anchors:
 
 
 def doubt_kind(model: KernelModel) -> type[Doubt]:
-    """Return the kind of doubt of a *model*: what it says, or anchors."""
-    return model.doubt_kind or Anchors
+    """Return the kind of doubt of a *model*: what it says, by name or itself, or anchors."""
+    said = model.doubt_kind
+    if isinstance(said, str):
+        return next(kind for kind in (Anchors, Counts, Covariance) if kind.kind == said)
+    return said or Anchors
 
 
 def read_doubt(node: Node, model: KernelModel) -> Doubt:
