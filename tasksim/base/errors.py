@@ -1,15 +1,20 @@
-"""The exceptions of tasksim, a tree by meaning.
+"""The exceptions of tasksim, a tree by meaning, and the words of their messages.
 
 A message says what, where, what was got, what is legal and what to do next. ``exit_code``
 is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
+
+What options are called depends on who reads the message, ``--force`` on the command line,
+``force=True`` in Python, which only the command line knows: it says so once.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "CheckFailed",
@@ -25,6 +30,8 @@ __all__ = [
     "TasksimError",
     "expect",
     "nearest",
+    "on_command_line",
+    "option",
     "readable",
     "unknown",
 ]
@@ -36,6 +43,8 @@ MOST_LINES: Final = 60
 """Lines of a message: of a file in which everything is wrong, more than anyone mends at once."""
 _NEAREST_OF: Final = 200
 """Characters of a name that a near one is looked for: none is longer, and it takes their square."""
+
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
 
 def readable(message: str) -> str:
@@ -197,3 +206,37 @@ def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") ->
     known = ", ".join(names) if names else "none"
     prefix = f"{where}: " if where else ""
     return InputError(f"{prefix}unknown {what} '{name}'{nearest(name, names)} (known: {known})")
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Let messages name options as the command line does, while the block lasts."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def option(name: str, value: str | None = None) -> str:
+    """Return the option *name* as the reader of a message writes it, with a *value* if given.
+
+    Parameters
+    ----------
+    name : str
+        As in Python, words joined by underscores.
+    value : str, optional
+        What stands for the value; ``"True"`` is a flag.
+
+    Examples
+    --------
+    >>> option("model_names"), option("force", "True")
+    ('model_names', 'force=True')
+    >>> with on_command_line():
+    ...     option("model_names"), option("workers", "N"), option("force", "True")
+    ('--model-names', '--workers N', '--force')
+    """
+    if not _on_command_line.get():
+        return name if value is None else f"{name}={value}"
+    flag = f"--{name.replace('_', '-')}"
+    return flag if value in (None, "True") else f"{flag} {value}"

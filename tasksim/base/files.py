@@ -8,10 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from tasksim.base.errors import InputError, OutputError
+from tasksim.base.errors import InputError, OutputError, option
 from tasksim.base.folders import no_empty_folders
 from tasksim.base.units import format_size
-from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +26,7 @@ __all__ = [
     "reading",
     "refuse_existing",
     "refuse_folder",
+    "sha256_of",
     "write_bytes",
     "write_text",
     "writing",
@@ -135,6 +135,13 @@ def read_bytes(path: Path, limit: int = MOST_BYTES) -> bytes:
     if len(data) > limit:  # it has grown since, or its size is not told, as under /proc
         raise _too_large(path, f"more than {limit} bytes", limit)
     return data
+
+
+def sha256_of(path: Path) -> str | None:
+    """Return the SHA-256 of a file; None if there is none."""
+    import hashlib
+
+    return hashlib.sha256(read_bytes(path)).hexdigest() if is_file(path) else None
 
 
 def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tasksim.base.errors import InputError, expect, unknown
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, expect, option, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.arguments import flag, one_of, path_of, whole_number
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
-from tasksim.base.wording import option
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.calibration_report import CalibrationReport, summaries
 from tasksim.calibration.earlier_calibrations import earlier_samples, earlier_terms

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tasksim.base.arguments import positive_number, whole_number
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 
 __all__ = ["SCHEDULERS", "CalibrationOptions", "Stop"]
 

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.memory import no_garbage_collection, refuse_too_large
 from tasksim.base.units import format_time
-from tasksim.base.wording import option
 from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
 from tasksim.calibration.domain_results import (
     DomainSummary,

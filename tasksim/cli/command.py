@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import nearest
-from tasksim.base.wording import on_command_line
+from tasksim.base.errors import nearest, on_command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from tasksim.base.errors import TasksimError
+from tasksim.base.errors import TasksimError, on_command_line
 from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
-from tasksim.base.wording import on_command_line
 from tasksim.cli.command import LazyGroup
 
 if TYPE_CHECKING:

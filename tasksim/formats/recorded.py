@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.files import exists, is_file
 from tasksim.base.registry import is_own
-from tasksim.base.wording import option
 from tasksim.formats.graphs import graph_format, graph_in
 from tasksim.graph.apps import registry
 from tasksim.platform.costs import Overheads

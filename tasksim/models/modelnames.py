@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.files import is_file
-from tasksim.base.wording import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

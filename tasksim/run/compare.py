@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import InputError, expect
+from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
-from tasksim.base.wording import option
 from tasksim.run.comparemessages import MessageComparison, compare_messages
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.disturbance import has_processor_times, undisturbed_s

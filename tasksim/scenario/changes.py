@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, unknown
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

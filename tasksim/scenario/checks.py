@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.arguments import flag, one_of, short, whole_number
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import name_and_settings, names_generator
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run

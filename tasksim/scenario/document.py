@@ -234,12 +234,13 @@ def _absolute(path: str | Path | None) -> str | None:
 
 
 def _digests(files: list[Path]) -> dict[str, str]:
-    """Return the SHA-256 of *files*, by path."""
+    """Return the SHA-256 of those *files* that there are, by path."""
     if not files:
         return {}
-    from tasksim.scenario.fingerprints import digests
+    from tasksim.base.files import sha256_of
 
-    return digests(files)
+    known = ((str(path.resolve()), sha256_of(path)) for path in files)
+    return {path: noted for path, noted in known if noted is not None}
 
 
 def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:

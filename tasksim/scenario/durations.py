@@ -8,9 +8,8 @@ from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tasksim.base.arguments import short
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.numerals import decimal_number
-from tasksim.base.wording import option
 from tasksim.models.columns import DURATION
 
 if TYPE_CHECKING:

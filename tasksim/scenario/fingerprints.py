@@ -1,4 +1,4 @@
-"""Fingerprints: SHA-256 of a scenario and of the files that it depends on."""
+"""Fingerprints: SHA-256 of a scenario and of what is in the files that it depends on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import is_folder, sha256_of
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
@@ -22,17 +23,11 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["changed_files", "digests", "fingerprint", "fingerprints"]
+__all__ = ["changed_files", "fingerprint", "fingerprints"]
 
 _OWN: Final = {"scheduler", "seed", "engine"}
 """What of a scenario neither its graph nor its platform nor its models hang on; or that its changes
 say."""
-
-
-def digests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the SHA-256 of those *files* that there are, by path."""
-    known = ((str(path.resolve()), _digest(path)) for path in files)
-    return {path: digest for path, digest in known if digest is not None}
 
 
 def changed_files(run: Run) -> list[str]:
@@ -40,7 +35,7 @@ def changed_files(run: Run) -> list[str]:
     from tasksim.models.document import Node
 
     known = Node(run.config, ("config",)).get("sha256", {})
-    return [path for path, digest in known.items() if _digest(Path(path)) != digest.value]
+    return [path for path, noted in known.items() if sha256_of(Path(path)) != noted.value]
 
 
 def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
@@ -199,8 +194,6 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
 
 def _folder_digests(path: Path) -> list[tuple[str, str]]:
     """Return the digests of a folder of coefficient files, or of one file of models."""
-    from tasksim.base.files import is_folder
-
     if not is_folder(path):
         return [("", _required_digest(path))]
     files = sorted(p for p in path.glob("*.json") if not p.name.startswith("."))
@@ -208,19 +201,10 @@ def _folder_digests(path: Path) -> list[tuple[str, str]]:
 
 
 def _required_digest(path: Path) -> str:
-    found = _digest(path)
+    found = sha256_of(path)
     if found is None:
         raise InputError(f"{path}: no such file")
     return found
-
-
-def _digest(path: Path) -> str | None:
-    """Return the SHA-256 of a file; None if there is none."""
-    from tasksim.base.files import is_file, read_bytes
-
-    if not is_file(path):
-        return None
-    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _version() -> str:

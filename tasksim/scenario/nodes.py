@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 from tasksim.platform.description import Platform
 from tasksim.scenario.checks import cluster_file, grid_of, is_on_nodes
 

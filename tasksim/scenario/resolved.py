@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.platform.description import Platform
 from tasksim.scenario.changes import engine_arguments

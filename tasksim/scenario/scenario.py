@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import whole_number
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 from tasksim.platform.description import MAX_WORKERS, Platform
 from tasksim.run.record import Run
 from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts

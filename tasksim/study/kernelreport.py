@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.models.columns import SIZE, columns
 from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import Finding, sorted_findings

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.errors import InputError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, option
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.axes import number_or_text, values_of
 from tasksim.tuning.matrix_size import in_tiles, takes_size

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from tasksim.base.arguments import one_of, whole_number
-from tasksim.base.errors import InputError, TasksimError
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, TasksimError, option
 from tasksim.scenario.many import simulate_many
 from tasksim.tuning.judging import LEVEL
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, nearest
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, nearest, option
 from tasksim.tuning.matrix_size import SIZE, TILE_SIZE, TILES
 from tasksim.tuning.table import PerformanceTable
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing
-from tasksim.base.wording import option
 from tasksim.formats.starpu.codelet_energy import SUFFIX, from_joules
 from tasksim.formats.starpu.codelet_models import from_models, write_codelet
 from tasksim.formats.starpu.sampling_folder import CODELETS, destination

@@ -15,8 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.arguments import flag, path_of, whole_number
-from tasksim.base.errors import InputError, expect
-from tasksim.base.wording import option
+from tasksim.base.errors import InputError, expect, option
 from tasksim.study.executors.registry import opened
 from tasksim.study.sweep.plan import Planned, plan, question_of
 from tasksim.study.sweep.running import Progress, Sweep
