@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from tasksim.base.errors import InputError, OutputError, option
-from tasksim.base.folders import no_empty_folders
 from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
@@ -210,6 +209,8 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
     space, no such folder); :exc:`InputError` if *path* is a device or a pipe, and without *force*
     if another process has written it meanwhile.
     """
+    from tasksim.base.folders import no_empty_folders
+
     target = _target(path)
     _refuse_special(target)
     temporary = _beside(target).with_suffix(f".tmp{target.suffix}")
@@ -287,6 +288,8 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     refuse_existing(path, force=force)
     if path.exists():
         _refuse_irreplaceable(path, "a folder")
+    from tasksim.base.folders import no_empty_folders
+
     target = _target(path)
     temporary = _beside(target)
     with no_empty_folders(target):
