@@ -139,8 +139,9 @@ def calibrate(
     """Measure kernels on this machine, fit models, and write its platform file.
 
     A GRAPH is measured in native runs of it, all workers busy; a KERNEL by itself, on all
-    workers at once. Several values of a key stand for one item each: tiles=6,10. On Ctrl-C,
-    what was measured so far is kept.
+    workers at once. Several values of a key stand for one item each: tiles=6,10. Include a GRAPH
+    as large as those that you will ask about: only graphs that do not fit into the caches tell
+    what data cost that have left them. On Ctrl-C, what was measured so far is kept.
 
     With --contention, GRAPHs are run on one core and on several, in turn, and KERNELs alone and
     beside each other; the platform gets a memory domain.
