@@ -27,4 +27,5 @@ def test_the_last_probes_are_some_moments_apart(monkeypatch):
     paused = []
     monkeypatch.setattr(slowdown_probe.time, "sleep", paused.append)
     assert len(SlowdownProbe(1).recent()) == RECENT_PROBES
-    assert paused == [slowdown_probe.PAUSE_S] * (RECENT_PROBES - 1)
+    # Other parts sleep, too, until the threads of BLAS do.
+    assert paused.count(slowdown_probe.PAUSE_S) == RECENT_PROBES - 1
