@@ -14,7 +14,7 @@ times of the same runs stand beside it. *coverage* predicts each run just before
 ``tasksim simulate --uncertainty both`` does, and counts the runs inside: calm; beside a steady
 load; beside others that come and go; and beside a load that began after a calm calibration. Widths
 are beside the spread of the runs of one case. *cost* runs empty tasks with and without processor
-times, in turn.
+times, in turn, and the cases likewise, whose makespans should not differ.
 
 Nothing else should compute meanwhile: what this starts is the load.
 """
@@ -124,10 +124,14 @@ class Cases:
         for text in PREDICTED:
             self.run(text, "lws")  # touches the memory
 
-    def run(self, text: str, scheduler: str) -> Run:
+    def run(self, text: str, scheduler: str, processor_time: bool = True) -> Run:
         """Return a native run of a case."""
         return execute(
-            self._graphs[text], Platform.identical(CORES), scheduler, program=self._programs[text]
+            self._graphs[text],
+            Platform.identical(CORES),
+            scheduler,
+            program=self._programs[text],
+            processor_time=processor_time,
         )
 
     def alone_s(self, run: Run, text: str) -> float:
@@ -266,6 +270,19 @@ def cost(_folder: Path, asked: argparse.Namespace) -> None:
         print(
             f"{runtime}: {1e6 * with_s:.3f} us per empty task, without {1e6 * without_s:.3f} "
             f"(medians); {1e6 * best[0]:.3f} and {1e6 * best[1]:.3f} (best)"
+        )
+    cases = Cases()
+    for text in PREDICTED:
+        ratios = []
+        for number in range(asked.repetitions * 10):
+            # The second of two runs finds warmer caches: they take turns.
+            order = (True, False) if number % 2 else (False, True)
+            makespans = {kept: cases.run(text, "lws", kept).makespan_s for kept in order}
+            ratios.append(makespans[True] / makespans[False])
+        low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+        print(
+            f"{text}: {100 * (middle - 1):+.2f} % with processor times (median of "
+            f"{len(ratios)} pairs; quartiles {100 * (low - 1):+.2f} and {100 * (high - 1):+.2f} %)"
         )
 
 
