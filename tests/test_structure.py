@@ -1,4 +1,4 @@
-"""The structure of the code: circles of imports, how docstrings open."""
+"""The structure of the code: no circles of imports."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ import networkx as nx
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tasksim"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-QUESTIONS = {
-    "what", "whether", "how", "from", "of", "which", "where", "when", "who", "why", "in", "to",
-    "is", "that", "it", "this", "with", "by", "for", "as", "on", "at",
-}  # fmt: skip
-"""Words with which no name of a thing begins."""
 
 
 def name_of(path: Path) -> str:
@@ -67,15 +62,3 @@ def test_no_modules_import_each_other_in_a_circle():
         graph.add_edges_from((NAMES[path], other) for other in imported(path))
     circles = [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1]
     assert circles == []
-
-
-def test_a_module_docstring_opens_with_what_the_module_is():
-    docstrings = {NAMES[path]: ast.get_docstring(tree_of(path)) or "" for path in MODULES}
-    openings = {name: text.split(maxsplit=1)[:1] for name, text in docstrings.items()}
-    assert [name for name, opening in openings.items() if not opening] == []
-    questions = {
-        name: docstrings[name]
-        for name, opening in openings.items()
-        if opening[0].rstrip(":,").lower() in QUESTIONS
-    }
-    assert questions == {}
