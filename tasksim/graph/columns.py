@@ -40,10 +40,10 @@ R, W, RW = AccessMode.R, AccessMode.W, AccessMode.RW
 Commute = AccessMode.COMMUTATIVE
 
 MOST_TASKS: Final = 2**31
-"""More tasks than this the columns of a graph cannot number: int32."""
+"""Number of tasks that the columns of a graph, of int32, cannot number."""
 BYTES_PER_TASK: Final = 300
-"""What a task of three accesses takes while its graph is made, measured; a graph that needs more
-memory than there is would only be found out when that is gone."""
+"""Memory per task with three accesses while its graph is built, in bytes (measured). It serves to
+refuse a graph that does not fit before the memory is exhausted."""
 
 
 class _Part(NamedTuple):

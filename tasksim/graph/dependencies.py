@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Accesses", "first_repeated", "infer_dependencies", "merge_repeated"]
 
 BATCH: Final = 2**15
-"""How many accesses are gone through together: the arrays of so many stay in a core's cache, and
-temporary ones do not add to the memory that a graph of millions of tasks takes."""
+"""Number of accesses per batch: its arrays stay in a core's cache, and temporary ones hardly add to
+the memory of a graph of millions of tasks."""
 
 
-FEW: Final = 8
-"""So many accesses of a task are compared with each other: up to 20 that takes less than to sort
-all, and those of most graphs are three or four."""
+MAX_COMPARED_ACCESSES: Final = 8
+"""Number of accesses of a task up to which all are compared with all. Up to 20, this is faster
+than sorting them; tasks of most graphs have three or four."""
 
 _WRITE = 1
 # Per access mode what it is to other tasks, in two bits. W and RW are the same.
@@ -68,7 +68,7 @@ def first_repeated(access_ptr: Int64, handle: Int32) -> tuple[int, int] | None:
 
     The accesses of task *i*, to *handle*, are at ``access_ptr[i]`` to ``access_ptr[i + 1]``.
     """
-    if len(access_ptr) > 1 and np.diff(access_ptr).max() <= FEW:
+    if len(access_ptr) > 1 and np.diff(access_ptr).max() <= MAX_COMPARED_ACCESSES:
         return _first_repeated_of_few(access_ptr, handle)
     for begin, end in _batches(access_ptr):
         here = slice(access_ptr[begin], access_ptr[end])

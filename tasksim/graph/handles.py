@@ -114,7 +114,7 @@ class HandleRegister:
     def __init__(self) -> None:
         self.blocks: list[HandleBlock] = []
         self.count = 0
-        """How many handles there are so far."""
+        """Number of handles so far."""
         self._sizes: list[int | list[int]] = []
         self._homes: list[int] = []
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["iterations"]
 
 NAMES: Final = ("iteration", "Iteration")
-"""What a parameter is called that says it."""
+"""Names of the parameter that holds the iteration."""
 
 
 def iterations(graph: TaskGraph) -> NDArray[np.int64] | None:

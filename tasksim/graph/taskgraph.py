@@ -62,7 +62,7 @@ COLUMNS: Mapping[str, type[np.generic]] = {
     "hint_handle": np.int32,
     "hint_after": np.int32,
 }
-"""Of a graph, as :class:`TaskGraph` has them, in memory and in files."""
+"""Types of the columns of a :class:`TaskGraph`, in memory and in files."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

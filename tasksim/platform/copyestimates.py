@@ -52,7 +52,7 @@ class CopyEstimates:
         self.per_byte_s[source][target] = max(1.0, sharing) / bandwidth
 
     def _add_hops(self, count: int) -> None:
-        """Where no route leads, the best way over a third memory: the two copies added."""
+        """Fill gaps between memories with the best way over a third one: the sum of two copies."""
         direct = [[f < inf for f in row] for row in self.fixed_s]
         for source in range(count):
             for target in range(count):

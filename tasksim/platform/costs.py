@@ -64,7 +64,7 @@ class Overheads:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """How memory is allocated on devices, and what it costs.
+    """Cost and granularity of allocations on devices.
 
     Blocks up to ``largest_bytes`` come, in whole units, out of chunks that are allocated
     at once; larger ones are allocated each on its own. Allocations of all devices exclude each
@@ -110,7 +110,7 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """How copies between memories are started, and what schedulers believe of them.
+    """Start of copies between memories, and the schedulers' estimates of them.
 
     Parameters
     ----------

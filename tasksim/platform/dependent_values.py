@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
-"""What was measured for a route that begins with a link, by the field of the link."""
+"""Field of a link -> its measured value for a route that begins with the link."""
 
 
 class Shortage(NamedTuple):

@@ -35,7 +35,7 @@ class Pattern(NamedTuple):
 
 
 class DeviceLinks:
-    """What a platform file says of its memories and of the links between them."""
+    """Memories of a platform file, and the links between them."""
 
     def __init__(self, file: PlatformFile) -> None:
         self.first = next(iter(file.memories))

@@ -58,7 +58,7 @@ class LayeredFile:
     documents: list[YamlDocument]
     """The file itself first."""
     errors: list[_Error] = field(default_factory=list)
-    """What is wrong so far."""
+    """Problems found so far."""
     settings: dict[Location, str] = field(default_factory=dict)
     """Per value that a setting changed, the text of the setting."""
 

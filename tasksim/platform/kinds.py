@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
-"""What the names of memories, architectures, groups and links look like."""
+"""Form of the names of memories, architectures, groups and links."""
 
 BAD: Final = object()
-"""What a value is read as that is not legal."""
+"""Stands for a value that is not legal."""
 
 Found: TypeAlias = list[FileProblem]
 """The problems so far."""

@@ -171,7 +171,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """How the workers of an architecture are driven.
+    """Driver of the workers of an architecture.
 
     Parameters
     ----------

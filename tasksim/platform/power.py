@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["EXPONENT", "ArchitecturePower", "Frequency", "Power", "power_problems"]
 
 EXPONENT: Final = 3.0
-"""What a task draws beside idleness grows as frequency times voltage squared, and the voltage with
-the frequency: the cube, where nothing else is said."""
+"""Default exponent of the power of a task over the frequency, idle power aside: power grows with
+frequency times voltage squared, and voltage with frequency."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """What an architecture is clocked at, and what it was when its models were measured.
+    """Clock frequency of an architecture, now and when its models were measured.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class Frequency:
 
     @property
     def slower(self) -> float:
-        """How much longer what only computes takes than the models say."""
+        """Factor on the modelled duration of a kernel that only computes."""
         return self.models_hz / self.hz
 
 
 @dataclass(frozen=True, slots=True)
 class ArchitecturePower:
-    """What a worker of an architecture draws, in watts.
+    """Power of a worker of an architecture, in watts.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class ArchitecturePower:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What a machine draws, in watts, at the frequency of its models.
+    """Power of a machine, in watts, at the frequency of its models.
 
     Parameters
     ----------

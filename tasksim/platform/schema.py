@@ -172,7 +172,7 @@ class RouteSection(Section):
 
 
 class AllocationSection(Section):
-    """How memory is allocated on devices, and what it costs."""
+    """Cost and granularity of allocations on devices."""
 
     allocate: float = given(_TIME, 0.0, "one allocation by the driver")
     free: float = given(_TIME, 0.0, "one release by the driver")
@@ -208,7 +208,7 @@ class AllocationSection(Section):
 
 
 class CopyingSection(Section):
-    """How copies between memories are started, and what schedulers believe of them."""
+    """Start of copies between memories, and the schedulers' estimates of them."""
 
     fetches: int = given(
         _LIMIT,
@@ -256,7 +256,7 @@ class MemoryLevelSection(Section):
 
 
 class ArchitecturePowerSection(Section):
-    """What a worker of an architecture draws."""
+    """Power of a worker of an architecture."""
 
     idle: float = given(_POWER, description="while it runs no task, e.g. 1.5 W")
     busy: float = given(_POWER, description="while it runs a task, idleness included")
@@ -286,7 +286,7 @@ class ArchitecturePowerSection(Section):
 
 
 class PowerSection(Section):
-    """What the machine draws, at the frequency of its models."""
+    """Power of the machine, at the frequency of its models."""
 
     static: float = given(_POWER, 0.0, "each node, whatever runs")
     arch: dict[str, ArchitecturePowerSection] = given(

@@ -24,7 +24,7 @@ class Field(NamedTuple):
 
     kind: Kind
     default: Any
-    """What a file would say that says nothing; :data:`NEEDED`: it must say something."""
+    """Value where a file gives none; :data:`NEEDED`: the file must give one."""
     description: str
     alias: str | None
     """Its name in files, where that is another than in Python."""

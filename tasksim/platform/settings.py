@@ -140,7 +140,7 @@ TREE: Final[Tree] = {
         },
     },
 }
-"""What can be set; ``*`` stands for the names that the platform has."""
+"""Paths that can be set; ``*`` stands for the names of the platform."""
 
 LONGEST_PART: Final = 200
 """Characters of a name or a pattern in a path: matching takes their number times that of the stars

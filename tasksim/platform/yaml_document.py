@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 __all__ = ["FileProblem", "Location", "Place", "YamlDocument", "plain_value"]
 
 Location = tuple[str | int, ...]
-"""Where a value is in the data: ``("workers", "cpu", "count")``."""
+"""Path of a value in the data: ``("workers", "cpu", "count")``."""
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
-"""What YAML reads beside decimal digits, and nobody reads otherwise."""
+"""Numbers without decimal digits, which only YAML reads as numbers."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """A number, but none that a float can hold: the schema says so."""
 VERSIONED_MAPPING = "a mapping that begins `version: 1`"
-"""What most files must be, in messages."""
+"""Expected form of most files, in messages."""
 MOST_BYTES = 2**20
-"""Of a file: four times what the numbers of 32,767 cores take. PyYAML takes up to
-350 bytes of memory for each (measured), and for this many ten seconds."""
+"""Maximum size of a file in bytes: four times the size of the numbers of 32,767 cores. PyYAML needs
+up to 350 bytes of memory per byte (measured), and ten seconds for a file of this size."""
 _MOST_VALUES = 1_000_000
-"""What a few lines of aliases of aliases may stand for, before memory runs out: a platform file
-has some hundred values."""
+"""Maximum number of values in a document: a few lines of aliases of aliases would fill the memory,
+while a platform file has some hundred values."""
 _READ_OTHERWISE = frozenset("\t?!|>&*\ufeff")
 """In texts with these the reader in C may see another thing than the one in Python."""
 _LONGEST_LINE = 500
@@ -57,7 +57,7 @@ machine some more; PyYAML and what walks the values take several calls for each.
 
 
 class Place(NamedTuple):
-    """Where a value is in a file; lines and columns count from 1."""
+    """Position of a value in a file; lines and columns count from 1."""
 
     path: Path
     line: int

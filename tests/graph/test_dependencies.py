@@ -138,9 +138,9 @@ def test_repeated_accesses_order_as_their_union(tasks):
     assert [graph.accesses_of(task) for task in range(len(tasks))] == merged
 
 
-@pytest.mark.parametrize("few", [0, dependencies.FEW])
+@pytest.mark.parametrize("few", [0, dependencies.MAX_COMPARED_ACCESSES])
 def test_the_first_repeated_access_is_found(few, monkeypatch):
-    monkeypatch.setattr(dependencies, "FEW", few)
+    monkeypatch.setattr(dependencies, "MAX_COMPARED_ACCESSES", few)
     rng = np.random.default_rng(0)
     for _ in range(200):
         counts = rng.integers(0, 9, 12)

@@ -83,7 +83,7 @@ class Parameter:
 
     @property
     def legal(self) -> str:
-        """What users may give, in words: ``an integer from 1``."""
+        """Legal values in words: ``an integer from 1``."""
         if self.choices:
             return ", ".join(self.choices)
         words = {int: "an integer", float: "a number", str: "text"}[self.kind]

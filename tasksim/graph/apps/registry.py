@@ -48,10 +48,10 @@ __all__ = [
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
 PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
-"""What users can set of all graphs."""
+"""Setting that all graphs have."""
 
 SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
-"""What stands before the last setting, and that."""
+"""A text and the setting at its end."""
 
 
 @dataclass(frozen=True)

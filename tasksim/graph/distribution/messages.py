@@ -60,7 +60,7 @@ class MessageTable:
 
     @property
     def bytes(self) -> int:
-        """How many bytes of data they carry together."""
+        """Total size of their data, in bytes."""
         return int(self.size_bytes.sum())
 
 

@@ -40,7 +40,7 @@ class Grid(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return self.rows * self.columns
 
 

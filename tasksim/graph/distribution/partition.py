@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["by_metis", "cut_bytes", "partitioned"]
 
 PASSES: Final = 4
-"""How often all data are looked at: later passes hardly move any."""
+"""Number of passes over all data: later ones hardly move any."""
 SLACK: Final = 0.02
-"""By how much of the mean a node may have more work, and by the work of one datum: METIS's own
-bound is .03."""
+"""Work by which a node may exceed the mean, as a share of it, in addition to the work of one datum:
+METIS's own bound is .03."""
 MOST_WEIGHT: Final = 1 << 20
 """Weights of METIS are integers, whose sums have to fit in 32 bits for some thousand vertices."""
 

@@ -41,7 +41,7 @@ MOST_NODES: Final = 65_536
 
 @dataclass(frozen=True, eq=False)
 class LocalPart:
-    """What one node does.
+    """Part of a graph that one node executes.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Distribution:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(self.parts)
 
 

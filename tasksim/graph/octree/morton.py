@@ -22,7 +22,7 @@ __all__ = ["DIMENSIONS", "check_dimension", "check_height", "decode", "encode", 
 
 DIMENSIONS = (2, 3)
 _INDEX_BITS = 62
-"""Of an index, in an int64 whose sign stays free: 62 in two dimensions, 60 in three."""
+"""Bits of an index in an int64 without its sign: 62 in two dimensions, 60 in three."""
 _DIMENSIONS_OF_ROWS = "expected an array of shape [n, 2] or [n, 3]"
 
 # Per dimension the steps (shift, mask) that spread the bits of a number so that d - 1 zeros

@@ -31,7 +31,7 @@ little memory. Another number gives other particles for the same seed."""
 
 _POSITIONS, _CHARGES = 0, 1  # the streams of one seed
 _PLUMMER_RADII = 10.0
-"""Where the distribution is cut: 98.5 % of the mass of Plummer's model lie within."""
+"""Radius at which the distribution is cut, in Plummer radii: 98.5 % of the mass lies within."""
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
