@@ -1,1 +1,1 @@
-"""The life of a task, in simulated and native runs alike: states, release, rules, the view."""
+"""The life of a task in simulated and native runs: states, release, rules and the view."""

@@ -1,6 +1,7 @@
-"""Blame: whose error it was that stopped a run, found in the traceback afterwards.
+"""Attribution of errors to the scheduler that raised them.
 
-Nothing is spent on it while a run goes well: the clock's whole loop is in one ``with``.
+The traceback is searched after the error, so a successful run pays nothing for it: one ``with``
+encloses the whole loop of the clock.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["blamed", "blaming"]
 
-METHODS: Final = frozenset(
+SCHEDULER_METHODS: Final = frozenset(
     ("attach", "push", "choose", "commit", "pop", "started", "finished"),
 )
-"""What a clock calls of a scheduler."""
-TASK_FIRST: Final = frozenset(("push", "choose", "commit", "started", "finished"))
-"""Those of them whose first argument is a task."""
+"""Methods of a scheduler that a clock calls."""
+TASK_METHODS: Final = frozenset(("push", "choose", "commit", "started", "finished"))
+"""Methods among them whose first argument is a task."""
 
 
 @contextmanager
 def blaming(scheduler: Scheduler, graph: TaskGraph) -> Iterator[None]:
-    """Name *scheduler*, method, task, file and line in errors that it raises meanwhile."""
+    """Add the scheduler, method, task, file and line to errors that *scheduler* raises here."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -40,10 +41,10 @@ def blaming(scheduler: Scheduler, graph: TaskGraph) -> Iterator[None]:
 
 
 def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> BaseException:
-    """Return *error* if it is not the scheduler's, else a :exc:`SchedulerError` that says whose.
+    """Return a :exc:`SchedulerError` for an error of *scheduler*, any other *error* unchanged.
 
-    Whatever else tasksim itself refuses stays as it is, and so does an interruption by the user.
-    A scheduler's ``SystemExit`` does not end the program.
+    Other errors of tasksim and an interruption by the user stay as they are. A ``SystemExit`` of
+    the scheduler does not end the program.
     """
     frame = _call(error.__traceback__, scheduler)
     if frame is None or not isinstance(error, (Exception, SystemExit)):
@@ -65,10 +66,9 @@ def blamed(error: BaseException, scheduler: Scheduler, graph: TaskGraph) -> Base
 def _call(
     traceback: TracebackType | None, scheduler: Scheduler
 ) -> tuple[FrameType, str, int] | None:
-    """Return the first call of a method of *scheduler*, and the last place in the user's files.
+    """Return the first call of a method of *scheduler*, and the last file and line of the user.
 
-    That is the place where the error arose, unless it arose in a library: then the line that
-    called it.
+    The error was raised there, or in a library that this line called.
     """
     call: FrameType | None = None
     file, line = "", 0
@@ -84,13 +84,13 @@ def _call(
 
 def _is_call(frame: FrameType, scheduler: Scheduler) -> bool:
     code = frame.f_code
-    if code.co_name not in METHODS or not code.co_argcount:
+    if code.co_name not in SCHEDULER_METHODS or not code.co_argcount:
         return False
     return frame.f_locals.get(code.co_varnames[0]) is scheduler
 
 
 def _same_source(frame: FrameType, call: FrameType, scheduler: Scheduler) -> bool:
-    """Return whether *frame* is in the file of the call, or in that of the scheduler's class."""
+    """Return whether *frame* is in the file of *call* or in the file of the scheduler's class."""
     file = frame.f_code.co_filename
     return file == call.f_code.co_filename or frame.f_globals.get("__name__") == (
         type(scheduler).__module__
@@ -98,10 +98,10 @@ def _same_source(frame: FrameType, call: FrameType, scheduler: Scheduler) -> boo
 
 
 def _call_name(frame: FrameType, graph: TaskGraph) -> str:
-    """Return the method with its task, as ``push of gemm #3``."""
+    """Return the name of the method with its task, such as ``push of gemm #3``."""
     code = frame.f_code
     name = code.co_name
-    if name not in TASK_FIRST or code.co_argcount < 2:
+    if name not in TASK_METHODS or code.co_argcount < 2:
         return name
     task = frame.f_locals.get(code.co_varnames[1])
     if isinstance(task, int) and 0 <= task < len(graph):

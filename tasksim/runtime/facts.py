@@ -1,4 +1,4 @@
-"""Facts of a run: what is run, where, who decides, and what it believes."""
+"""Constant facts of a run: graph, platform, scheduler and estimates."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Facts"]
 
 
 class Facts(NamedTuple):
-    """What does not change during a run, of which a view shows the scheduler its share."""
+    """Constant facts of a run; a view shows some of them to the scheduler."""
 
     graph: TaskGraph
     platform: Platform
     scheduler: Scheduler
     estimates: Sequence[Sequence[float]]
-    """What the scheduler believes that tasks take, seconds, ``[class][task]``."""
+    """Durations that the scheduler expects, in seconds: ``estimates[class][task]``."""
     able: list[int]
     """Per task, a bit mask of the classes of workers that can run it."""

@@ -1,4 +1,4 @@
-"""Flat graphs, platforms and policies: the arrays that the core reads, made once and kept."""
+"""Graphs, platforms and policies as flat arrays for the compiled core, made once and cached."""
 
 from __future__ import annotations
 
@@ -37,57 +37,58 @@ __all__ = [
 ]
 
 MOST_CLASSES: Final = 64
-"""Classes of workers that the core knows: a mask of them is one word."""
+"""Largest number of classes of workers in the core: a mask of classes is one word."""
 MOST_MEMORIES: Final = 64
-"""Memories, likewise."""
+"""Largest number of memories in the core: a mask of memories is one word."""
 
 T = TypeVar("T")
 
 
 class Refused(Exception):
-    """What the core does not take, with the reason; Python's engines do."""
+    """The core cannot take an object, for the given reason; the Python engines can."""
 
 
 class Flat:
-    """An object of the core, made of arrays that stay alive as long as it does."""
+    """An object of the core, and the arrays that it refers to."""
 
     def __init__(self, kind: str, given: ctypes.Structure, arrays: list[Any]) -> None:
         core = interface.functions()
         if core is None:
-            raise Refused("the core is not there")
+            raise Refused("the core is not available")
         status = ctypes.c_int32()
         make = getattr(core, f"tasksim_{kind}_new")
         self._arrays = arrays
         self.handle: int | None = make(ctypes.byref(given), ctypes.byref(status))
         if self.handle is None:
-            raise Refused(f"the core does not take this {kind}")
+            raise Refused(f"the core rejected this {kind}")
         weakref.finalize(self, getattr(core, f"tasksim_{kind}_free"), self.handle)
 
 
 class Kept(Generic[T]):
-    """What was made of objects, for as long as those are there."""
+    """A cache of results by the identity of their argument; an entry lives as long as that."""
 
     def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
         self._made: dict[int, T] = {}
 
     def __call__(self, what: Any) -> T:
-        """Return what was made of *what*, made now if it was not."""
+        """Return the result for *what*, and make it on the first call."""
         made = self._made.get(id(what))
         if made is None:
             made = self._made[id(what)] = self._make(what)
+            # Another object may get the same id later, so the entry goes with its key.
             weakref.finalize(what, self._made.pop, id(what), None)
         return made
 
 
 class Arrays:
-    """Arrays for a structure, kept alive."""
+    """Arrays that a structure of the core points to, kept alive."""
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
 
     def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int | None:
-        """Return where *values* lie, as *dtype* and one after the other."""
+        """Return the address of *values* as a contiguous array of *dtype*."""
         array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype)
         array = np.ascontiguousarray(array, dtype)
         self.kept.append(array)
@@ -95,7 +96,7 @@ class Arrays:
 
 
 def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
-    """Return the fields of *graph* as the core has them, in arrays that *column* keeps."""
+    """Return the fields of *graph* for the core, as arrays that *column* keeps alive."""
     i32, i64 = np.int32, np.int64
     return {
         "tasks": len(graph),
@@ -125,7 +126,7 @@ def _flat_graph(graph: TaskGraph) -> Flat:
 
 
 def _flat_memory(platform: Platform) -> Flat:
-    """Return *platform* as one memory that all workers share, without any costs."""
+    """Return *platform* with one memory that all workers share, and copies that cost nothing."""
     workers, count = platform.workers, len(platform.memories)
     column, i32, f64 = Arrays(), np.int32, np.float64
     pairs = np.zeros((count, count))
@@ -150,15 +151,15 @@ def _flat_memory(platform: Platform) -> Flat:
 
 
 flat_graph: Final = Kept(_flat_graph)
-"""The flat form of a graph, kept while the graph is there."""
+"""The flat form of a graph, cached as long as the graph lives."""
 flat_memory: Final = Kept(_flat_memory)
-"""The flat form of a platform as one memory, likewise."""
+"""The flat form of a platform with one shared memory, cached as long as the platform lives."""
 
 
 def policy_structure(
     policy: Ported, view: View | None, rng: random.Random, kept: list[Any]
 ) -> interface.Scheduler:
-    """Return the policy with its options, its tables and the state of its random numbers."""
+    """Return the policy with its options, its tables and the state of its random generator."""
     numbers, tables = policy.numbers, policy.tables(view, rng)
     twister = np.array(rng.getstate()[1], np.uint32)
     values = np.array(list(numbers.values()), np.float64)

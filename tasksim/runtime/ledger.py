@@ -1,7 +1,8 @@
 """Ledger: the life of every task of a run, from its submission to its end.
 
-The same in both replays and natively: the states, the moves between them that are legal, who made
-them and when. Flat columns with an entry per task, so that a clock of any make can keep it.
+Both replays and native runs keep the same ledger: the state of each task, and the worker and the
+time of each legal move between states. It has flat columns with one entry per task, so that any
+clock can write it.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ __all__ = [
 
 
 class Ledger:
-    """The states of all tasks of *graph* in one run, and what is known of each.
+    """The state, the worker and the times of every task of *graph* in one run.
 
-    Moves are methods and are checked. Times that are no moves are written into the columns by the
-    clock that knows them. Times count from the start of the submission: in the clock's unit while
-    it runs, in seconds when :meth:`close` has been called.
+    Each move is a method, which checks that the move is legal. The clock writes all other times
+    into the columns. Times count from the start of the submission: in the clock's unit during the
+    run, in seconds after :meth:`close`.
 
     Parameters
     ----------
     graph, platform : TaskGraph, Platform
-        What runs where.
+        The tasks of the run, and the machine that executes them.
     able : sequence of int
         Per task, a bit mask of the classes of workers that can run it.
 
     See Also
     --------
-    tasksim.runtime.release.Release : Which tasks the end of one releases.
+    tasksim.runtime.release.Release : The tasks that the end of a task releases.
     """
 
     def __init__(self, graph: TaskGraph, platform: Platform, able: Sequence[int]) -> None:
@@ -65,24 +66,24 @@ class Ledger:
         """Whether the clock has submitted all tasks."""
         self.state = [WAITING] * tasks
         self.taken: set[int] = set()
-        """The tasks that are taken, and not done."""
+        """The tasks that are taken and not done."""
         self.worker = [-1] * tasks
-        """Who took it; -1: nobody yet."""
+        """Per task, the worker that took it; -1 before that."""
         self.released_by = [-1] * tasks
-        """The task whose end released it; -1: none, it waited for its submission."""
-        # Arrays, not lists: for a million tasks, five million float objects that stay alive cost
-        # more than all the rest of a replay.
+        """Per task, the task whose end released it; -1 if its submission did."""
+        # Arrays, not lists: with a million tasks, five million live float objects would cost more
+        # than the rest of a replay.
         self.submitted = array("d", bytes(8 * tasks))
         self.ready = array("d", bytes(8 * tasks))
         self.popped = array("d", [nan]) * tasks
-        """When it was taken; NaN where that is not noted."""
+        """Per task, the time at which it was taken; NaN if it was not recorded."""
         self.start = array("d", bytes(8 * tasks))
         self.end = array("d", bytes(8 * tasks))
 
     # The moves
 
     def release(self, task: int, now: float, released_by: int) -> None:
-        """Note that *task* is about to be pushed, as the task *released_by* has ended."""
+        """Note that the end of *released_by* releases *task*, which is about to be pushed."""
         state = self.state
         if state[task]:
             raise illegal_move("release", self._graph, state, task)
@@ -91,10 +92,10 @@ class Ledger:
         self.released_by[task] = released_by
 
     def take(self, popped: Any, worker: int, scheduler: Scheduler) -> int:
-        """Note that *worker* takes what *scheduler* gave it; return the task.
+        """Note that *worker* takes the task *popped* from *scheduler*; return its number.
 
-        This is the only check of a pop: :exc:`SchedulerError` if it is no task, not ready, or not
-        one that *worker* can run.
+        This is the only check of a pop. It raises :exc:`SchedulerError` if *popped* is not a task,
+        not ready, or not a task that *worker* can run.
         """
         task = popped if popped.__class__ is int else self._number(popped, worker, scheduler)
         state = self.state
@@ -102,7 +103,7 @@ class Ledger:
             legal = (
                 state[task] == READY
                 and self._able[task] >> self._class_of[worker] & 1
-                and task >= 0
+                and task >= 0  # last: a negative index is rare, and reads another task's state
             )
         except IndexError:
             legal = False
@@ -114,21 +115,21 @@ class Ledger:
         return task
 
     def hand_over(self, task: int) -> None:
-        """Note that *task*, which was released, is not a worker's: a communication goes on."""
+        """Note that *task*, which is ready, runs without a worker: it is a communication."""
         if self.state[task] != READY:
             raise illegal_move("hand over", self._graph, self.state, task)
         self.state[task] = TAKEN
         self.taken.add(task)
 
     def finish(self, task: int) -> None:
-        """Note that *task* is finished; what it releases comes next."""
+        """Note that *task* is finished; its successors are released after this."""
         try:
             self.taken.remove(task)
         except KeyError:
             raise illegal_move("finish", self._graph, self.state, task) from None
         self.state[task] = DONE
 
-    # What is known of all together
+    # Properties of all tasks together
 
     def over(self) -> bool:
         """Return whether all tasks are done."""
@@ -139,20 +140,20 @@ class Ledger:
         return self.all_submitted and not self.taken
 
     def moves(self) -> int:
-        """Return how many moves there were: with each, something has happened."""
+        """Return the number of moves so far, which shows whether the run makes progress."""
         return sum(self.state)
 
     def close(self, units_per_s: float = 1.0) -> None:
-        """Turn all times into seconds, of which each has so many units of the clock."""
+        """Convert all times to seconds; a second has *units_per_s* units of the clock."""
         import numpy as np
 
         if units_per_s != 1.0:
             for column in (self.submitted, self.ready, self.popped, self.start, self.end):
-                # Divided, not multiplied: then 1000 ns are 1e-6 to the last bit.
+                # Division, not multiplication by the inverse: 1000 ns become exactly 1e-6.
                 np.frombuffer(column)[:] /= units_per_s
 
     def makespan_s(self) -> float:
-        """Return when the last task ended, in seconds; after :meth:`close`."""
+        """Return the end of the last task in seconds; call :meth:`close` first."""
         return max(self.end, default=0.0)
 
     def table(self) -> TaskTable:
@@ -176,7 +177,7 @@ class Ledger:
         )
 
     def _number(self, popped: Any, worker: int, scheduler: Scheduler) -> int:
-        """Return the number that *popped* is, NumPy's integers among them, but not True."""
+        """Return *popped* as an int; NumPy's integers are legal, booleans are not."""
         try:
             if isinstance(popped, bool):
                 raise TypeError
@@ -190,12 +191,12 @@ class Ledger:
 
 
 def nobody_can_run(graph: TaskGraph, task: int) -> InputError:
-    """Return the error for a *task* that has no worker."""
+    """Return the error for a *task* that no worker can run."""
     return InputError(f"no worker of the platform can run {graph.label(task)}")
 
 
 def able_classes(graph: TaskGraph, costs: Sequence[Sequence[float]]) -> list[int]:
-    """Return per task a bit mask of the classes where its cost is finite.
+    """Return, per task, a bit mask of the classes in which its cost is finite.
 
     Raises :exc:`InputError` for the first task that no class can run.
     """

@@ -1,4 +1,4 @@
-"""Livelock: how a run finds out that its scheduler asks workers to look again for ever."""
+"""Detection of livelocks: a scheduler that wakes workers for ever and gives them no task."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ if TYPE_CHECKING:
 
 __all__ = ["AllDone", "Patience"]
 
-AT_LEAST: Final = 1_000
-"""Pops that gave nothing before a run looks whether anything else happens: some milliseconds of a
+MIN_EMPTY_POPS: Final = 1_000
+"""Least number of pops without a task between two checks for progress: some milliseconds of a
 replay, a second of threads that have to take turns."""
-ROUNDS: Final = 10
-"""So often each worker may be asked in vain, at least. Without a push, an end or the like between,
-a worker that sleeps is woken only by another's pop; a chain of those ends after one round of all
-workers, unless it never does. Ten leave room for schedulers that ask some twice."""
+EMPTY_POPS_PER_WORKER: Final = 10
+"""Least number of pops without a task per worker between two checks. Between two events, such as a
+push or an end, only the pop of another worker can wake a sleeping worker; a chain of such pops ends
+after one round of all workers, or never. Ten rounds leave room for schedulers that ask some workers
+twice."""
 
 
-TASKS: Final = 10
-"""A look goes over all tasks; with a pop in vain for every ten of them, a million tasks are looked
-at every 100,000 pops, which take fifty times as long (measured: 5 ms and 0.2 s)."""
+TASKS_PER_EMPTY_POP: Final = 10
+"""Number of tasks per pop without a task between two checks. A check goes over all tasks: with ten
+tasks per pop, a million tasks are checked every 100,000 pops, which take fifty times as long as the
+check (measured: 0.2 s and 5 ms)."""
 
 
 class AllDone(Exception):
-    """Ends a replay whose scheduler goes on to wake workers when all tasks are done."""
+    """The end of a replay whose scheduler still wakes workers after the last task."""
 
 
 class Patience:
-    """Counts pops that gave nothing; raises when they never will give anything.
+    """A counter of pops without a task, which raises an error in a livelock.
 
-    Every so many of them it looks whether a task has moved since it last looked. If none has, and
-    it is the same instant still, or the run is *idle*, so that nothing will happen by itself, then
-    nothing ever will.
+    At intervals, it checks whether any task has moved since the last check. The run can make no
+    more progress if none has moved and the time is still the same, or if the run is *idle*, so
+    that no event is pending.
     """
 
     def __init__(
@@ -53,15 +55,17 @@ class Patience:
         self._ledger = ledger
         self._idle = idle
         self._over = over or ledger.over
-        self._limit = max(AT_LEAST, ROUNDS * workers, len(graph) // TASKS)
+        self._limit = max(
+            MIN_EMPTY_POPS, EMPTY_POPS_PER_WORKER * workers, len(graph) // TASKS_PER_EMPTY_POP
+        )
         self._seen = (-1, -1.0)
         self.left = self._limit
-        """How many more pops may give nothing before :meth:`look`."""
+        """Number of pops without a task left until the next :meth:`look`."""
 
     def look(self, now_s: float) -> None:
-        """Raise :exc:`SchedulerError` if nothing has happened since the last look, nor will.
+        """Raise :exc:`SchedulerError` if the run can make no more progress.
 
-        Raises :exc:`AllDone` instead if nothing was left to be done.
+        Raises :exc:`AllDone` instead if all tasks are done.
         """
         if self._over():
             raise AllDone

@@ -1,10 +1,10 @@
-"""Path records: the practical critical path of every worker, kept while a run goes on.
+"""Path records: the practical critical path of every worker, updated during the run.
 
-Longest-path propagation: a task's record is that of what its start waited for, the task before it
-on its worker or the one that released it, and the task itself. Records go along a worker's order,
-and with dependencies; where two meet, that of the later one is kept and the other is dropped. The
-record of the task that ends last is what a walk back from it finds when all is over
-(:func:`tasksim.run.critical.practical_critical_path`), without records of all tasks.
+This is longest-path propagation. The start of a task waited for the previous task of its worker or
+for the task that released it, whichever ended later; its record is the record of that task, plus
+the task itself. The other record is dropped. At the end of the run, the record of the last task
+equals the result of a walk back from that task
+(:func:`tasksim.run.critical.practical_critical_path`), without a record per task.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ __all__ = ["PathRecord", "PathRecords"]
 
 
 class PathRecord(NamedTuple):
-    """What is on a path so far.
+    """A path up to one task.
 
     Attributes
     ----------
     end_s : float
-        When its last task ended.
+        End of the last task.
     counts : tuple of int
-        Tasks per kind, of kernels or whatever is counted.
+        Number of tasks per kind, such as the kernel.
     seconds : tuple of float
-        What they took, per kind.
+        Total duration of the tasks per kind.
     waited_s : float
-        Between them, and before the first.
+        Total time before the first task and between the tasks.
     """
 
     end_s: float
@@ -47,21 +47,21 @@ class PathRecord(NamedTuple):
 
 
 class PathRecords:
-    """The records of the workers of one run, and those that wait with released tasks.
+    """The records of the workers of one run, and of released tasks that wait for a worker.
 
     Parameters
     ----------
     kinds : sequence of int
-        Of each task, what it is counted as: from 0.
+        The kind of each task, a number from 0.
     workers : int
-        How many.
+        The number of workers.
 
     Attributes
     ----------
     kinds : sequence of int
-        As given.
+        The kinds as given.
     longest : PathRecord
-        That of the task that ended last, of those that have ended.
+        The record of the task with the latest end so far.
     """
 
     def __init__(self, kinds: Sequence[int], workers: int) -> None:
@@ -73,9 +73,10 @@ class PathRecords:
         self.longest = self._empty
 
     def before(self, task: int, worker: int, ready_s: float) -> PathRecord:
-        """Return the record of what the start of *task* on *worker* waits for.
+        """Return the record of the task that the start of *task* on *worker* waits for.
 
-        Its worker, if that was busy after the task was ready; else who released it.
+        This is the previous task of the worker if it ended after *ready_s*, else the task that
+        released *task*.
         """
         own = self._own[worker]
         return own if own.end_s > ready_s else self._carried.get(task, self._empty)
@@ -83,9 +84,9 @@ class PathRecords:
     def ended(
         self, task: int, worker: int, times: tuple[float, float, float], releases: Iterable[int]
     ) -> None:
-        """Note that *task* has ended on *worker*, and which tasks that *releases*.
+        """Note that *task* has ended on *worker* and that this *releases* other tasks.
 
-        *times* are when it was ready, started and ended, in seconds.
+        *times* are the times at which it became ready, started and ended, in seconds.
         """
         ready_s, start_s, end_s = times
         record = self.before(task, worker, ready_s).then(self.kinds[task], start_s, end_s)

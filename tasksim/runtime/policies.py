@@ -1,4 +1,4 @@
-"""Policies of the core: which schedulers are ported to it, and what it is told of their options.
+"""Schedulers that the compiled core has too, with the options and tables that it needs.
 
 A new one is a file in ``core/schedulers/`` and a line in :data:`PORTED`.
 """
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["PORTED", "Policy", "Ported", "ported"]
 
 Tables = Callable[[Any, "View", "random.Random"], "dict[str, Int64]"]
-"""What makes the tables of a scheduler, when the run that a view shows begins."""
+"""A function that makes the tables of a scheduler at the start of a run."""
 
 MOST_TASKS: Final = 2**31
-"""A graph in the core has fewer, so that what counts tasks need not count further."""
+"""Limit of the number of tasks of a graph in the core: no counter of tasks needs more."""
 HOOKS: Final = (
     "attach", "push", "choose", "chosen", "commit", "pop", "started", "finished",
 )  # fmt: skip
@@ -37,7 +37,7 @@ def _nothing(scheduler: Scheduler, view: View, rng: random.Random) -> dict[str, 
 
 
 def _architectures(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:
-    """Return which workers are CPUs, the architecture of each, and the buckets of heteroprio."""
+    """Return whether each worker is a CPU, its architecture, and the buckets of heteroprio."""
     from tasksim.schedulers.heteroprio import architectures_of
     from tasksim.schedulers.heteroprio_buckets import model_numbers
 
@@ -67,14 +67,14 @@ def _given_buckets(view: View, names: list[str], given: Mapping[str, str]) -> di
 
 
 def _hosts(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG001
-    from tasksim.schedulers.heteroprio import HOST
+    from tasksim.schedulers.heteroprio import HOST_ARCHITECTURE
 
-    hosts = [worker.architecture == HOST for worker in view.workers]
+    hosts = [worker.architecture == HOST_ARCHITECTURE for worker in view.workers]
     return {"host": np.array(hosts, dtype=np.int64)}
 
 
 def _energy(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG001
-    """Return what energy costs in decisions of the dm family."""
+    """Return the cost of energy in decisions of the dm family."""
     return {"energy": scheduler.energy_weights(view).as_table()}
 
 
@@ -86,9 +86,9 @@ def _plan(scheduler: Any, view: View, rng: random.Random) -> dict[str, Int64]:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy of the core: its name there, its numbers, and what makes its tables.
+    """A policy of the core: its name there, its numeric options, and its tables.
 
-    *numbers* says per name how to read it off the scheduler.
+    *numbers* maps the name of an option to a function that reads it from the scheduler.
     """
 
     name: str
@@ -96,17 +96,24 @@ class Policy:
     tables: Tables = _nothing
 
 
-PUSHED: Final = {"prefetch": attrgetter("prefetch")}
+DM_OPTIONS: Final = {"prefetch": attrgetter("prefetch")}
 WEIGHTS: Final = {"alpha": attrgetter("alpha"), "beta": attrgetter("beta")}
-MODEL: Final = {**PUSHED, **WEIGHTS}
-HEFT: Final = {**WEIGHTS, "tasks": attrgetter("tasks"), "seconds": attrgetter("seconds")}
-BUCKETS: Final[Mapping[str, Callable[[Any], Any]]] = {
+DMDA_OPTIONS: Final = {**DM_OPTIONS, **WEIGHTS}
+HEFT_OPTIONS: Final = {
+    **WEIGHTS,
+    "tasks": attrgetter("tasks"),
+    "seconds": attrgetter("seconds"),
+}
+BUCKET_OPTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    # A graph has fewer tasks than this: a longer interval has the same effect.
     "interval": lambda scheduler: min(scheduler.interval, MOST_TASKS),
     "learned": attrgetter("learned"),
     "given": lambda scheduler: bool(scheduler.orders),
 }
-DEPTHS: Final = {"descendants": attrgetter("descendants")}
-FOLLOWER: Final = Policy("static", {"strict": lambda scheduler: scheduler.order == "strict"}, _plan)
+GRAPH_TEST_OPTIONS: Final = {"descendants": attrgetter("descendants")}
+STATIC_POLICY: Final = Policy(
+    "static", {"strict": lambda scheduler: scheduler.order == "strict"}, _plan
+)
 
 PORTED: Final[Mapping[str, Policy]] = {
     "tasksim.schedulers.eager:Eager": Policy("eager"),
@@ -115,43 +122,45 @@ PORTED: Final[Mapping[str, Policy]] = {
     "tasksim.schedulers.weighted_random:Random": Policy("random"),
     "tasksim.schedulers.ws:WorkStealing": Policy("ws"),
     "tasksim.schedulers.ws:LocalityWorkStealing": Policy("lws"),
-    "tasksim.schedulers.dm:DequeModel": Policy("dm", PUSHED),
-    "tasksim.schedulers.dmda:DataAware": Policy("dmda", MODEL, _energy),
-    "tasksim.schedulers.dmda:DataAwarePriority": Policy("dmdap", MODEL, _energy),
-    "tasksim.schedulers.dmda:DataAwareReady": Policy("dmdar", MODEL, _energy),
-    "tasksim.schedulers.dmda:DataAwareSorted": Policy("dmdas", MODEL, _energy),
-    "tasksim.schedulers.dmda:DataAwareSortedDecision": Policy("dmdasd", MODEL, _energy),
-    "tasksim.schedulers.heteroprio:Heteroprio": Policy("heteroprio", BUCKETS, _architectures),
-    "tasksim.schedulers.graph_test:GraphTest": Policy("graph_test", DEPTHS, _hosts),
+    "tasksim.schedulers.dm:DequeModel": Policy("dm", DM_OPTIONS),
+    "tasksim.schedulers.dmda:DataAware": Policy("dmda", DMDA_OPTIONS, _energy),
+    "tasksim.schedulers.dmda:DataAwarePriority": Policy("dmdap", DMDA_OPTIONS, _energy),
+    "tasksim.schedulers.dmda:DataAwareReady": Policy("dmdar", DMDA_OPTIONS, _energy),
+    "tasksim.schedulers.dmda:DataAwareSorted": Policy("dmdas", DMDA_OPTIONS, _energy),
+    "tasksim.schedulers.dmda:DataAwareSortedDecision": Policy("dmdasd", DMDA_OPTIONS, _energy),
+    "tasksim.schedulers.heteroprio:Heteroprio": Policy(
+        "heteroprio", BUCKET_OPTIONS, _architectures
+    ),
+    "tasksim.schedulers.graph_test:GraphTest": Policy("graph_test", GRAPH_TEST_OPTIONS, _hosts),
     "tasksim.schedulers.modular_eager:ModularEager": Policy("modular-eager"),
     "tasksim.schedulers.modular_eager:ModularPrio": Policy("modular-prio"),
     "tasksim.schedulers.modular_dmda:ModularDmda": Policy("modular-dmda", WEIGHTS, _energy),
     "tasksim.schedulers.modular_dmda:ModularDmdap": Policy("modular-dmdap", WEIGHTS, _energy),
     "tasksim.schedulers.modular_dmda:ModularDmdar": Policy("modular-dmdar", WEIGHTS, _energy),
     "tasksim.schedulers.modular_dmda:ModularDmdas": Policy("modular-dmdas", WEIGHTS, _energy),
-    "tasksim.schedulers.modular_heft:ModularHeft": Policy("modular-heft", HEFT, _energy),
-    "tasksim.schedulers.static.heft:Heft": FOLLOWER,
-    "tasksim.schedulers.static.cpop:Cpop": FOLLOWER,
-    "tasksim.schedulers.static.peft:Peft": FOLLOWER,
-    "tasksim.schedulers.static.batch:MinMin": FOLLOWER,
-    "tasksim.schedulers.static.batch:MaxMin": FOLLOWER,
-    "tasksim.schedulers.static.plan_from_file:Given": FOLLOWER,
+    "tasksim.schedulers.modular_heft:ModularHeft": Policy("modular-heft", HEFT_OPTIONS, _energy),
+    "tasksim.schedulers.static.heft:Heft": STATIC_POLICY,
+    "tasksim.schedulers.static.cpop:Cpop": STATIC_POLICY,
+    "tasksim.schedulers.static.peft:Peft": STATIC_POLICY,
+    "tasksim.schedulers.static.batch:MinMin": STATIC_POLICY,
+    "tasksim.schedulers.static.batch:MaxMin": STATIC_POLICY,
+    "tasksim.schedulers.static.plan_from_file:Given": STATIC_POLICY,
 }
-"""The schedulers that are ported, by module and class, as the registry has them."""
+"""The policy of each ported scheduler, by module and class as in the registry."""
 
 
 @dataclass(frozen=True)
 class Ported:
-    """A scheduler as the core takes it.
+    """A scheduler that the core can run.
 
     Attributes
     ----------
     scheduler : Scheduler
-        The object itself.
+        The Python scheduler.
     name : str
-        Its policy's name in the core.
+        The name of its policy in the core.
     numbers : dict of str to float
-        Its options.
+        Its numeric options.
     """
 
     scheduler: Scheduler
@@ -161,24 +170,25 @@ class Ported:
 
     @property
     def asks(self) -> bool:
-        """Whether it has tables, made of what a view shows."""
+        """Whether it has tables, which are made from a view."""
         return self._tables is not _nothing
 
     def tables(self, view: View | None, rng: random.Random) -> dict[str, Int64]:
-        """Return its tables for the run that begins; static schedulers plan it now.
+        """Return its tables for the run that begins; a static scheduler plans the run now.
 
-        Of *view*, only what is known before the clock starts is asked: the graph, the workers,
-        their classes, who can run what, and estimates, of tasks and of copies; where it asks for
-        nothing, there may be none. What a scheduler's ``attach`` raises, this raises.
+        Tables use only those parts of *view* that are known before the clock starts: the graph,
+        the workers, their classes, the tasks that each can run, and estimates of tasks and copies.
+        *view* may be None if there are no tables. Errors of the scheduler's ``attach`` pass
+        through.
         """
         return {} if view is None else self._tables(self.scheduler, view, rng)
 
 
 def ported(scheduler: Scheduler) -> Ported | None:
-    """Return *scheduler* as the core takes it; None if it is not, in every detail, ported.
+    """Return *scheduler* for the core; None if the core would not behave in the same way.
 
-    Ported are objects of exactly a built-in class, none of whose methods, nor what else they
-    have from their class, was replaced.
+    The core has policies for the built-in classes, not for classes derived from them, nor for
+    objects or classes with a replaced method or class attribute.
     """
     kind = type(scheduler)
     policy = PORTED.get(f"{kind.__module__}:{kind.__qualname__}")
@@ -194,5 +204,5 @@ def ported(scheduler: Scheduler) -> Ported | None:
 
 
 def _is_own(method: Any) -> bool:
-    """Return whether *method* is one of the built-in schedulers', and not put in its place."""
+    """Return whether *method* is defined in a built-in scheduler, and not a replacement."""
     return getattr(method, "__module__", "").startswith("tasksim.schedulers.")

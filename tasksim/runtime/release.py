@@ -1,4 +1,4 @@
-"""Release of tasks: which become ready when one ends, in simulated and native runs alike."""
+"""Release of tasks: the tasks that become ready at the end of another one."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 __all__ = ["PAUSE", "Release"]
 
 PAUSE: Final = -1
-"""Stands for no task: something else is to be done before the next."""
+"""Placeholder for a task: the caller has something else to do before the next task."""
 
 
 class Release:
-    """Counts what each task still waits for.
+    """A counter, per task, of the conditions that it still waits for.
 
     A task is released when it is submitted, its predecessors are done, and it holds all its
-    commutative handles: these it takes together, when nothing else is missing and no
-    other released task holds one of them. Tasks that wait for a handle get it in order of
+    commutative handles. It takes these handles together, after all other conditions are met and
+    when no other released task holds one of them. Tasks that wait for a handle get it in order of
     submission (StarPU's arbiter does the same, before the push to the scheduler).
     """
 
     def __init__(self, graph: TaskGraph, *, submitted: bool) -> None:
-        # Not being submitted yet is one more thing to wait for.
+        # The submission is one more condition, besides the predecessors.
         self.missing: list[int] = (graph.predecessor_count + (not submitted)).tolist()
         pointer: list[int] = graph.successor_ptr.tolist()
         self._first = pointer
@@ -38,19 +38,19 @@ class Release:
         self.commutes = bool(self._exclusive)
         """Whether any task has commutative handles."""
         self._held: set[int] = set()
-        # Per commutative handle the tasks that lack only handles, this one among them, ascending.
+        # Per commutative handle, the tasks that need it and lack nothing but handles, ascending.
         self._waiting: dict[int, list[int]] = {}
 
     def leave_turns_to_others(self) -> None:
-        """Release tasks whether or not they can have their commutative handles.
+        """Release tasks without regard to their commutative handles.
 
-        Who pushes them sees to that, as threads do.
+        The caller handles mutual exclusion itself, as threads do.
         """
         self._exclusive = {}
         self.commutes = False
 
     def sources(self) -> list[int]:
-        """Return the tasks that wait for nothing, in order of submission."""
+        """Return the tasks without a condition to wait for, in order of submission."""
         return self._granted([task for task, missing in enumerate(self.missing) if not missing])
 
     def submit(self, task: int) -> list[int]:
@@ -70,10 +70,10 @@ class Release:
     def complete_in_turn(self, task: int, pauses: Sequence[int] = ()) -> Iterator[int]:
         """Note the end of *task*; yield the tasks that this releases, in order of submission.
 
-        As :meth:`complete` does, but a successor hears of it only when those before it have been
-        dealt with: where a push takes time, another task may release it meanwhile. Before each
-        successor whose index is one of *pauses*, which ascend, it yields ``PAUSE``, and so for
-        those that are no index at the end.
+        This is :meth:`complete` with one difference: a successor is counted down only after the
+        caller has handled the successors before it. A push may take time, and another task may
+        release the successor meanwhile. The iterator yields ``PAUSE`` before each successor whose
+        index is in *pauses*, an ascending sequence, and at the end for each larger index.
         """
         if self._exclusive:
             returned = self._exclusive.get(task, ())
@@ -96,9 +96,10 @@ class Release:
             yield PAUSE
 
     def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
-        """Yield each successor of *task*, with what counts it down and says if that releases it.
+        """Yield each successor of *task* with a function that counts it down.
 
-        Commutative handles are left to others (:meth:`leave_turns_to_others`).
+        The function returns whether this releases the successor. Commutative handles are ignored
+        (:meth:`leave_turns_to_others`).
         """
         first = self._first
         for successor in self._successors[first[task] : first[task + 1]]:
@@ -115,16 +116,17 @@ class Release:
         return freed
 
     def _granted(self, freed: list[int], returned: Iterable[int] = ()) -> list[int]:
-        """Return those of *freed*, and of the tasks that waited, that hold all their handles.
+        """Return the tasks, among *freed* and the waiting ones, that now hold all their handles.
 
-        Every task that waits lacks a handle that another task holds: of those that waited, only
-        the ones that lack a handle just *returned* have to be asked.
+        Every waiting task lacks a handle that another task holds, so only tasks that wait for a
+        handle just *returned* need a check.
         """
         exclusive, held = self._exclusive, self._held
         if not exclusive:
             return freed
         granted = []
-        # A task that waits for two of the handles comes twice: the second time, it is refused.
+        # A task that waits for two returned handles comes twice; the second time it holds them
+        # already and fails the test.
         for task in merge(freed, *map(self._hopeful, returned)):
             handles = exclusive.get(task, ())
             if held.isdisjoint(handles):
@@ -134,14 +136,14 @@ class Release:
         return granted
 
     def _hopeful(self, handle: int) -> Iterator[int]:
-        """Yield the tasks that wait for *handle*, for as long as nobody holds it."""
+        """Yield the tasks that wait for *handle* while no task holds it."""
         for task in self._waiting.get(handle, ()):
             if handle in self._held:
                 return
             yield task
 
     def _requeue(self, freed: list[int], granted: list[int]) -> None:
-        """Have those of *freed* that were not granted wait; those that were, wait no more."""
+        """Add the *freed* tasks that were not granted to the queues, remove the granted ones."""
         for task in set(freed).difference(granted):
             for handle in self._exclusive[task]:
                 insort(self._waiting.setdefault(handle, []), task)

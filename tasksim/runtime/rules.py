@@ -1,4 +1,4 @@
-"""Rules that a scheduler must keep, and the words for each way to break them."""
+"""Rules for schedulers, and the error for each way to break them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = [
     "whole_number",
 ]
 
-STORY: Final = (
+STATE_CLAUSES: Final = (
     "which is not ready",
-    "which is ready and in no worker's hands",
-    "which a worker is executing already",
-    "which is finished already",
+    "which is ready but not taken by a worker",
+    "which is already running on a worker",
+    "which is already finished",
 )
-"""What to say of a task in each state of :mod:`tasksim.runtime.states`."""
+"""Clauses of messages for a task in each state of :mod:`tasksim.runtime.states`."""
 
 
 def called(scheduler: Scheduler) -> str:
-    """Return what messages call *scheduler*: its name, or that of its class if it is derived.
+    """Return the name of *scheduler* for messages, or the name of its class if it is derived.
 
     >>> from tasksim.schedulers.eager import Eager
     >>> class Mine(Eager): ...
@@ -49,24 +49,24 @@ def called(scheduler: Scheduler) -> str:
 def illegal_pop(
     scheduler: Scheduler, graph: TaskGraph, state: Sequence[int], task: Any, worker: str
 ) -> SchedulerError:
-    """Return the error for a *task* that a pop must not give to *worker*."""
+    """Return the error for a *task* that a pop must not return to *worker*."""
     number = whole_number(task)
     if number is None or not 0 <= number < len(graph):
-        what = f"{task!r}, which is not a task (they are 0 to {len(graph) - 1}, or None)"
+        what = f"{task!r}, which is not a task (legal: 0 to {len(graph) - 1}, or None)"
     elif state[number] != READY:
-        what = f"{graph.label(number)}, {STORY[state[number]]}"
+        what = f"{graph.label(number)}, {STATE_CLAUSES[state[number]]}"
     else:
         what = f"{graph.label(number)}, which that worker cannot run"
     return SchedulerError(f"scheduler {called(scheduler)} gave worker {worker} {what}")
 
 
 def illegal_move(move: str, graph: TaskGraph, state: Sequence[int], task: int) -> RuntimeError:
-    """Return the error for a *move* of *task* that the clock must not make: a bug of it."""
-    return RuntimeError(f"cannot {move} {graph.label(task)}, {STORY[state[task]]}")
+    """Return the error for an illegal *move* of *task*, which is a bug of the clock."""
+    return RuntimeError(f"cannot {move} {graph.label(task)}, {STATE_CLAUSES[state[task]]}")
 
 
 def known_worker(worker: Any, workers: int, scheduler: Scheduler) -> int:
-    """Return *worker* as a number, or raise :exc:`SchedulerError` if there is no such worker."""
+    """Return *worker* as an int; raise :exc:`SchedulerError` if there is no such worker."""
     number = whole_number(worker)
     if number is not None and 0 <= number < workers:
         return number
@@ -78,35 +78,35 @@ def known_worker(worker: Any, workers: int, scheduler: Scheduler) -> int:
 def dropped(
     scheduler: Scheduler, graph: TaskGraph, state: Sequence[int], now_s: float
 ) -> SchedulerError:
-    """Return the error for tasks that were pushed and never given to a worker."""
+    """Return the error for tasks that were pushed but that no pop returned."""
     lost = [task for task, status in enumerate(state) if status == READY]
     if not lost:
         waiting = next(task for task, status in enumerate(state) if status != DONE)
         return SchedulerError(
             f"the run stopped at {now_s:.6g} s: {graph.label(waiting)} never became ready;"
-            " is the graph cyclic?"
+            " does the graph have a cycle?"
         )
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     return SchedulerError(
         f"scheduler {called(scheduler)} dropped {graph.label(lost[0])}{more}: pushed, but all"
-        f" workers sleep at {now_s:.6g} s and nobody was given it (does push wake a worker?)"
+        f" workers sleep at {now_s:.6g} s and no pop returned it (does push wake a worker?)"
     )
 
 
 def livelock(
     scheduler: Scheduler, graph: TaskGraph, state: Sequence[int], now_s: float, pops: int
 ) -> SchedulerError:
-    """Return the error for a scheduler that wakes workers for ever and gives them nothing."""
+    """Return the error for a scheduler that wakes workers for ever and gives them no task."""
     ready = [task for task, status in enumerate(state) if status == READY]
     held = f"; {graph.label(ready[0])} is ready" if ready else ""
     return SchedulerError(
-        f"scheduler {called(scheduler)} turns in circles at {now_s:.6g} s: its pop gave nothing"
-        f" {pops:,} times while nothing else happened{held} (does pop wake a worker, or itself?)"
+        f"scheduler {called(scheduler)} makes no progress at {now_s:.6g} s: it was polled {pops:,}"
+        f" times without returning a task{held} (does pop wake a worker, or its own worker?)"
     )
 
 
 def whole_number(value: Any) -> int | None:
-    """Return the whole number that *value* is, None if it is none; True is none."""
+    """Return *value* as an int; None if it is not an integer, or if it is a boolean."""
     try:
         return None if isinstance(value, bool) else index(value)
     except TypeError:

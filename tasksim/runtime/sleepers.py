@@ -1,4 +1,4 @@
-"""Sleepers: the workers that sleep, with the first that can run a task at hand."""
+"""The set of sleeping workers, with fast access to the first that can run a task."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Sleepers"]
 
 
 class Sleepers:
-    """Who sleeps: at first, all. ``asleep`` says it per worker."""
+    """The set of sleeping workers; at first, all. ``asleep`` has a flag per worker."""
 
     def __init__(self, classes: Sequence[WorkerClass], class_of: Sequence[int]) -> None:
         self._class_of = class_of
         self.asleep = [True] * len(class_of)
-        # Per class, the numbers of its sleeping workers; one woken by name stays in the
-        # heap until it comes up, hence `_listed`.
+        # Per class, a heap of its sleeping workers. A worker that is woken by number stays in its
+        # heap until it comes to the top; `_listed` tells that it must not be added again.
         self._heaps: list[list[int]] = [list(group.workers) for group in classes]
         self._listed = [True] * len(class_of)
 

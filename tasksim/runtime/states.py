@@ -20,4 +20,4 @@ MOVES: Final = {
     "take": (READY, TAKEN),
     "finish": (TAKEN, DONE),
 }
-"""The legal moves, methods of :class:`~tasksim.runtime.ledger.Ledger`: from where to where."""
+"""The states before and after each move, a method of :class:`~tasksim.runtime.ledger.Ledger`."""

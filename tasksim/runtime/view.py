@@ -1,4 +1,4 @@
-"""View of a run under either clock: the facts, without the time and the waking."""
+"""The part of a scheduler's view that is the same under both clocks."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["RunView"]
 
 
 class RunView(View):
-    """The *facts* that a scheduler may ask for, in plain lists, where all share one memory.
+    """The constant *facts* of a run for its scheduler; all workers share one memory.
 
-    Each clock adds the time and the waking.
+    Each clock adds the time and the waking of workers.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -42,12 +42,12 @@ class RunView(View):
 
     @cached_property
     def first_ready(self) -> Sequence[int]:
-        """The tasks that are pushed before any has run, in order of submission."""
+        """The tasks that are pushed before any task has run, in order of submission."""
         return ready_at_first(self.graph)
 
     @cached_property
     def power(self) -> PowerInfo | None:
-        """What the machine draws; None: nobody knows."""
+        """The power of the machine; None if the platform does not give it."""
         if self.platform.power is None:
             return None
         from tasksim.run.power import power_info
@@ -62,7 +62,7 @@ class RunView(View):
 
     @cached_property
     def accesses(self) -> list[list[tuple[int, int]]]:
-        """Per task, what it accesses, in the order given: handle and access mode."""
+        """Per task, its accesses in the order given: pairs of a handle and an access mode."""
         graph = self.graph
         pairs = list(zip(graph.access_handle.tolist(), graph.access_mode.tolist(), strict=True))
         ends = graph.access_ptr.tolist()
@@ -73,15 +73,15 @@ class RunView(View):
         return self.estimates[self.class_of[worker]][task]
 
     def transfer_estimate(self, task: int, memory: int) -> float:  # noqa: ARG002
-        """Return 0: where all workers share one memory, nothing is copied."""
+        """Return 0: all workers share one memory, so nothing is copied."""
         return 0.0
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:  # noqa: ARG002
-        """Return (0, 0, 0): where all workers share one memory, all data are there."""
+        """Return (0, 0, 0): all workers share one memory, so no data are missing."""
         return 0, 0, 0
 
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
-        """Return the expected time of a copy between two memories, alone on its way."""
+        """Return the expected time of a copy between two memories, without contention."""
         return copy_seconds(self.platform, size_bytes, source, target)
 
     def can_run(self, task: int, worker: int) -> bool:

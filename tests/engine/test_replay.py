@@ -227,8 +227,8 @@ class Sloppy(Misbehaving):
     ("scheduler", "message"),
     [
         (Drops, r"dropped task #2 \(duration_s=0.001\): pushed, but all workers sleep at 2 s"),
-        (Repeats, r"gave worker cpu0 task #0 .*, which is finished already"),
-        (Invents, r"gave worker cpu0 99, which is not a task \(they are 0 to 3, or None\)"),
+        (Repeats, r"gave worker cpu0 task #0 .*, which is already finished"),
+        (Invents, r"gave worker cpu0 99, which is not a task \(legal: 0 to 3, or None\)"),
         (Impatient, r"gave worker cpu0 task #1 .*, which is not ready"),
         (WakesNobody, r"dropped task #0 .*: pushed, but all workers sleep at 0 s"),
         (WakesAStranger, r"woke worker 7; the workers are 0 to 1"),

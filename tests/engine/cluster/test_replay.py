@@ -255,7 +255,7 @@ def test_a_scheduler_that_drops_tasks_is_named_with_its_node():
 
 
 def test_a_scheduler_that_turns_in_circles_is_named_with_its_node():
-    with pytest.raises(SchedulerError, match=r"^node 0: scheduler Circling turns in circles"):
+    with pytest.raises(SchedulerError, match=r"^node 0: scheduler Circling makes no progress"):
         run_with([Circling(), Eager()])
 
 
