@@ -48,7 +48,7 @@ class Datum:
 
     @property
     def name(self) -> str:
-        """What messages call it: ``x[3]``."""
+        """Name in messages: ``x[3]``."""
         return self.block.name_of(self.handle)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ COMBINE = "combine"
 
 
 class Call(NamedTuple):
-    """What a task calls, and on what: per operand the number of a datum, or None."""
+    """Call of a task: the function, and per operand the number of a datum, or None."""
 
     kernel: Kernel
     handles: tuple[int | None, ...]

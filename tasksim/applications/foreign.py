@@ -33,10 +33,11 @@ TYPES: Final[dict[str, Any]] = {
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
 }
-"""What numbers may be, by the names that NumPy has for them."""
+"""Types of numbers, by NumPy's names."""
 
 SIZES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
-"""What a function may take of an operand besides its address: ``block.shape0:int64``."""
+"""Properties of an operand, besides its address, that a function may take:
+``block.shape0:int64``."""
 
 
 class Argument(NamedTuple):

@@ -19,7 +19,7 @@ __all__ = ["Form", "ObjectForm", "form_of"]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is known of an array before there is one; parameters of kernels are derived from it.
+    """Shape and type of an array that does not exist yet; parameters of kernels derive from it.
 
     Attributes
     ----------
@@ -41,22 +41,22 @@ class Form:
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """Number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         return prod(self.shape)
 
     @property
     def itemsize(self) -> int:
-        """How many bytes an element has."""
+        """Size of an element in bytes."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it has."""
+        """Size in bytes."""
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class ObjectForm:
-    """What is known of an object that is no array: how many bytes it is said to have."""
+    """Declared size of an object that is no array."""
 
     nbytes: int
 

@@ -28,7 +28,7 @@ MOST_ARRAYS: Final = 30
 
 
 class Entry(NamedTuple):
-    """Where the core enters a function of Numba, for arguments of some types.
+    """Entry point of a function of Numba, for the core, for arguments of some types.
 
     It returns 1 if the function has raised an exception. ``kept`` is what owns the machine code.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["REQUIRED", "Kernel", "Operand", "kernel"]
 
 MODES: Final = (R, W, RW, Commute, Reduce, Scratch)
-"""What an operand may be annotated with: the functions that make accesses of data."""
+"""Legal annotations of operands: functions that make accesses of data."""
 REQUIRED: Final = inspect.Parameter.empty
 """In the place of a default that a value does not have."""
 
@@ -61,7 +61,7 @@ class Operand:
 
 
 class Kernel:
-    """What tasks of one sort do: a function, its operands, and the parameters of its model.
+    """Kernel: a function, its operands, and the parameters of its model.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Kernel:
         self.values = dict(values or {})
         self.lock: Lock = lock
         self.entries: dict[Any, Entry | None] = {}
-        """Of a function of Numba: per types of its arguments, where the core enters it."""
+        """Types of the arguments -> entry point for the core, for a function of Numba."""
         self._parameters = parameters
         self._wanted = () if parameters is None else _names_of(parameters)
         known = {*(operand.name for operand in self.operands), *self.values}

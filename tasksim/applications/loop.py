@@ -30,7 +30,7 @@ __all__ = ["OPERATIONS", "loop"]
 ALPHA = 3.0
 """The factor of daxpy."""
 NORMAL, TRANSPOSED = float(ord("N")), float(ord("T"))
-"""What Fortran is told of a matrix: rows of C are columns of Fortran."""
+"""Fortran's words for a matrix: rows of C are columns of Fortran."""
 
 
 def _sum_of_two() -> Any:
@@ -139,7 +139,7 @@ OPERATIONS: dict[str, Operation] = {
         lambda n: 2 * n**3, lambda _c, a, b, _: a @ b,
     ),
 }  # fmt: skip
-"""By name; a new one is a kernel and a line here."""
+"""Loops by name; a new one is a kernel and a line here."""
 
 
 @application("loop")

@@ -58,7 +58,7 @@ REDUCTIONS: dict[str, Reduction] = {
     "max": Reduction("max", _by(np.maximum), _lowest),
     "min": Reduction("min", _by(np.minimum), _highest),
 }
-"""By name."""
+"""Reductions by name."""
 
 
 def reduction_of(given: str | Reduction) -> Reduction:

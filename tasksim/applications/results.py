@@ -17,7 +17,7 @@ __all__ = ["Check", "Results"]
 
 @dataclass(frozen=True)
 class Check:
-    """How a result is judged: ``function(results)`` is not above ``tolerance``."""
+    """Check of a result: ``function(results)`` must not exceed ``tolerance``."""
 
     function: Callable[[Any], float]
     tolerance: float
@@ -25,7 +25,7 @@ class Check:
 
 
 class Results:
-    """What became of the data, for the function that judges it.
+    """Data after the run, for the function that checks them.
 
     ``results[x]`` is the array or object of the datum *x*; of data in a row, a list of them; in
     rows and columns, a list of lists, with None where no task needed any; of one array that was

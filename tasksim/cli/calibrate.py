@@ -30,11 +30,11 @@ __all__ = ["calibrate", "parse_items"]
 AUTO = "auto"
 HISTORY = "history"
 NETWORK = "network"
-"""What stands in the place of graphs and kernels, to measure messages."""
+"""Word in place of graphs and kernels that requests a measurement of messages."""
 MEMORY = "memory"
-"""What stands there to measure latencies and bandwidths of this machine."""
+"""Word that requests latencies and bandwidths of this machine."""
 POWER = "power"
-"""What stands there, before kernels, to measure what this machine draws."""
+"""Word before kernels that requests the power of this machine."""
 
 
 @command(

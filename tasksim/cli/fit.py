@@ -24,7 +24,7 @@ WEIGHTS = ("relative", "none", "huber")
 CHOSEN_BY = ("cv", "r2")
 COSTS = ("cv", "two")
 TENSORS = ("hybrid", "cp")
-"""What ``--kind cp`` tries: a tensor does better on top of a simple law, as a rule."""
+"""Kinds that ``--kind cp`` tries: a tensor is usually better on top of a simple law."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["fit_result", "fit_text", "unused_lines"]
 
 MOST_LISTED = 6
-"""Of parameters or terms in one line of text: more would not fit a terminal; JSON has all."""
+"""Maximum number of parameters or terms in a line of text: more would not fit a terminal; JSON has
+all."""
 
 
 def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, Any]:

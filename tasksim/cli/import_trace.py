@@ -24,7 +24,8 @@ EXAMPLES = (
     "tasksim import trace tasks.rec -o recorded --models",
 )
 SHOWN = 10
-"""Of what was passed over: more do not fit on a screen, and the number is told."""
+"""Maximum number of skipped records that are listed: more do not fit on a screen; their number is
+stated."""
 
 
 @importing.command(

@@ -24,7 +24,7 @@ EXAMPLES = (
     "tasksim import starpu /usr/share/starpu/perfmodels/sampling --host mirage -o mylibrary",
 )
 WIDTH = 96
-"""Of the notes in characters: a terminal of 100 has room, and lines are still read with ease."""
+"""Width of the notes in characters: it fits a terminal of 100, and lines are still easy to read."""
 
 
 @click.group("import", cls=Group, what="format", examples=EXAMPLES)

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-"""Of the JSON that commands print; grows when a key changes its meaning or goes."""
+"""Version of the JSON that commands print; it grows when a key changes its meaning or vanishes."""
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -34,7 +34,7 @@ NODES = ("count", "like", "cores")
 
 @dataclass(frozen=True, eq=False)
 class ClusterFile:
-    """What the file of a cluster says; *like* is a name, or the path of a file.
+    """Contents of a cluster file; *like* is a name, or the path of a file.
 
     *cores* are those that all nodes share; None: each has its own.
     """

@@ -67,11 +67,11 @@ class Topology(Protocol):
 
     @property
     def nodes(self) -> int | None:
-        """How many hosts it has; None: as many as are asked for."""
+        """Number of hosts; None: as many as requested."""
 
     @property
     def link_count(self) -> int:
-        """How many links it has, of a topology whose hosts are counted."""
+        """Number of links of a topology with a fixed number of hosts."""
 
     @property
     def links(self) -> Links:
@@ -121,7 +121,7 @@ class Network:
 
     @property
     def nodes(self) -> int | None:
-        """How many hosts it has; None: as many as are asked for."""
+        """Number of hosts; None: as many as requested."""
         return self.topology.nodes
 
     def sized(self, nodes: int) -> Network:

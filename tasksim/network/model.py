@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class HostCost(NamedTuple):
-    """What a message of more than so many bytes costs a host, up to the next piece."""
+    """Cost for a host of a message above a size, up to the next piece."""
 
     above_bytes: float
     fixed_s: float
@@ -39,7 +39,7 @@ class HostCost(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """What a message costs, and how messages share links.
+    """Cost of messages, and their sharing of links.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Model:
     pieces: tuple[Piece, ...] = ()
     """Factors by size, ascending; 1 below the first."""
     envelope_bytes: float = 0.0
-    """What is sent beside the data of each message."""
+    """Size of the envelope of each message, beside its data."""
     shared: bool = True
     """Whether messages share links; else each is as if alone."""
     by_latency: bool = False
@@ -62,17 +62,17 @@ class Model:
     window_bytes: float = inf
     """A message gets at most this many bytes per two latencies: TCP's window."""
     cross_traffic: float = 0.0
-    """What a message takes of the links of the way back, per byte: acknowledgements."""
+    """Bytes of acknowledgement per byte of a message, on the links of the way back."""
     eager_bytes: float = 0.0
     """Smaller messages start when they are sent, larger ones when they are also awaited."""
     detached_bytes: float = 0.0
     """The sender of a smaller message goes on at once, of a larger one when it has arrived."""
     send_costs: tuple[HostCost, ...] = ()
-    """What a blocking send costs the sender before the message starts (LogGP's o_s)."""
+    """Cost of a blocking send for the sender, before the message starts (LogGP's o_s)."""
     isend_costs: tuple[HostCost, ...] = ()
     """As *send_costs*, of a send that does not block."""
     receive_costs: tuple[HostCost, ...] = ()
-    """What a receive costs the receiver after the message has come (LogGP's o_r)."""
+    """Cost of a receive for the receiver, after the message has arrived (LogGP's o_r)."""
     _bounds: tuple[float, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

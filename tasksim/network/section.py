@@ -37,7 +37,7 @@ class PieceSection(Section):
 
 
 class CostSection(Section):
-    """What a message above a size costs a host."""
+    """Cost for a host of a message above a size."""
 
     above: float = given(_SIZE, 0, "messages of more than so many bytes")
     fixed: float = given(_TIME, 0, "per message")
@@ -68,7 +68,7 @@ class ModelSection(Section):
 
 
 MODEL_WORDS: Final = tuple(name for name in ModelSection.fields if name != "name")
-"""What of a model may stand beside ``model:``, for short."""
+"""Fields of a model that may stand beside ``model:``, for short."""
 
 _ATTRIBUTES: Final = {
     "envelope": "envelope_bytes",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["record_futures"]
 
 _NUMBERS = itertools.count(1)
-"""Of calls in other processes; never used again, so that late results find nobody."""
+"""Numbers of calls in other processes. None is used again, so late results are ignored."""
 
 
 def record_futures(log: Log, patches: Patches) -> None:

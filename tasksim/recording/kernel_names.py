@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["function_and_name", "is_of_dask", "unwrapped"]
 
 _RUNNERS = frozenset({"_process_chunk"})
-"""What ``Executor.map`` calls to call the user's function on a chunk of arguments."""
+"""Functions by which ``Executor.map`` calls the user's function on a chunk of arguments."""
 
 
 def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any]:

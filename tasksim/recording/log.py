@@ -19,20 +19,20 @@ MAIN_THREAD: Final = "main thread"
 """The kernel of what a thread that submits does between what it waited for and its next submit.
 No function can be called that."""
 OWN_S: Final = 1e-3
-"""How long a thread works between two waits, from which on that is a task of its own: some ten
-times what it takes to wake a thread. Less is not told from that, and there would be twice as many
-tasks."""
+"""Minimum work of a thread between two waits that counts as a task of its own, in seconds: some ten
+times the cost of waking a thread. Less cannot be told from that cost, and would double the number
+of tasks."""
 
 
 class Datum:
-    """What a task returned, or was given."""
+    """Datum that a task returned or received."""
 
     __slots__ = ("size_bytes", "task")
 
     def __init__(self, size_bytes: int = 0, task: RecordedTask | None = None) -> None:
         self.size_bytes = size_bytes
         self.task = task
-        """What made it; None: it was there."""
+        """Task that made it; None: it existed before."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,7 +40,7 @@ class RecordedTask:
     """A task while it is recorded; times are those of :func:`time.perf_counter`."""
 
     kernel: tuple[str, str]
-    """What it is called, and with the module before it."""
+    """Its name, and its name with the module before it."""
     submitted_s: float
     place: tuple[int, int]
     """Its place in order of submission: all that were there at once have one first number."""
@@ -55,7 +55,7 @@ class RecordedTask:
     cpu_s: float = 0.0
     """For how long it was on a core."""
     preemptions: int = -1
-    """How often the core was taken from it; -1: nobody looked."""
+    """Number of preemptions; -1: unknown."""
     worker: Hashable = None
     """The thread that ran it, or the number of the process."""
     pool: int = 0
@@ -71,7 +71,7 @@ class RecordedTask:
 
 
 class _Here(threading.local):
-    """What a thread has seen, and does."""
+    """State of the current thread."""
 
     def __init__(self) -> None:
         self.task: RecordedTask | None = None
@@ -96,7 +96,7 @@ class Log:
         self.tasks: list[RecordedTask] = []
         self.is_open = True
         self.notes: list[str] = []
-        """What is to be said besides."""
+        """Remarks on the recording."""
         self.submission_s = 0.0
         """The time that threads took to submit, all submissions together."""
         self.dask_loop_s = 0.0

@@ -167,7 +167,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of the recording: what it could not see, and what its times say."""
+        """Remarks on the recording: calls that it missed, and conclusions from its times."""
         return self._recorded.notes
 
     def platform(self, workers: int | None = None) -> Platform:

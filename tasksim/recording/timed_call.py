@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["AWAITED", "TimedCall"]
 
 AWAITED: dict[int, Callable[..., None]] = {}
-"""By number, what is told how a call went: its result, whether it raised, when it started and
-ended, the time that it had on a core, how often the core was taken from it, and its process. What
-nobody waits for is not there."""
+"""Number of a call -> function that receives its result, whether it raised, its start, its end, its
+processor time, its preemptions, and its process. Calls that nobody waits for are absent."""
 
 
 class TimedCall:

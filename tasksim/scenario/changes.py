@@ -26,10 +26,10 @@ __all__ = [
 ENGINE_OPTIONS: Final = {
     "simultaneous_pushes": ("serial", "blind"), "submission": ("costs", "recorded"),
 }  # fmt: skip
-"""What ``--set engine.OPTION=VALUE`` can set, and to what."""
+"""Options of ``--set engine.OPTION=VALUE``, and their legal values."""
 
 PATHS: Final = ("graph.", "platform.", "engine.")
-"""How paths begin that do not name a parameter of the scenario."""
+"""Beginnings of paths that do not name a parameter of the scenario."""
 
 
 def setting_texts(given: Any, what: str) -> tuple[str, ...]:

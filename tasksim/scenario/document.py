@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MADE", "VERSION", "decode", "encode"]
 
 VERSION = 2
-"""Of the JSON; grows when a reader of earlier ones would be misled."""
+"""Version of the JSON; it grows when a change would mislead a reader of earlier versions."""
 
 MADE = "object"
 """The key under which a part says what it was, if it was made in Python and has no name."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["changed_files", "fingerprint", "fingerprints"]
 
 _OWN: Final = {"scheduler", "seed", "engine"}
-"""What of a scenario neither its graph nor its platform nor its models hang on; or that its changes
-say."""
+"""Fields of a scenario on which neither its graph, its platform nor its models depend, or which its
+changes contain."""
 
 
 def changed_files(run: Run) -> list[str]:

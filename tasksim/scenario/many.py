@@ -30,12 +30,12 @@ __all__ = ["Replays", "simulate_many"]
 
 _CHANCE: Final = {"seed", "noise"}
 _SETTLED: Final = tuple(field.name for field in fields(Scenario) if field.name not in _CHANCE)
-"""What of a scenario says which graph, platform and models it means."""
+"""Fields of a scenario that determine its graph, platform and models."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replays:
-    """What came out of many replays, in columns with an entry per scenario.
+    """Results of many replays, in columns with an entry per scenario.
 
     Parameters
     ----------

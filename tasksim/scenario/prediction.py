@@ -19,13 +19,13 @@ __all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
 MOST_NAMED: Final = 4
 """Kernels in a line: all of a factorisation."""
 ROUNDING: Final = 1e-9
-"""Of the mean: makespans that differ by less do so by the last digits of sums."""
+"""Share of the mean below which differences of makespans are rounding errors."""
 _WORDS: Final = {"models": "models", "runs": "run to run", "tasks": "tasks"}
 
 
 @dataclass(frozen=True, slots=True)
 class KernelShare:
-    """What one kernel on one architecture adds to the spread of the makespan.
+    """Contribution of one kernel on one architecture to the spread of the makespan.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Prediction:
 
     @property
     def bias_s(self) -> float:
-        """How much longer runs take in the mean than a run in which every task takes its mean.
+        """Mean makespan of runs minus that of a run in which every task takes its mean.
 
         A makespan is a maximum: a late task delays others, an early one hurries nobody.
         """
@@ -268,7 +268,7 @@ def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[K
 
 @dataclass(frozen=True)
 class Difference:
-    """How two predictions differ, met by the same luck: the second minus the first.
+    """Difference of two predictions with the same draws: the second minus the first.
 
     Parameters
     ----------

@@ -356,7 +356,7 @@ def durations(
 
 NODES = ("network", "nodes", "grid", "owner")
 WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODES)
-"""What of a scenario functions take besides what they name."""
+"""Fields of a scenario that functions take besides those they name."""
 
 
 def _resolved(

@@ -55,7 +55,7 @@ class Replayed:
 
     @cached_property
     def graph(self) -> TaskGraph:
-        """What was run."""
+        """Graph of the recorded run."""
         from tasksim.formats.recorded import graph_of
 
         return graph_of(self.run, self.where)
@@ -81,7 +81,7 @@ class Replayed:
 
     @property
     def _speeds(self) -> dict[str, float]:
-        """How fast its workers were, as far as its platform is still known."""
+        """Speeds of its workers, as far as its platform is still known."""
         try:
             platform = self.platform()
         except InputError:

@@ -93,7 +93,7 @@ class Resolved:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return 1 if self.cluster is None else len(self.cluster.nodes)
 
     def sources(self) -> dict[str, str]:

@@ -229,7 +229,7 @@ class Scenario:
 
     @property
     def scheduler_label(self) -> str:
-        """What the scheduler is called."""
+        """Name of the scheduler."""
         if isinstance(self.scheduler, str):
             return self.scheduler
         return getattr(self.scheduler, "name", "") or class_name(self.scheduler)
@@ -241,7 +241,7 @@ class Scenario:
 
     @property
     def platform_changes(self) -> list[str]:
-        """Those of :attr:`changes` that are not for the engine."""
+        """Entries of :attr:`changes` for the platform."""
         return [text for text in self.changes if not text.startswith("engine.")]
 
     # Others like it
@@ -360,7 +360,7 @@ class Scenario:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this question from all others: a SHA-256 of it and of the files it names.
+        """SHA-256 of the scenario and of the files it names, which identifies it.
 
         Cheap: no graph is made and no model is read. Raises :exc:`InputError` if something was
         made in Python, which has no lasting name.

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 PATIENCE_S: Final = 60.0
-"""How long a single run waits for a calm moment: on shared machines most minutes have one, and
-who asks for one run has not the patience for a whole calibration's."""
+"""Longest wait of a single run for a calm moment, in seconds: on shared machines most minutes have
+one."""
 
 
 @dataclass(frozen=True, eq=False)

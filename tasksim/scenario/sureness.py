@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["UNCERTAINTIES", "Uncertain", "how_sure", "how_sure_of"]
 
 Uncertain = Literal["none", "models", "runs", "tasks", "both", "all"]
-"""What is uncertain; ``both`` is all that is known to be: models, runs and tasks."""
+"""Sources of uncertainty; ``both`` stands for all known ones: models, runs and tasks."""
 UNCERTAINTIES: Final = get_args(Uncertain)
 USUAL: Final = 400
 """Replications: of quantiles of 133 groups, 40 groups being far too few."""
@@ -222,7 +222,7 @@ class _Series:
 
     @property
     def done(self) -> int:
-        """How many groups are complete."""
+        """Number of complete groups."""
         return len(self._spans) // len(self._members)
 
     def go_on(self, groups: int) -> None:

@@ -32,7 +32,7 @@ Way = Literal["selective", "full", "simulation"]
 
 @dataclass
 class Autotuned:
-    """What a tuning came to.
+    """Result of a tuning.
 
     Attributes
     ----------
@@ -83,16 +83,16 @@ class Autotuned:
 
     @property
     def regret(self) -> float | None:
-        """How much longer the choice takes than the best, both as full runs have it."""
+        """Loss of the choice against the best, both in full runs, as a share of the best."""
         full = [f for tried in self.tuned.tried if (f := self.full_s(tried)) is not None]
         chosen_s = self.full_s(self.tuned.best)
         return chosen_s / min(full) - 1 if full and chosen_s is not None else None
 
     @property
     def speedup(self) -> float | None:
-        """How many times as long it would have taken by as many full runs; None if that is unknown.
+        """Time of as many full runs over the time of the tuning; None if it is unknown.
 
-        By the full runs beside; where there are none, by what was predicted of them.
+        Full runs were measured, or else predicted.
         """
         all_runs = [ran for runs in self.runs.values() for ran in runs]
         if not all_runs or not self.wall_s:

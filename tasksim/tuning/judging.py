@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["LEVEL", "Score", "interval", "judge", "score"]
 
 RESAMPLES: Final = 2000
-"""Of a bootstrap: the ends of its interval then vary by less than a tenth of its width."""
+"""Number of bootstrap resamples: the ends of an interval then vary by less than a tenth of its
+width."""
 LEVEL: Final = 0.95
-"""Of intervals, as everywhere."""
+"""Confidence level of intervals, as everywhere."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """How good a method's choices are.
+    """Score of a method's choices.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class Taught(Protocol):
 
     @property
     def nodes(self) -> int | None:
-        """How many nodes it has, if it is a tree."""
+        """Number of nodes of a tree; None for other methods."""
 
     def shares(self, table: PerformanceTable) -> NDArray[np.float64]:
         """Return which share of the best performance its choice gets, for each example."""
@@ -54,7 +54,7 @@ def chosen_shares(table: PerformanceTable, chosen: NDArray[np.intp]) -> NDArray[
 
 @dataclass(frozen=True)
 class TreeChoice:
-    """What a tree says."""
+    """Choice of a tree."""
 
     tree: Tree
 

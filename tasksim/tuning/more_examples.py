@@ -25,7 +25,8 @@ __all__ = ["best_growth", "joined", "more_taught"]
 
 THRESHOLDS: Final = (0.99, 0.98, 0.97, 0.95)
 LEAST_SAMPLES: Final = (1, 2, 4, 8, 16)
-"""What is tried of :class:`~tasksim.tuning.tree.Growth`. Depths are not: these two end a tree."""
+"""Settings of :class:`~tasksim.tuning.tree.Growth` that are tried. Depths are not: these two end a
+tree."""
 FOLDS: Final = 5
 """Each example judges once; four fifths of them teach nearly as all do."""
 

@@ -28,7 +28,7 @@ __all__ = ["Answered", "Effort", "Example", "answer", "run_examples"]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured.
+    """Effort of the measurements.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """What a question came to.
+    """Answer to a question.
 
     Attributes
     ----------

@@ -38,9 +38,9 @@ RUN_S: Final = 4e-3
 TEACHING_S: Final = 1e-3
 """A run of a loop that teaches: what is noise in one of them, others even out."""
 MOST_PASSES: Final = 500
-"""Of small loops: some ten thousand tasks."""
+"""Maximum number of passes of small loops: some ten thousand tasks."""
 CALIBRATED_SHARE: Final = 0.25
-"""Of the passes that are asked about."""
+"""Share of the requested passes that a calibration runs."""
 RATES: Final = {
     "vector-add": 4e9, "daxpy": 8e9, "matrix-add": 3e9, "matrix-vector": 8e9,
     "matrix-multiply": 5e10,
@@ -53,12 +53,12 @@ EXAMPLES: Final = 30
 """Loops that teach, per operation and number of workers. Taught by 75, 150, 300, 600 in all, the
 tree kept .953, .969, .972, .974 of the performance; its authors had 288."""
 FEW_EXAMPLES: Final = 2
-"""Where it is to be quick."""
+"""Number of examples with ``--quick``."""
 
 
 @dataclass(frozen=True)
 class LoopSize:
-    """What a tuner may know of a loop: the features of its performance table."""
+    """Features of a loop in its performance table."""
 
     operation: str
     threads: int

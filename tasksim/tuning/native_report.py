@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["NativeReport", "loop_tables", "report", "tunables_of"]
 
 RESAMPLES: Final = 1000
-"""Of the questions, with replacement: 25 of them are beyond each end of an interval of 95 %."""
+"""Number of resamples of the questions: 25 of them lie beyond each end of a 95 % interval."""
 SPLITS: Final = 100
 """Each a third to judge by, drawn: what a single draw gives by chance averages out."""
 
 
 @dataclass(frozen=True)
 class NativeReport:
-    """What was found.
+    """Results of the report.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> Pe
 
 @dataclass(frozen=True, eq=False)
 class _Simulator:
-    """What the simulator chooses: of each row the best as simulated, without being taught."""
+    """Choices of the simulator: the best of each row in simulations, without training."""
 
     table: PerformanceTable
     nodes: None = None

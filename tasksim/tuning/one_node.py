@@ -29,7 +29,7 @@ __all__ = ["OneNode", "Site", "as_native", "scheduler_name"]
 
 
 class Site(Protocol):
-    """Where a tuning makes its native runs."""
+    """Site of the native runs of a tuning."""
 
     def prepare(self, place: int) -> None:
         """Bind the graph of a candidate, by its place, to data: the next runs are of that."""

@@ -26,8 +26,8 @@ __all__ = ["SEARCHES", "Answers", "Search", "Tried", "Tuned", "ordered", "search
 
 if TYPE_CHECKING:
     Answers: TypeAlias = "Callable[[Sequence[Candidate], Sequence[Tried], int], list[Tried]]"
-"""What runs choices: given some that work, what is known of each, and how many runs each is to have
-in all, returns what is known of each then."""
+"""Function that runs choices: it takes candidates, their results so far and the number of runs that
+each should have in total, and returns their results then."""
 
 Search = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
@@ -65,7 +65,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Tuned:
 
     @property
     def expected_loss(self) -> float:
-        """What one loses who chooses at random among those that work."""
+        """Expected loss of a random choice among those that work."""
         losses = [x for x, tried in zip(self.losses, self.tried, strict=True) if tried.makespans_s]
         return sum(losses) / len(losses)
 

@@ -18,7 +18,7 @@ __all__ = ["Ran", "Selection"]
 
 @dataclass(frozen=True)
 class Selection:
-    """What selective execution is told.
+    """Settings of selective execution.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ __all__ = ["PerformanceTable"]
 
 @dataclass(frozen=True, eq=False)
 class PerformanceTable:
-    """How good each choice is for each example.
+    """Performance of each choice for each example.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ C_WORDS: Final = frozenset(
     false friend mutable namespace new operator private protected public template this throw
     true try typename typeid using virtual wchar_t and or not xor""".split()  # noqa: SIM905 - to be read
 )
-"""Of C and C++, in which the header is to compile, too."""
+"""Keywords of C and C++: the header must compile as both."""
 
 
 def c_header(found: ChoosingTree) -> str:

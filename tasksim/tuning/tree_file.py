@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "ChoosingTree", "tree_from_json"]
 
 FORMAT: Final = "tasksim-tree"
-"""What such a file says that it is."""
+"""Format name inside the file."""
 VERSION: Final = 1
 
 

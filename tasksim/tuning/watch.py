@@ -22,7 +22,7 @@ TRIALS: Final = 3
 
 
 class Watch:
-    """What a tuning observes of its runs, and what it concludes.
+    """Observations of the runs of a tuning, and conclusions from them.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["bruck", "linear", "pairwise", "ring", "scattered"]
 
 
 BATCH: Final = 4
-"""How many messages of :func:`scattered` are under way at once: MPICH's."""
+"""Number of messages of :func:`scattered` under way at once: MPICH's."""
 
 
 def scattered(ranks: int, size: float) -> Program:

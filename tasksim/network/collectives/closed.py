@@ -46,8 +46,8 @@ FORMULAS: Final[dict[tuple[str, str], Callable[[int], tuple[float, float, float]
     ("scatter", "binomial"): lambda p: (rounds(p), p - 1, 0),
     ("barrier", "dissemination"): lambda p: (rounds(p), 0, 0),
 }
-"""By operation and algorithm, of the number of ranks: messages, sizes sent and sizes reduced, one
-after the other. Exact where the ranks are a power of two."""
+"""(Operation, algorithm) -> function of the number of ranks that gives the messages, the sizes sent
+and the sizes reduced on the critical path. Exact if the number of ranks is a power of two."""
 
 
 def closed_s(

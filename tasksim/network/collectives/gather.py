@@ -7,7 +7,8 @@ from tasksim.network.collectives.steps import Program, Step, receive, send, to_a
 __all__ = ["binomial", "in_turns", "linear", "one_by_one"]
 
 LARGE, LARGE_BEGIN, SMALL_BEGIN = 92160.0, 32768.0, 1024.0
-"""Of more bytes than so many the beginning is larger: as Open MPI's module tuned has it."""
+"""Threshold in bytes, and the sizes of the first part above and below it, as in Open MPI's module
+tuned."""
 
 
 def linear(ranks: int, size: float) -> Program:

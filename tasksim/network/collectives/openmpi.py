@@ -108,7 +108,8 @@ TABLES: Final[dict[str, str]] = {
         64: <512 binomial_near_first <8192 linear <16384 binomial_near_first linear
         *: <512 binomial_near_first linear""",
 }
-"""By operation: up to so many ranks (exclusive), the algorithm up to so many bytes (exclusive)."""
+"""Operation -> rows, each with a bound of the ranks and the algorithms up to bounds of the bytes;
+all bounds are exclusive."""
 
 
 def openmpi(operation: str, ranks: int, size: float) -> str:
@@ -124,7 +125,7 @@ def openmpi(operation: str, ranks: int, size: float) -> str:
 
 
 ELEMENT_BYTES: Final = 8
-"""Of what is reduced: a ring hands on whole elements, where there is one for each rank."""
+"""Size of an element of a reduction: a ring passes on whole elements, if there is one per rank."""
 
 
 def _rows(operation: str) -> Iterator[tuple[float, list[str]]]:

@@ -89,7 +89,7 @@ ALGORITHMS: Final[dict[str, dict[str, Callable[[int, float], Program]]]] = {
         "tree": barrier.tree,
     },
 }
-"""By operation. Sizes are those of what one rank has, or has for one other."""
+"""Operation -> algorithms by name. A size is that of a rank's data, or its data for one other."""
 
 
 def _nonoverlapping(ranks: int, size: float) -> Program:
@@ -131,7 +131,7 @@ def _mpich(operation: str, ranks: int, size: float) -> str:
 SELECTORS: Final[dict[str, Callable[[str, int, float], str]]] = {
     "smpi": _smpi, "mpich": _mpich, "openmpi": openmpi,
 }  # fmt: skip
-"""By the name of the library: the algorithm of an operation among so many ranks, of a size."""
+"""Name of a library -> function that chooses the algorithm by operation, ranks and size."""
 
 
 def selected(operation: str, ranks: int, size: float, selector: str = "mpich") -> str:

@@ -12,12 +12,12 @@ __all__ = ["Program", "Step", "as_awaited", "exchange", "joined", "receive", "se
 
 
 class Step(NamedTuple):
-    """What is posted together: peers and bytes."""
+    """Messages that are posted together: peers and bytes."""
 
     sends: tuple[tuple[int, float], ...] = ()
     receives: tuple[tuple[int, float], ...] = ()
     reduced_bytes: float = 0.0
-    """What is reduced when all has come."""
+    """Size of the reduction once all messages have arrived."""
     ahead: tuple[tuple[int, float], ...] = ()
     """Receives that are posted, too, but that only a later step waits for."""
     awaited: tuple[int, ...] = ()

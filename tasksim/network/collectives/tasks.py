@@ -177,7 +177,7 @@ class _Rank:
 
     @property
     def waits_for(self) -> list[int]:
-        """What must have arrived before the step ends."""
+        """Messages that must arrive before the step ends."""
         return [*self.awaited, *self.outgoing]
 
 

@@ -17,7 +17,7 @@ ENVELOPE: Final = 16.0
 WINDOW: Final = 4194304.0
 """SimGrid's ``network/TCP-gamma``, in bytes."""
 CROSS_TRAFFIC: Final = 0.05
-"""What SimGrid's ``network/crosstraffic`` adds on the way back."""
+"""Bytes per byte that SimGrid's ``network/crosstraffic`` adds on the way back."""
 DETACHED: Final = 65536.0
 """SimGrid's ``smpi/send-is-detached-thresh``, in bytes."""
 

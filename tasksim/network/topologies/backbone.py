@@ -32,7 +32,7 @@ class Backbone:
 
     @property
     def nodes(self) -> int | None:
-        """How many hosts it has."""
+        """Number of hosts."""
         return self.switch.nodes
 
     def sized(self, nodes: int) -> Backbone:
@@ -41,7 +41,7 @@ class Backbone:
 
     @property
     def link_count(self) -> int:
-        """How many links it has."""
+        """Number of links."""
         return 1 + self.switch.link_count
 
     @property

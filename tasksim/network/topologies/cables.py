@@ -18,7 +18,7 @@ LOOPBACK: Final = 10e9
 
 
 class Cables(NamedTuple):
-    """How all cables of a topology are.
+    """Properties of all cables of a topology.
 
     Link 0 is what a host sends to itself over: each message has all of it, so one stands for all
     hosts. Cable *k* is the links 1 + 2k, up, and 2 + 2k, down; half duplex, it is 1 + k.

@@ -44,7 +44,7 @@ class Dragonfly:
 
     @property
     def nodes(self) -> int:
-        """How many hosts it has."""
+        """Number of hosts."""
         return self.groups * self.chassis * self.routers * self.hosts
 
     def sized(self, nodes: int) -> Dragonfly:  # noqa: ARG002
@@ -53,14 +53,14 @@ class Dragonfly:
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
-        """How many cables: of hosts, green, black and blue ones."""
+        """Numbers of cables: those of hosts, green, black and blue ones."""
         green = self.groups * self.chassis * comb(self.routers, 2)
         black = self.groups * self.routers * comb(self.chassis, 2)
         return self.nodes, green, black, comb(self.groups, 2)
 
     @property
     def link_count(self) -> int:
-        """How many links it has."""
+        """Number of links."""
         return self.cables.link_count(sum(self._counts))
 
     @property

@@ -43,7 +43,7 @@ class Explicit:
 
     @property
     def nodes(self) -> int:
-        """How many hosts it has."""
+        """Number of hosts."""
         return len(self.hosts)
 
     def sized(self, nodes: int) -> Explicit:  # noqa: ARG002
@@ -52,7 +52,7 @@ class Explicit:
 
     @property
     def link_count(self) -> int:
-        """How many links it has."""
+        """Number of links."""
         return len(self.named)
 
     @cached_property

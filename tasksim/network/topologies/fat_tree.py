@@ -40,7 +40,7 @@ class FatTree:
 
     @property
     def nodes(self) -> int:
-        """How many hosts it has."""
+        """Number of hosts."""
         return prod(self.children)
 
     def sized(self, nodes: int) -> FatTree:  # noqa: ARG002
@@ -49,12 +49,12 @@ class FatTree:
 
     @cached_property
     def _below(self) -> tuple[int, ...]:
-        """How many hosts are below a switch, by level; below a host, itself."""
+        """Number of hosts below a switch, by level; below a host, itself."""
         return tuple(accumulate(self.children, mul, initial=1))
 
     @cached_property
     def _ways_up(self) -> tuple[int, ...]:
-        """How many switches of a level have the same hosts below them."""
+        """Number of switches with the same hosts below them, by level."""
         return tuple(accumulate(self.parents, mul, initial=1))
 
     @cached_property
@@ -71,7 +71,7 @@ class FatTree:
 
     @property
     def link_count(self) -> int:
-        """How many links it has."""
+        """Number of links."""
         return self.cables.link_count(self._first[-1])
 
     @property

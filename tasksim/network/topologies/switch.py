@@ -36,7 +36,7 @@ class Switch:
     latency_s: float
     full_duplex: bool = True
     limiter_bytes_per_s: float | None = None
-    """What a host's both ways together have, at most."""
+    """Maximum bandwidth of both directions of a host together."""
     loopback: tuple[float, float] | None = None
     """Bandwidth and latency of what a host sends to itself; without it, that goes up and down."""
 
@@ -49,7 +49,7 @@ class Switch:
 
     @property
     def link_count(self) -> int:
-        """How many links all hosts have."""
+        """Number of links of all hosts."""
         return (self.nodes or 0) * self.per_host
 
     @property
@@ -68,7 +68,7 @@ class Switch:
 
     @property
     def per_host(self) -> int:
-        """How many links a host has."""
+        """Number of links of a host."""
         optional = (self.limiter_bytes_per_s is not None) + (self.loopback is not None)
         return 1 + self.full_duplex + optional
 

@@ -31,7 +31,7 @@ class Torus:
 
     @property
     def nodes(self) -> int:
-        """How many hosts it has."""
+        """Number of hosts."""
         return prod(self.dimensions)
 
     def sized(self, nodes: int) -> Torus:  # noqa: ARG002
@@ -40,7 +40,7 @@ class Torus:
 
     @property
     def link_count(self) -> int:
-        """How many links it has."""
+        """Number of links."""
         return self.cables.link_count(self.nodes * len(self.dimensions))
 
     @property
