@@ -1,1 +1,1 @@
-"""Basis of every room: errors, names, units, files, the library of data."""
+"""Foundation of all rooms: errors, names, units, files, libraries of data."""

@@ -1,4 +1,4 @@
-"""Arguments of public functions: checked as the command line checks its options."""
+"""Checks of the arguments of public functions, with the same messages as the command line's."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = [
 
 T = TypeVar("T")
 
-LONGEST = 60
-"""Characters of a value that a message shows: it stays on a line with the rest."""
+MAX_VALUE_CHARACTERS = 60
+"""Longest value that a message shows, in characters: the message still fits on one line."""
 
 
 def short(value: object) -> str:
-    """Return *value* as a message shows it: its ``repr``, cut where it is long, and its type.
+    """Return *value* as messages show it: its ``repr``, shortened if need be, and its type.
 
     Examples
     --------
@@ -31,17 +31,17 @@ def short(value: object) -> str:
     ("'a' (str)", '1.5 (float)')
     """
     text = repr(value)
-    cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    cut = text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
     return f"{cut} ({type(value).__name__})"
 
 
 def path_of(value: Any, what: str) -> Path:
-    """Return *value* as a path if it is one, or a text that is not empty.
+    """Return *value*, a path or a text that is not empty, as a path.
 
     Raises
     ------
     InputError
-        If it is neither.
+        If *value* is neither.
 
     Examples
     --------
@@ -72,12 +72,12 @@ model)
 
 
 def whole_number(value: Any, what: str, low: int = 0, high: int | None = None) -> int:
-    """Return *value* as an ``int`` if it is a whole number within limits, NumPy's too.
+    """Return *value* as an ``int`` if it is a whole number (NumPy's included) within the limits.
 
     Raises
     ------
     InputError
-        If it is not: neither are texts, floats, and ``True`` and ``False``.
+        If it is not. Texts, floats, ``True`` and ``False`` are not whole numbers.
 
     Examples
     --------
@@ -86,6 +86,7 @@ def whole_number(value: Any, what: str, low: int = 0, high: int | None = None) -
     tasksim.base.errors.InputError: seed: got -1 (int); legal: a whole number from 0
     """
     try:
+        # By name, because NumPy's bool_ is no subclass of bool, and NumPy is not imported here.
         number = None if type(value).__name__ in ("bool", "bool_") else index(value)
     except TypeError:
         number = None
@@ -96,12 +97,14 @@ def whole_number(value: Any, what: str, low: int = 0, high: int | None = None) -
 
 
 def positive_number(value: Any, what: str, example: str) -> float:
-    """Return *value* as a ``float`` if it is a number above 0; *example* is a legal one.
+    """Return *value* as a ``float`` if it is a finite number above 0.
+
+    The message of the error quotes *example*, a legal value.
 
     Raises
     ------
     InputError
-        If it is not: neither are texts, infinity and NaN, ``True`` and ``False``.
+        If it is not. Texts, ``True`` and ``False`` are not numbers.
 
     Examples
     --------
@@ -121,7 +124,7 @@ def finite_number(value: Any, what: str) -> float:
     Raises
     ------
     InputError
-        If it is not: neither are texts, ``True`` and ``False``.
+        If it is not. Texts, ``True`` and ``False`` are not numbers.
 
     Examples
     --------
@@ -136,12 +139,12 @@ def finite_number(value: Any, what: str) -> float:
 
 
 def all_of(values: Any, kind: type[T], what: str) -> tuple[T, ...]:
-    """Return *values* as a tuple if there are several, each a *kind*.
+    """Return *values* as a tuple if they are a sequence of *kind*.
 
     Raises
     ------
     InputError
-        If it is a single thing, texts included, or one of them is of another kind.
+        If *values* is a single value (a text counts as one), or an element is of another kind.
 
     Examples
     --------
@@ -175,10 +178,10 @@ def flag(value: Any, what: str) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    """Return *value* as a ``float``; nothing for what is no number."""
+    """Return *value* as a ``float``; None if it is not a number."""
     if not isinstance(value, SupportsFloat) or type(value).__name__ in ("bool", "bool_"):
         return None
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):  # arrays; integers that no float is near
+    except (TypeError, ValueError, OverflowError):  # arrays; integers beyond the largest float
         return None

@@ -1,4 +1,4 @@
-"""Small tables that people type: CSV with a header, comments and empty lines allowed."""
+"""Reader of small CSV tables that people type: a header, rows, comments, empty lines."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["CsvRow", "CsvTable", "read_csv_table"]
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """One line of a table; fields are without spaces around them."""
+    """One line of a table; its fields have no spaces around them."""
 
     path: Path
     line: int
     fields: tuple[str, ...]
 
     def error(self, message: str) -> InputError:
-        """Return the error that begins with the file and the line."""
+        """Return an error whose message begins with the file and the line."""
         return InputError(f"{self.path}:{self.line}: {message}")
 
     def number(self, text: str, what: str, *, positive: bool = False) -> float:
-        """Return *text* as a finite number, not negative; or larger than 0 where *positive*.
+        """Return *text* as a finite number from 0, or above 0 if *positive*.
 
-        Raises :exc:`InputError` saying that it was meant to be *what*.
+        Raises :exc:`InputError` for any other text; its message names the value *what*.
         """
         value = decimal_number(text)
         if value is not None and (value > 0 if positive else value >= 0):
@@ -43,7 +43,7 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A table: the header, and the rows, each with as many fields as the header."""
+    """A header and rows; each row has as many fields as the header."""
 
     header: CsvRow
     body: tuple[CsvRow, ...]
@@ -52,12 +52,13 @@ class CsvTable:
 def read_csv_table(path: Path) -> CsvTable:
     """Return the table in the file at *path*.
 
-    Lines that are empty or begin with ``#`` do not count.
+    Empty lines and lines that begin with ``#`` are skipped.
 
     Raises
     ------
     InputError
-        If there is no such file, it has no header, or a row has more or fewer fields than it.
+        If there is no such file, if it has no header, or if a row has more or fewer fields than
+        the header.
     """
     lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True, skipinitialspace=True)
     rows = []

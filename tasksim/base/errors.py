@@ -1,10 +1,11 @@
-"""The exceptions of tasksim, a tree by meaning, and the words of their messages.
+"""The exceptions of tasksim, ordered by meaning, and helpers for the text of their messages.
 
-A message says what, where, what was got, what is legal and what to do next. ``exit_code``
-is what the command line returns: 1 a run failed, 2 bad input, 3 a check failed.
+A message names the problem, its place, the value that was got, the legal values and the next
+step. ``exit_code`` is the exit code of the command line: 1 if a run failed, 2 for bad input, 3 if
+a check failed.
 
-What options are called depends on who reads the message, ``--force`` on the command line,
-``force=True`` in Python, which only the command line knows: it says so once.
+A message names options as its reader writes them: ``--force`` on the command line, ``force=True``
+in Python. The command line announces itself once, by :func:`on_command_line`.
 """
 
 from __future__ import annotations
@@ -36,21 +37,23 @@ __all__ = [
     "unknown",
 ]
 
-LONGEST_LINE: Final = 1000
-"""Characters of a line of a message: a dozen lines of a terminal. The longest that is meant, an
-unknown name with all that are known, has 700; longer ones quote what a file has."""
-MOST_LINES: Final = 60
-"""Lines of a message: of a file in which everything is wrong, more than anyone mends at once."""
-_NEAREST_OF: Final = 200
-"""Characters of a name that a near one is looked for: none is longer, and it takes their square."""
+MAX_LINE_CHARACTERS: Final = 1000
+"""Longest line of a message, in characters: a dozen lines of a terminal. The longest line that
+tasksim writes on purpose, an unknown name with all known ones, has 700; longer lines quote a
+file."""
+MAX_MESSAGE_LINES: Final = 60
+"""Most lines of a message: a file may be wrong everywhere, and nobody mends more at once."""
+_MAX_COMPARED_CHARACTERS: Final = 200
+"""Longest name that is compared with the known ones, in characters: no known name is longer, and
+the time of a comparison grows with the square of the length."""
 
 _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
 
 def readable(message: str) -> str:
-    r"""Return a *message* that a terminal can show: printable, and of bounded length.
+    r"""Return *message* made fit for a terminal: printable, and of bounded length.
 
-    What stands in the middle of long lines is left out, for their ends say what is legal.
+    Long lines lose their middle: their ends hold the legal values.
 
     Examples
     --------
@@ -58,8 +61,8 @@ def readable(message: str) -> str:
     "got '\\x1b[31m'"
     """
     lines = message.split("\n")
-    if len(lines) > MOST_LINES:
-        kept = MOST_LINES - 1
+    if len(lines) > MAX_MESSAGE_LINES:
+        kept = MAX_MESSAGE_LINES - 1
         lines = [*lines[:kept], f"... and {len(lines) - kept} more lines"]
     return "\n".join(map(_readable_line, lines))
 
@@ -67,16 +70,16 @@ def readable(message: str) -> str:
 def _readable_line(line: str) -> str:
     if not line.isprintable():
         line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
-    half = LONGEST_LINE // 2
-    return line if len(line) <= LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
+    half = MAX_LINE_CHARACTERS // 2
+    return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:half]} ... {line[-half:]}"
 
 
 class TasksimError(Exception):
-    """Anything that tasksim refuses or fails to do.
+    """Base class of all errors that tasksim raises on purpose.
 
     See Also
     --------
-    InputError, CheckFailed : its kinds that one expects.
+    InputError, CheckFailed : the subclasses that callers handle most often.
 
     Examples
     --------
@@ -91,7 +94,7 @@ class TasksimError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __str__(self) -> str:
-        """Return the message, which may quote what files have, fit for a terminal."""
+        """Return the message, made fit for a terminal, as it may quote any file."""
         return readable(super().__str__())
 
 
@@ -100,7 +103,7 @@ class InputError(TasksimError, ValueError):
 
     See Also
     --------
-    TasksimError : all that can be raised.
+    TasksimError : the base class of all errors.
 
     Examples
     --------
@@ -124,7 +127,7 @@ class CycleError(GraphError):
 
 
 class ModelError(TasksimError):
-    """A kernel model cannot do what is asked."""
+    """A kernel model cannot do what the caller needs."""
 
 
 class NotFittedError(ModelError, ValueError, AttributeError):
@@ -132,7 +135,7 @@ class NotFittedError(ModelError, ValueError, AttributeError):
 
 
 class OutOfDomainError(ModelError, InputError):
-    """A kernel model is asked for parameters that it cannot extrapolate to."""
+    """A kernel model cannot extrapolate to the given parameters."""
 
     exit_code = 2
 
@@ -142,7 +145,7 @@ class SchedulerError(TasksimError):
 
 
 class TaskFailed(TasksimError):
-    """A kernel raised while a task was executed natively."""
+    """A kernel raised an exception while a task was executed natively."""
 
 
 class OutputError(TasksimError):
@@ -150,7 +153,7 @@ class OutputError(TasksimError):
 
 
 class CheckFailed(TasksimError):
-    """Everything ran, but a check that was asked for does not hold.
+    """A requested check does not hold, though everything ran.
 
     See Also
     --------
@@ -172,7 +175,7 @@ class CheckFailed(TasksimError):
 
 
 def expect(value: object, kind: type, what: str) -> None:
-    """Raise :exc:`InputError` unless *value*, which the caller names *what*, is a *kind*.
+    """Raise :exc:`InputError` unless *value* is a *kind*; the message calls it *what*.
 
     >>> expect("cholesky", int, "tiles")
     Traceback (most recent call last):
@@ -187,9 +190,9 @@ def expect(value: object, kind: type, what: str) -> None:
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return ``", did you mean 'x'?"`` for the candidate nearest to *name*, or ``""``."""
-    if len(name) > _NEAREST_OF:
+    if len(name) > _MAX_COMPARED_CHARACTERS:
         return ""
-    from difflib import get_close_matches  # which only errors need
+    from difflib import get_close_matches  # imported late: only errors need it
 
     originals = {c.lower(): c for c in candidates}
     matches = get_close_matches(name.lower(), originals, n=1, cutoff=0.5)
@@ -210,7 +213,7 @@ def unknown(what: str, name: str, candidates: Iterable[str], where: str = "") ->
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Let messages name options as the command line does, while the block lasts."""
+    """Let messages within the block name options as the command line does."""
     token = _on_command_line.set(True)
     try:
         yield
@@ -219,14 +222,14 @@ def on_command_line() -> Iterator[None]:
 
 
 def option(name: str, value: str | None = None) -> str:
-    """Return the option *name* as the reader of a message writes it, with a *value* if given.
+    """Return the option *name* as the reader of a message writes it, with its *value* if given.
 
     Parameters
     ----------
     name : str
-        As in Python, words joined by underscores.
+        The name in Python: words joined by underscores.
     value : str, optional
-        What stands for the value; ``"True"`` is a flag.
+        The value, or a placeholder for it; ``"True"`` marks a flag.
 
     Examples
     --------

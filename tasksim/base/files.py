@@ -1,4 +1,4 @@
-"""Files: read up to a size; written so that nothing is ever half-written, and nothing lost."""
+"""Safe reading and writing of files: reads are bounded in size, writes are all or nothing."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 MOST_TEXT_BYTES: Final = 256 * 2**20
-"""Of a text: ten times the largest that is known, samples of some million tasks, and what a laptop
-has memory for, as the text and the values read from it."""
+"""Largest text file, in bytes: ten times the largest known one (samples of some million tasks),
+and a laptop has memory for such a text and the values read from it."""
 MOST_BYTES: Final = 4 * 2**30
-"""Of any other file: a graph of 20 million tasks has 4 GiB."""
+"""Largest file of any other kind, in bytes: a graph of 20 million tasks has 4 GiB."""
 
-LEAST_READ: Final = 2**12
-"""Bytes that are read beyond the size that is told, which files under /proc have not."""
+EXTRA_READ_BYTES: Final = 2**12
+"""Bytes to read beyond the reported size of a file: files under /proc report a size of 0."""
 
 _KINDS: Final = (
     (stat.S_ISCHR, "a device"),
@@ -49,7 +49,7 @@ _KINDS: Final = (
 
 
 def exists(path: Path) -> bool:
-    """Return whether there is anything at *path*; False also for what can be no path."""
+    """Return whether there is anything at *path*; False for an impossible path, too."""
     try:
         return path.exists()
     except (OSError, ValueError):  # too long for the system, or with a null character
@@ -57,7 +57,7 @@ def exists(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether there is a file at *path*; False also for what can be no path."""
+    """Return whether there is a file at *path*; False for an impossible path, too."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -65,7 +65,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether there is a folder at *path*; False also for what can be no path."""
+    """Return whether there is a folder at *path*; False for an impossible path, too."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -80,7 +80,7 @@ def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
     path : Path
         A regular file, or a link to one.
     limit : int, default 256 MiB
-        The most bytes that the file may have.
+        The largest legal size of the file, in bytes.
 
     Returns
     -------
@@ -90,12 +90,12 @@ def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
     Raises
     ------
     InputError
-        In one line: if there is no such file, if it is a folder, a device, a pipe or a socket,
-        if it is larger than *limit*, or not UTF-8.
+        If there is no such file, if it is a folder, a device, a pipe or a socket, if it is larger
+        than *limit*, or not UTF-8. The message has one line.
 
     See Also
     --------
-    read_bytes : The same for what is no text.
+    read_bytes : The content of a binary file.
     tasksim.base.jsontext.read_json : The value of a JSON file.
 
     Examples
@@ -111,27 +111,27 @@ def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
 
 
 def read_bytes(path: Path, limit: int = MOST_BYTES) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Parameters
     ----------
     path : Path
         A regular file, or a link to one.
     limit : int, default 4 GiB
-        The most bytes that the file may have.
+        The largest legal size of the file, in bytes.
 
     Raises
     ------
     InputError
-        As :func:`read_text` does, but for the encoding.
+        As for :func:`read_text`, except for the encoding.
 
     See Also
     --------
-    reading : The file itself, for readers that take a part of it.
+    reading : The open file, for readers that need only a part of it.
     """
     with reading(path, limit) as file:
         data = _read_up_to(file, limit + 1)
-    if len(data) > limit:  # it has grown since, or its size is not told, as under /proc
+    if len(data) > limit:  # it grew after it was opened, or reports no size, as under /proc
         raise _too_large(path, f"more than {limit} bytes", limit)
     return data
 
@@ -144,8 +144,8 @@ def sha256_of(path: Path) -> str | None:
 
 
 def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:
-    """Return what is in *file*, at most *size_bytes*: for which no memory is asked beforehand."""
-    step = os.fstat(file.fileno()).st_size + LEAST_READ
+    """Return the content of *file*, at most *size_bytes*, without allocating that much first."""
+    step = os.fstat(file.fileno()).st_size + EXTRA_READ_BYTES
     parts = []
     while size_bytes > 0 and (part := file.read(min(step, size_bytes))):
         parts.append(part)
@@ -155,26 +155,27 @@ def _read_up_to(file: BinaryIO, size_bytes: int) -> bytes:
 
 @contextmanager
 def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
-    """Yield the file *path*, opened to be read; close it in any case.
+    """Open the file *path* for reading within the block.
 
     Parameters
     ----------
     path : Path
-        A regular file, or a link to one: a device may have no end, and a pipe may have to be
-        waited for.
+        A regular file, or a link to one. Devices may have no end, and opening a pipe may block:
+        both are refused.
     limit : int, default 4 GiB
-        The most bytes that the file may have.
+        The largest legal size of the file, in bytes.
 
     Raises
     ------
     InputError
-        In one line, also where the system refuses to read (OSError) within the block.
+        If the file cannot be opened, or a read within the block fails (OSError). The message has
+        one line.
     """
     if "\0" in str(path):
-        raise InputError(f"{str(path)!r}: no such file: a null character is in no path")
+        raise InputError(f"{str(path)!r}: no such file: a path cannot contain a null character")
     try:
         _refuse_unreadable(path, path.stat(), limit)
-        # Should it have become a pipe since, opening it must not wait for a writer.
+        # Non-blocking: if it has become a pipe since the check, opening must not wait for a writer.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(number, "rb") as file:
             yield file
@@ -185,7 +186,7 @@ def reading(path: Path, limit: int = MOST_BYTES) -> Iterator[BinaryIO]:
 
 
 def _refuse_unreadable(path: Path, status: os.stat_result, limit: int) -> None:
-    """Refuse what is no regular file, and what is too large, before anything is opened."""
+    """Raise :exc:`InputError` for anything but a regular file, and for one that is too large."""
     mode = status.st_mode
     if stat.S_ISDIR(mode):
         raise InputError(f"{path}: is a folder, not a file")
@@ -204,10 +205,10 @@ def _too_large(path: Path, got: str, limit: int) -> InputError:
 def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside *path*; rename it to *path* when the block succeeds.
 
-    Whatever goes wrong, *path* is what it was before. A link stays one: what it leads to is
-    written. Raises :exc:`OutputError` where the operating system refuses (no permission, no
-    space, no such folder); :exc:`InputError` if *path* is a device or a pipe, and without *force*
-    if another process has written it meanwhile.
+    If anything fails, *path* stays as it was. A link stays a link: its target is written. Raises
+    :exc:`OutputError` if the operating system refuses (no permission, no space, no such folder);
+    :exc:`InputError` if *path* is a device or a pipe, and, without *force*, if another process
+    has written *path* in the meantime.
     """
     from tasksim.base.folders import no_empty_folders
 
@@ -232,11 +233,11 @@ def writing(path: Path, *, force: bool = True) -> Iterator[Path]:
 
 
 def _refuse_special(target: Path) -> None:
-    """Refuse to put a file in the place of a device or a pipe: root could, of /dev/null."""
+    """Refuse to replace a device or a pipe by a file: root could replace /dev/null."""
     try:
         mode = target.stat().st_mode
     except (OSError, ValueError):
-        return  # there is nothing, or nothing can be made: then writing says why
+        return  # nothing is there, or the path cannot be used: writing will report why
     kind = next((name for test, name in _KINDS if test(mode)), None)
     if kind is not None:
         raise InputError(f"{target}: is {kind}, not a file; choose another name")
@@ -262,9 +263,9 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 def refuse_folder(path: Path, *, force: bool, what: str, mark: str) -> None:
     """Raise :exc:`InputError` if *path* exists and must not be replaced by a new folder.
 
-    With *force*, a folder is replaced if it is empty or has the file *mark* in it: then it is
-    *what* ("a run folder") and not somebody's home. Neither a file is replaced, nor the current
-    folder or one above it.
+    With *force*, a folder may be replaced if it is empty or contains the file *mark*, which shows
+    that it is *what* ("a run folder") and not somebody's home. A file, the current folder and the
+    folders above it are never replaced.
     """
     refuse_existing(path, force=force)
     if not path.exists():
@@ -282,8 +283,8 @@ def refuse_folder(path: Path, *, force: bool, what: str, mark: str) -> None:
 def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield an empty temporary folder that becomes *path* when the block succeeds.
 
-    An existing *path* is refused, or replaced with *force*: only once the new one is complete. So
-    is one that another process has made meanwhile.
+    An existing *path* is refused, or, with *force*, replaced once the new folder is complete. The
+    same holds for a folder that another process makes in the meantime.
     """
     refuse_existing(path, force=force)
     if path.exists():
@@ -314,7 +315,7 @@ def _refuse_irreplaceable(path: Path, what: str) -> None:
 
 
 def _put_in_place(folder: Path, path: Path) -> None:
-    """Rename *folder* to *path*; what was there leaves only after the new one has its name."""
+    """Rename *folder* to *path*; remove the old folder at *path* only afterwards."""
     if not path.exists():
         folder.rename(path)
         return
@@ -322,7 +323,7 @@ def _put_in_place(folder: Path, path: Path) -> None:
     try:
         path.rename(old)
         folder.rename(path)
-    except BaseException:
+    except BaseException:  # Ctrl-C included: the old folder must get its name back
         if old.exists():
             old.rename(path)
         raise
@@ -331,25 +332,25 @@ def _put_in_place(folder: Path, path: Path) -> None:
 
 def _locked(path: Path) -> AbstractContextManager[None]:
     """Wait until no other process writes *path*, see :mod:`tasksim.base.lockfile`."""
-    from tasksim.base.lockfile import locked  # which most commands, that only read, do not need
+    from tasksim.base.lockfile import locked  # imported late: most commands only read
 
     return locked(path)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, as far as that goes."""
-    import shutil  # which imports all that archives are made with
+    """Remove a folder; ignore errors."""
+    import shutil  # imported late: it imports the modules of all archive formats
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _target(path: Path) -> Path:
-    """Return the absolute path; where *path* is a link, of what it leads to."""
+    """Return the absolute path, with links resolved."""
     return Path(os.path.realpath(path))
 
 
 def _beside(path: Path) -> Path:
-    """Return a hidden name beside *path* that nothing has."""
+    """Return an unused hidden name beside *path*."""
     return path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
 
 

@@ -1,4 +1,4 @@
-"""Folders above what is written: whether they can be made; those made in vain go again."""
+"""Parent folders of outputs: whether they can be made, and removal of those left empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["no_empty_folders", "why_unwritable"]
 
 @contextmanager
 def no_empty_folders(path: Path) -> Iterator[None]:
-    """Remove, after the block, the folders above *path* that it has made and left empty.
+    """Remove the folders above *path* that the block has made and left empty.
 
     Examples
     --------
@@ -28,21 +28,21 @@ def no_empty_folders(path: Path) -> Iterator[None]:
     ...     list(Path(place).iterdir())
     []
     """
-    # Unlike Path.exists, it never raises, where one may not look either.
+    # os.path.exists, unlike Path.exists, does not raise for folders without permission.
     missing = [*takewhile(lambda folder: not os.path.exists(folder), path.parents)]  # noqa: PTH110
     try:
         yield
     finally:
         for folder in missing:  # the innermost first
-            with suppress(OSError):  # it has something in it, or was never made
+            with suppress(OSError):  # it is not empty, or was never made
                 folder.rmdir()
 
 
 def why_unwritable(path: Path) -> str | None:
-    """Return why nothing can be made at *path*; None if it seems that it can.
+    """Return the reason why *path* cannot be created; None if it probably can.
 
-    Permissions do not tell all: to root, and under /proc, all seems to be allowed. So a folder is
-    made beside *path*, or in the nearest folder above that there is, and removed.
+    Permissions are not enough: for root, and under /proc, everything seems allowed. So the
+    function makes a folder in the nearest existing folder above *path*, and removes it again.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def why_unwritable(path: Path) -> str | None:
     'nothing can be made in /proc (No such file or directory)'
     """
     above = Path(os.path.realpath(path)).parents
-    # Unlike Path.exists, it never raises, where one may not look either.
+    # os.path.exists, unlike Path.exists, does not raise for folders without permission.
     folder = next(each for each in above if os.path.exists(each))  # noqa: PTH110
     if not folder.is_dir():
         return f"{folder} is not a folder"

@@ -1,18 +1,19 @@
-"""Interruption by Ctrl-C or SIGTERM: raised once, and only where nothing is lost by it.
+"""Controlled interruption by Ctrl-C or SIGTERM: raised once, and only where nothing gets lost.
 
-Python raises KeyboardInterrupt between any two instructions, again for each signal: in the midst
-of giving back a lock, or of writing what an earlier one has left to be written. Here signals are
-noted, and become an exception at once, or only where it is asked for.
+Python raises KeyboardInterrupt between any two instructions, and again for each signal, even
+while a lock is being released, or while the results before an earlier Ctrl-C are being written.
+An :class:`Interrupts` block notes signals and raises them at once, or only where the program
+allows it.
 
 ::
 
     with Interrupts() as interrupts:
         try:
-            measure()              # the first Ctrl-C ends it
+            measure()              # the first Ctrl-C interrupts this
             interrupts.hold()
         except KeyboardInterrupt:
             pass
-        write()                    # and no other one ends this
+        write()                    # no further Ctrl-C interrupts this
 """
 
 from __future__ import annotations
@@ -30,42 +31,43 @@ if TYPE_CHECKING:
 __all__ = ["AGAIN_S", "INTERRUPTED", "Interrupts"]
 
 INTERRUPTED: Final = 130
-"""The exit code of what Ctrl-C ended: 128 + SIGINT, as shells have it."""
+"""Exit code of a command that Ctrl-C ended: 128 + SIGINT, as in shells."""
 
 AGAIN_S: Final = 0.5
-"""Two signals within so short a time are one: a person has not read yet what the first one did."""
+"""Time in seconds within which two signals count as one: nobody has read yet what the first did."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-"""The handlers that are set where nobody has set another."""
+"""Python's own handlers: only these are replaced."""
 
 
 class Interrupts:
-    """A block in which signals raise KeyboardInterrupt in one thread of control, and not twice.
+    """A block in which signals raise KeyboardInterrupt once, or are only noted.
 
     Parameters
     ----------
     again_s : float, default inf
-        How long after a signal was raised others are only noted. People press Ctrl-C twice, and
-        shells send it to a command and to what started it.
+        Time in seconds after a raised signal during which further signals are ignored. People
+        press Ctrl-C twice, and shells send it both to a command and to the command's parent.
     held : bool, default False
         Only note signals, from the beginning.
     terminate : bool, default False
-        Whether SIGTERM is taken for Ctrl-C where it would end the process.
+        Whether to treat SIGTERM like Ctrl-C, if it would otherwise end the process.
 
     Attributes
     ----------
     noted : bool
-        Whether a signal has come that was held back.
+        Whether a signal came while signals were held back.
 
     Notes
     -----
-    Blocks may lie within each other: the innermost gets the signals, and what it raises counts as
-    raised by those around it. Handlers that somebody else has set stay, before the block and within
-    it, and outside the main thread nothing happens, as Python handles signals there.
+    Blocks may be nested: the innermost one gets the signals, and a signal that it raises counts as
+    raised by the outer blocks, too. Handlers that other code has set, before the block or within
+    it, stay. Outside the main thread a block does nothing, because Python handles signals only
+    there.
 
     See Also
     --------
-    signal.default_int_handler : What raises KeyboardInterrupt otherwise.
+    signal.default_int_handler : Python's own handler of Ctrl-C.
 
     Examples
     --------
@@ -100,17 +102,18 @@ class Interrupts:
     ) -> None:
         held, self._held = self._held, True
         for number, handler in self._before.items():
+            # If other code has set a handler within the block, that handler stays.
             if _block_of(signal.getsignal(number)) is not None:
                 signal.signal(number, handler)  # type: ignore[arg-type]
         self._before.clear()
         if not held and error is None:
-            self.check()  # what came since the line above
+            self.check()  # a signal may have come since signals were held, above
 
     @property
     def raised(self) -> bool:
-        """Whether a signal was raised, of which KeyboardInterrupt is not all that may come.
+        """Whether a signal was raised; it may arrive as another exception than KeyboardInterrupt.
 
-        An import in C makes an ImportError of it.
+        An import within C code turns it into an ImportError.
         """
         return self._raised_at > -inf
 
@@ -119,12 +122,12 @@ class Interrupts:
         self._held = True
 
     def allow(self) -> None:
-        """Raise signals again as they come, and what was noted now."""
+        """Raise signals again as they come; raise a noted signal now."""
         self._held = False
         self.check()
 
     def rearm(self) -> None:
-        """Forget all signals so far; the next one is raised."""
+        """Forget all signals so far, and raise the next one."""
         self.noted, self._raised_at, self._held = False, -inf, False
 
     def check(self) -> None:
@@ -133,7 +136,7 @@ class Interrupts:
             self._raise()
 
     def _take(self, number: signal.Signals) -> None:
-        """Handle the signal *number*, if it would interrupt."""
+        """Install the handler of the signal *number*, unless other code has set one."""
         before = signal.getsignal(number)
         outer = _block_of(before)
         if outer is not None:
@@ -150,7 +153,7 @@ class Interrupts:
             self._raise()
 
     def _raise(self) -> None:
-        """Raise KeyboardInterrupt; for the blocks around this one, too, it has been raised."""
+        """Raise KeyboardInterrupt, and mark it as raised in all outer blocks, too."""
         block: Interrupts | None = self
         while block is not None:
             block.noted, block._raised_at = False, monotonic()
@@ -159,6 +162,6 @@ class Interrupts:
 
 
 def _block_of(handler: object) -> Interrupts | None:
-    """Return the block that a *handler* of signals belongs to."""
+    """Return the block that a signal *handler* belongs to; None if it belongs to none."""
     owner = getattr(handler, "__self__", None)
     return owner if isinstance(owner, Interrupts) else None

@@ -1,4 +1,4 @@
-"""JSON texts: their values, strictly as the standard has them, and not deeper than is sensible."""
+"""Strict JSON parser: only what the standard allows, and with a limit on nesting."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tasksim.base.files import MOST_TEXT_BYTES, read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DEEPEST", "parse_json", "read_json"]
+__all__ = ["MAX_NESTING", "parse_json", "read_json"]
 
-DEEPEST: Final = 100
-"""Lists and objects within each other: tasksim's own files have 10, and what walks a value by
-recursion must not meet Python's limit of 1000 calls, with some calls for each."""
+MAX_NESTING: Final = 100
+"""Largest nesting of lists and objects: tasksim's own files have 10, and functions that walk a
+value recursively, with several calls per level, must stay below Python's limit of 1000 calls."""
 
-MOST_OF_KEY: Final = 40
-"""Characters of a key in a message: the place says the rest."""
+MAX_KEY_CHARACTERS: Final = 40
+"""Longest part of a key that a message shows, in characters: line and column say the rest."""
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-"""A bracket, or a whole string, as its brackets do not count."""
+"""A bracket, or a whole string, because brackets in a string do not count."""
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
-"""A bracket, the colon behind a key, or a whole string."""
+"""A bracket, the colon after a key, or a whole string."""
 _SURROGATE: Final = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
@@ -35,16 +35,17 @@ def read_json(path: Path, limit: int = MOST_TEXT_BYTES) -> Any:
     path : Path
         A regular file.
     limit : int, default 256 MiB
-        The most bytes that it may have.
+        The largest legal size of the file, in bytes.
 
     Raises
     ------
     InputError
-        ``file:line:column: what is wrong``: if it cannot be read, or is not JSON.
+        If the file cannot be read, or is not JSON. The message begins with
+        ``file:line:column:``.
 
     See Also
     --------
-    parse_json : The same of a text.
+    parse_json : The value of a JSON text.
     """
     text = read_text(path, limit)
     if not text.strip():
@@ -61,19 +62,19 @@ def parse_json(text: str) -> Any:
     Parameters
     ----------
     text : str
-        NaN and infinities are refused, as in the standard, and so are half characters (a lone
-        surrogate such as ``"\ud800"``), which no file can hold, and a key that an object has
-        twice: who wrote it meant one of them, and nobody knows which.
+        NaN and infinities are refused, as in the standard. So are half characters (a lone
+        surrogate such as ``"\ud800"``), because no file can hold them, and duplicate keys of an
+        object, because nobody knows which of them the author meant.
 
     Raises
     ------
     json.JSONDecodeError
-        Which knows line and column. If the text is not JSON, has lists or objects nested more
-        than 100 deep, or an integer of thousands of digits.
+        If the text is not JSON, has lists or objects nested more than 100 deep, or an integer of
+        thousands of digits. The error knows line and column.
 
     See Also
     --------
-    read_json : The same of a file, with the name of the file in its errors.
+    read_json : The value of a JSON file; its errors name the file.
 
     Examples
     --------
@@ -94,16 +95,17 @@ def parse_json(text: str) -> Any:
         raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name)) from None
     except json.JSONDecodeError:
         raise
-    except ValueError as error:  # an integer that Python does not convert: too many digits
+    except ValueError as error:  # an integer with more digits than Python converts
         raise json.JSONDecodeError(str(error).partition(";")[0], text, 0) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deep(value):
+    # The count of brackets is fast and rules out deep nesting for most texts.
+    if text.count("[") + text.count("{") > MAX_NESTING and _is_deep(value):
         raise _too_deep(text)
     _refuse_half_characters(text, value)
     return value
 
 
 class _NoNumber(Exception):
-    """NaN or an infinity."""
+    """The text contains NaN or an infinity."""
 
 
 def _refuse_constant(name: str) -> Any:
@@ -111,11 +113,11 @@ def _refuse_constant(name: str) -> Any:
 
 
 class _GivenTwice(Exception):
-    """An object has a key twice."""
+    """An object has a duplicate key."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object that has these keys and values."""
+    """Return the object with these keys and values; refuse duplicate keys."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise _GivenTwice
@@ -126,7 +128,7 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs
 
 
 def _given_twice(text: str) -> json.JSONDecodeError:
-    """Return the error that points to the first key of *text* that its object has already."""
+    """Return the error that points to the first duplicate key in *text*."""
     objects: list[set[str]] = []
     key, at = "", 0
     for found in _TOKEN.finditer(text):
@@ -141,13 +143,13 @@ def _given_twice(text: str) -> json.JSONDecodeError:
             break
         else:
             objects[-1].add(name)
-    return json.JSONDecodeError(f"the key {key[:MOST_OF_KEY]} is given twice", text, at)
+    return json.JSONDecodeError(f"the key {key[:MAX_KEY_CHARACTERS]} is given twice", text, at)
 
 
 def _is_deep(value: Any) -> bool:
-    """Return whether *value* has more than :data:`DEEPEST` lists and objects within each other."""
+    """Return whether lists and objects of *value* are nested deeper than :data:`MAX_NESTING`."""
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_NESTING + 1):
         level = [each for each in level if isinstance(each, dict | list)]
         if not level:
             return False
@@ -161,13 +163,13 @@ def _is_deep(value: Any) -> bool:
 
 
 def _too_deep(text: str) -> json.JSONDecodeError:
-    """Return the error that points to where *text* gets too deep."""
+    """Return the error that points to the first bracket of *text* that is nested too deep."""
     depth = 0
     for found in _BRACKETS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             break
-    return json.JSONDecodeError(f"nested more than {DEEPEST} deep", text, found.start())
+    return json.JSONDecodeError(f"nested more than {MAX_NESTING} deep", text, found.start())
 
 
 def _refuse_half_characters(text: str, value: Any) -> None:

@@ -1,8 +1,8 @@
-"""Libraries: folders where platform files, coefficient files and traces are found by name.
+"""Libraries: folders in which platform files, coefficient files and traces are found by name.
 
-A *library* is a folder with ``platforms/``, ``models/`` and ``traces/``. They are searched in
-this order: the folder given (``--library``), the working directory, the user's data
-directory, what comes with the package.
+A *library* is a folder with ``platforms/``, ``models/`` and ``traces/``. Libraries are searched
+in this order: the given folder (``--library``), the working directory, the user's data
+directory, the library of the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tasksim.base.files import exists
 __all__ = ["find", "libraries", "named", "names", "package_library", "user_library"]
 
 FILES = {"models": ".json"}
-"""Of kinds whose names are those of folders: how single files end that may be given instead."""
+"""Suffix of the single file that may stand in for a folder, by kind."""
 
 
 def package_library() -> Path:
@@ -40,7 +40,10 @@ def libraries(library: Path | None = None) -> list[Path]:
 
 
 def names(kind: str, suffix: str = "", library: Path | None = None) -> dict[str, Path]:
-    """Return name -> path of everything of one *kind* (``"platforms"``), nearest library first."""
+    """Return the paths of everything of one *kind* (``"platforms"``) by name.
+
+    If several libraries have a name, the first one in search order counts.
+    """
     found: dict[str, Path] = {}
     for place in libraries(library):
         folder = place / kind
@@ -52,13 +55,14 @@ def names(kind: str, suffix: str = "", library: Path | None = None) -> dict[str,
 
 
 def find(kind: str, name: str, suffix: str = "", library: Path | None = None) -> Path:
-    """Return the path of *name*: itself if it is a path, else the first library that has it.
+    """Return *name* if it is a path, else its path in the first library that has the name.
 
-    Models are folders, or files that end in ``.json``, which are paths always.
+    Models are folders or single files; a name that ends in ``.json`` is always a path.
 
     Raises :exc:`InputError` with the nearest known name.
     """
     path = Path(name)
+    # A file without suffix or folder in its name, such as "gemm", must not hide a library's name.
     if exists(path) and (path.suffix or path.is_dir() or os.sep in name or not suffix):
         return path
     if path.suffix and path.suffix == FILES.get(kind):
@@ -70,7 +74,7 @@ def find(kind: str, name: str, suffix: str = "", library: Path | None = None) ->
 
 
 def named(kind: str, name: str, suffix: str = "", library: Path | None = None) -> Path:
-    """Return the path of *name* in the first library that has it, whatever else is called so.
+    """Return the path of *name* in the first library that has it; never take it as a path.
 
     Raises :exc:`InputError` with the nearest known name.
     """

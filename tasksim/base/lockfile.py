@@ -1,10 +1,11 @@
 """Lock files: one writer at a time, also on file systems that several machines share.
 
-A lock is a file beside what it guards, ``.NAME.lock``, that appears with its owner in it: by a
-hard link, which all file systems make once only, those over a network too. A lock whose owner is
-dead is *stale* and is taken over. Of a process of this machine that is known; of one elsewhere
-the file tells, whose time its owner renews: and where the system has record locks (``fcntl``),
-one on the file says that the owner lives, though it may be asleep.
+A lock is a file ``.NAME.lock`` beside its target. It appears complete, with its owner in it, by a
+hard link: all file systems, network ones included, make a link of one name only once. A lock whose
+owner is dead is *stale*, and another process takes it over. The system knows whether a process of
+this machine lives. For a process of another machine, the modification time of the file tells,
+which the owner renews; and if the system has record locks (``fcntl``), a record lock on the file
+shows that the owner lives, even if it is suspended.
 """
 
 from __future__ import annotations
@@ -29,22 +30,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Owner", "check_lock", "lock_path", "locked"]
 
-LOOK_S: Final = 0.05
-"""How often one that waits looks again: more often than a person notices, seldom enough for a
-file server."""
-RENEW_S: Final = 10.0
-"""How often an owner renews the time of its lock."""
-STALE_S: Final = 120.0
-"""A lock of another machine that was not renewed for so long is stale: twelve times missed, more
-than caches of network file systems (up to a minute) hide."""
-BREAKING_S: Final = 60.0
-"""Who takes over a stale lock needs milliseconds; a trace of that which is as old as this was left
-by a process that was killed meanwhile."""
-LARGEST: Final = 64 * 2**10
-"""Of a lock file, in bytes; the command in it is cut to fit."""
+POLL_INTERVAL_S: Final = 0.05
+"""Seconds between two attempts to get a lock: too short for a person to notice, and long enough
+for a file server."""
+RENEWAL_INTERVAL_S: Final = 10.0
+"""Seconds between two renewals of a lock's modification time by its owner."""
+STALE_AGE_S: Final = 120.0
+"""Age in seconds at which a lock of another machine is stale: its owner has missed twelve
+renewals, more than the caches of network file systems (up to a minute) hide."""
+ABANDONED_TAKEOVER_S: Final = 60.0
+"""Age in seconds at which a takeover file is considered abandoned by a killed process: a takeover
+itself needs milliseconds."""
+MAX_LOCK_FILE_BYTES: Final = 64 * 2**10
+"""Largest lock file, in bytes; the command in it is cut to fit."""
 
 _held: dict[tuple[Path, int, int], _Lock] = {}
-"""The locks of this process (a child that was forked has none of them) by file, process, thread."""
+"""The locks of this process by file, process and thread; the process is part of the key because a
+forked child inherits this table, but none of the locks."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,18 @@ class Owner:
     Attributes
     ----------
     host, pid
-        Where, and which.
+        Machine and process number.
     space
-        Within which the number of a process means the same one: a machine since its start, and in
-        it a name space of processes (a container).
+        The scope in which process numbers are unique: one boot of a machine, and in it one
+        process namespace (a container).
     started
-        When the process started, as the system tells it: numbers are given again.
+        Start time of the process, in the system's ticks: process numbers are reused.
     command
-        What it was called as.
+        Command line of the process.
     since
-        When it took the lock, local time.
+        Local time at which the process took the lock.
     token
-        Different for each lock.
+        Random text, different for each lock.
     """
 
     host: str
@@ -91,10 +93,10 @@ class Owner:
 
     @classmethod
     def read(cls, path: Path) -> Owner | None:
-        """Return the owner that a lock file names; None if there is none, or it is none of ours."""
+        """Return the owner in a lock file; None if there is no file, or it is not a lock file."""
         try:
             with path.open("rb") as file:
-                return cls(**json.loads(file.read(LARGEST)))
+                return cls(**json.loads(file.read(MAX_LOCK_FILE_BYTES)))
         except (OSError, ValueError, TypeError, RecursionError):
             return None
 
@@ -102,7 +104,7 @@ class Owner:
         return f"process {self.pid} on {self.host} since {self.since} ({self.command})"
 
     def lives_here(self) -> bool | None:
-        """Return whether this process lives; None if that cannot be told from here."""
+        """Return whether the process lives; None if this machine cannot know."""
         if self.space != _space() or not self.space:
             return None
         return _started(self.pid) == self.started
@@ -127,27 +129,27 @@ def locked(
     Parameters
     ----------
     target : Path
-        A file or folder that need not exist yet; the folder above it is made if need be, and
-        removed if it is empty in the end.
+        A file or folder, which need not exist yet. The folder above it is made if it is missing,
+        and removed if it is empty in the end.
     wait : bool, default True
-        Wait until another process gives the lock back.
+        Wait until another process releases the lock.
     tell : callable, optional
-        Called once with a sentence when there is something to wait for.
+        Called once, with a sentence, if the lock is not free.
 
     Raises
     ------
     InputError
-        If another process holds the lock and *wait* is false; names the process.
+        If another process holds the lock and *wait* is false; the message names the process.
     OutputError
-        If the lock cannot be made.
+        If the lock file cannot be written.
 
     See Also
     --------
-    check_lock : Whether a lock that is held for long is still ours.
+    check_lock : Check that a lock held for a long time is still ours.
 
     Notes
     -----
-    A thread that holds a lock gets it again at once.
+    The lock is reentrant: a thread that holds it gets it again at once.
 
     Examples
     --------
@@ -171,9 +173,10 @@ def locked(
 
 
 def check_lock(target: Path) -> None:
-    """Raise :exc:`OutputError` if the lock of *target*, which this thread holds, was taken over.
+    """Raise :exc:`OutputError` if another process took over this thread's lock of *target*.
 
-    For who holds one for long, before writing: a process may be stopped for minutes.
+    Call it before writing if the lock was held for a long time: a process may have been suspended
+    for minutes.
     """
     lock = _held.get(_key(target))
     if lock is not None:
@@ -185,13 +188,13 @@ def _key(target: Path) -> tuple[Path, int, int]:
 
 
 def _acquired(path: Path, target: Path, wait: bool, tell: Callable[[str], None] | None) -> _Lock:
-    """Return the lock once it is ours."""
+    """Return the lock as soon as this process holds it."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = _try(path)
         except FileNotFoundError:
-            continue  # who had the lock has removed the folder, which was empty
+            continue  # the previous owner removed the folder, which was empty
         except OSError as error:
             raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
         if lock is not None:
@@ -203,7 +206,7 @@ def _acquired(path: Path, target: Path, wait: bool, tell: Callable[[str], None] 
         if tell is not None:
             tell(f"waiting for {who}, which writes {target}")
             tell = None
-        time.sleep(LOOK_S)
+        time.sleep(POLL_INTERVAL_S)
 
 
 def _try(path: Path) -> _Lock | None:
@@ -214,24 +217,24 @@ def _try(path: Path) -> _Lock | None:
 
 
 class _Lock:
-    """A lock that this process holds: its file is kept open, and renewed by a thread."""
+    """A lock that this process holds: the file stays open, and a thread renews it."""
 
     def __init__(self, path: Path, owner: Owner, file: int) -> None:
         self._path, self._owner, self._file = path, owner, file
         self._over = threading.Event()
-        # A thread that waits costs nothing; it must not keep the process alive.
+        # A daemon, as the thread must not keep the process alive.
         self._renewing = threading.Thread(target=self._renew, daemon=True)
         self._renewing.start()
 
     @classmethod
     def new(cls, path: Path) -> _Lock | None:
-        """Return the lock, None if there is one already."""
+        """Return a new lock at *path*; None if there is one already."""
         owner = Owner.this()
         beside = path.with_name(f"{path.name}.{owner.token}")
         file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             os.write(file, json.dumps(asdict(owner)).encode())
-            _record_lock(file)
+            _record_lock(file)  # before the link: others must not see the file without it
             if not _appears(beside, path):
                 os.close(file)
                 return None
@@ -250,12 +253,12 @@ class _Lock:
                 return
         now = Owner.read(self._path)
         raise OutputError(
-            f"{target}: another process took it over, as this one was stopped for minutes"
+            f"{target}: another process took over its lock, as this one was suspended for minutes"
             + (f": {now}" if now else "")
         )
 
     def release(self) -> None:
-        """Give the lock back, if it is still ours."""
+        """Release the lock, if it is still ours."""
         self._over.set()
         self._renewing.join()
         with suppress(OSError), _breaking(self._path) as mine:
@@ -265,26 +268,26 @@ class _Lock:
         os.close(self._file)
 
     def _renew(self) -> None:
-        while not self._over.wait(RENEW_S):
+        while not self._over.wait(RENEWAL_INTERVAL_S):
             with suppress(OSError):
                 os.utime(self._path if os.utime not in os.supports_fd else self._file)
 
 
 def _appears(beside: Path, path: Path) -> bool:
-    """Give the file *beside* the name *path*, too; return False if there is one of that name."""
+    """Link the file *beside* as *path*; return False if *path* exists already."""
     try:
         os.link(beside, path)
     except FileExistsError:
         return False
-    except OSError:  # a network may lose the answer to what was done; or there are no links here
-        if beside.stat().st_nlink == 2:
+    except OSError:  # the network lost the answer, or the file system has no links
+        if beside.stat().st_nlink == 2:  # the link was made, only the answer got lost
             return True
         return _copied(beside, path)
     return True
 
 
 def _copied(beside: Path, path: Path) -> bool:
-    """Do the same where there are no links."""
+    """Copy the file *beside* to *path*, on a file system without links; return False as above."""
     try:
         with path.open("xb") as file:
             file.write(beside.read_bytes())
@@ -294,12 +297,12 @@ def _copied(beside: Path, path: Path) -> bool:
 
 
 def _break(path: Path) -> bool:
-    """Remove a stale lock; return whether there is none now."""
+    """Remove the lock at *path* if it is stale; return whether *path* is free now."""
     stale = _stale(path)
     if stale is None:
         return not path.exists()
     with _breaking(path) as mine:
-        # Looked at again: another process may have been as quick, and hold a new one.
+        # Checked again: another process may have removed the stale lock and hold a new one.
         if mine and _stale(path) == stale:
             path.unlink(missing_ok=True)
     return not path.exists()
@@ -307,10 +310,10 @@ def _break(path: Path) -> bool:
 
 @contextmanager
 def _breaking(path: Path) -> Iterator[bool]:
-    """Be the only one who removes the lock at *path*; yield False if another one is."""
+    """Yield True while this process alone may remove the lock at *path*, False if another may."""
     beside = path.with_name(f"{path.name}.breaking")
     with suppress(OSError):
-        if _now(path) - beside.stat().st_mtime > BREAKING_S:
+        if _now(path) - beside.stat().st_mtime > ABANDONED_TAKEOVER_S:
             beside.unlink(missing_ok=True)
     until = time.monotonic() + 1.0
     while True:
@@ -321,7 +324,7 @@ def _breaking(path: Path) -> Iterator[bool]:
             if time.monotonic() > until:
                 yield False
                 return
-            time.sleep(LOOK_S / 10)
+            time.sleep(POLL_INTERVAL_S / 10)  # a takeover is much shorter than a lock
     try:
         yield True
     finally:
@@ -329,7 +332,7 @@ def _breaking(path: Path) -> Iterator[bool]:
 
 
 def _stale(path: Path) -> tuple[Any, ...] | None:
-    """Return what tells this lock from others, if its owner is dead; else None."""
+    """Return the identity of the lock at *path* if its owner is dead; else None."""
     try:
         status = path.stat()
     except OSError:
@@ -339,13 +342,14 @@ def _stale(path: Path) -> tuple[Any, ...] | None:
     lives = None if owner is None else owner.lives_here()
     if lives is not None:
         return None if lives else identity
-    if _now(path) - status.st_mtime < STALE_S or _record_locked(path):
+    # The owner is on another machine: its last renewal and its record lock tell.
+    if _now(path) - status.st_mtime < STALE_AGE_S or _record_locked(path):
         return None
     return identity
 
 
 def _now(path: Path) -> float:
-    """Return the time as the file system has it, whose clock may be another machine's."""
+    """Return the file system's time, whose clock may be another machine's."""
     probe = path.with_name(f"{path.name}.{os.urandom(4).hex()}.now")
     try:
         probe.touch()
@@ -355,7 +359,7 @@ def _now(path: Path) -> float:
 
 
 def _record_lock(file: int) -> None:
-    """Lock the open *file*, where the system can: it ends with this process, however that ends."""
+    """Put a record lock on the open *file*, if the system has them; it ends with this process."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -363,7 +367,7 @@ def _record_lock(file: int) -> None:
 
 
 def _record_locked(path: Path) -> bool:
-    """Return whether a living process has locked the file, as far as the system tells."""
+    """Return whether a living process has a record lock on the file; False if unknown."""
     try:
         import fcntl
 
@@ -374,12 +378,12 @@ def _record_locked(path: Path) -> bool:
         return False
     except BlockingIOError:
         return True
-    except OSError:  # no such locks here, or the file has gone
+    except OSError:  # the file system has no record locks, or the file is gone
         return False
 
 
 def _space() -> str:
-    """Return within what numbers of processes are unique; nothing where that is not told."""
+    """Return the scope in which process numbers are unique; ``""`` if the system has no /proc."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -388,10 +392,10 @@ def _space() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in the system's ticks; nothing if there is none."""
+    """Return the start time of a process, in the system's ticks; ``""`` if it does not run."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    fields = text.rpartition(")")[2].split()  # the name before it may have blanks and brackets
-    return "" if fields[0] in "ZX" else fields[19]
+    fields = text.rpartition(")")[2].split()  # the name before ")" may contain blanks and brackets
+    return "" if fields[0] in "ZX" else fields[19]  # Z and X: a zombie, a dead process

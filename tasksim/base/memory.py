@@ -1,4 +1,4 @@
-"""Memory: what would need more of it than there is, and the collector of what is no longer used."""
+"""Memory: refusal of inputs that would not fit, and pauses of the garbage collector."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["no_garbage_collection", "refuse_too_large"]
 
 
 def refuse_too_large(size_bytes: int, what: str) -> None:
-    """Raise :exc:`InputError` if *what* needs more bytes than this machine has.
+    """Raise :exc:`InputError` if *size_bytes*, the size of *what*, exceeds this machine's memory.
 
-    Asking would not fail: the system hands out memory that it does not have, and ends
-    the process when it is used.
+    An allocation would not fail: the system grants memory that it does not have, and kills the
+    process when the memory is used.
     """
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # a system that does not tell
+    except (AttributeError, OSError, ValueError):  # the system does not report its memory
         return
     if size_bytes > there:
         raise InputError(
@@ -35,7 +35,10 @@ def refuse_too_large(size_bytes: int, what: str) -> None:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Keep the collector from walking a million tasks' lists again and again while a clock runs."""
+    """Disable the garbage collector within the block.
+
+    Otherwise it would walk the lists of a million tasks again and again while a clock runs.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""HTML that notebooks show for an object: a title, facts, a table, a picture."""
+"""HTML summaries of objects for notebooks: a title, facts, a table, a picture."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def html_summary(
     Parameters
     ----------
     title : str
-        What it is.
+        Kind of the object, in bold.
     facts : sequence of (str, str), default ()
-        A name and a text each.
+        Pairs of a name and a text.
     header, rows : sequences of str, default ()
         A table below the facts; the first column is text, the others are numbers.
     picture : str, default ""
-        SVG below the title, as it is; all else is escaped.
+        SVG below the title. It is the only argument that is not escaped.
 
     Examples
     --------
@@ -59,6 +59,6 @@ def _cell(tag: str, text: str, left: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    from html import escape  # which only notebooks need
+    from html import escape  # imported late: only notebooks need it
 
     return escape(text)

@@ -1,7 +1,7 @@
-"""Arrays in NumPy's ``.npz`` files, read without believing what the files claim to hold.
+"""Safe reader of the arrays in NumPy's ``.npz`` files.
 
-NumPy allocates what the head of an array says, before it looks whether as much follows: a file
-of a kilobyte can ask for a terabyte. Here an array is as long as the bytes that are there.
+NumPy allocates the size in the header of an array before it checks how much data follows: a file
+of a kilobyte can claim a terabyte. This reader allocates only as many bytes as the file holds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["NpzArrays"]
 
-ALWAYS_BYTES: Final = 2**28
-"""What arrays may have together, however small the file: every machine has room for that."""
-MOST_EXPANDED: Final = 100
-"""Times the length of their file that larger arrays may have. Task graphs that somebody has
-compressed have 5 to 8 (measured); zeros, with which a small file fills a memory, 1000."""
+UNCHECKED_BYTES: Final = 2**28
+"""Total size of arrays that is legal for any file, in bytes: every machine has that much memory."""
+MAX_COMPRESSION_RATIO: Final = 100
+"""Largest legal ratio of the arrays' size to the compressed size, for larger arrays. Compressed
+task graphs have 5 to 8 (measured); zeros, with which a small file fills the memory, 1000."""
 _UNREADABLE: Final = (
     *(EOFError, KeyError, NotImplementedError, RuntimeError, SyntaxError),
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
-"""All that NumPy and zipfile raise beside ValueError for what is foreign, cut short or altered."""
+"""Errors that NumPy and zipfile raise, besides ValueError, for a foreign, truncated or damaged
+file."""
 _HEADS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -42,12 +43,12 @@ class NpzArrays:
     Parameters
     ----------
     file : binary file
-        Opened to be read; it stays the caller's.
+        A file open for reading; the caller closes it.
 
     Raises
     ------
     ValueError
-        If the file is none.
+        If the file is not an ``.npz`` file, or its arrays would expand too much.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class NpzArrays:
             raise ValueError(str(error)) from error
         infos = self._members.infolist()
         size, compressed = sum(i.file_size for i in infos), sum(i.compress_size for i in infos)
-        if size > max(ALWAYS_BYTES, MOST_EXPANDED * compressed):
+        if size > max(UNCHECKED_BYTES, MAX_COMPRESSION_RATIO * compressed):
             raise ValueError(f"{compressed} bytes that would become {size}")
         self._names = {info.filename for info in infos}
 
@@ -79,16 +80,17 @@ class NpzArrays:
         Parameters
         ----------
         name : str
-            As it was saved.
+            Name under which the array was saved.
         dtype : dtype
-            The type that it must have.
+            Required type, in any byte order.
         dimensions : int, default 1
-            How many it must have.
+            Required number of dimensions.
 
         Raises
         ------
         ValueError
-            If there is no such array, if it is damaged, or of another type.
+            If there is no such array, if it is damaged, or if its type or number of dimensions
+            differs.
         """
         if name not in self:
             raise ValueError(f"it has no {name}")
@@ -108,6 +110,7 @@ class NpzArrays:
                 raise ValueError(f"{name}: {found} of shape {shape}; legal: {dtype}")
             size = math.prod(shape) * dtype.itemsize
             data = stream.read()
+        # math.prod of two negative lengths is positive, hence the first condition.
         if min(shape, default=0) < 0 or size != len(data):
             raise ValueError(f"{name}: {len(data)} bytes of shape {shape}; legal: {size} bytes")
         order = "F" if by_columns else "C"

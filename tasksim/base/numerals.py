@@ -1,7 +1,7 @@
-"""Numerals: decimal numbers as people write them, and nothing else that Python or YAML reads.
+"""Plain decimal numbers, without the other notations that Python or YAML accept.
 
-``010`` is eight to YAML and ten to Python, ``1_0`` ten to both, and ``1:30`` ninety; to people
-they are questions. So they are no numbers here, nor are digits of other scripts.
+``010`` is eight in YAML and ten in Python, ``1_0`` is ten in both, and ``1:30`` is ninety in YAML;
+people cannot tell what is meant. So tasksim refuses them, and digits of other scripts, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["LEGAL", "decimal_number", "is_plain", "plain_float", "whole_number"]
 
 LEGAL: Final = "decimal digits, without 0 before them, '_' or ':' between them"
-"""What numerals are, for messages."""
+"""Description of legal numbers, for messages."""
 
 _WHOLE: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,39})")  # int() refuses thousands of digits
 _DECIMAL: Final = re.compile(
@@ -22,11 +22,11 @@ _DECIMAL: Final = re.compile(
 
 
 def whole_number(text: str) -> int | None:
-    """Return the whole number that *text* is, or None.
+    """Return *text* as a whole number; None if it is none.
 
     See Also
     --------
-    decimal_number : with fractions and exponents.
+    decimal_number : Numbers with fractions and exponents.
 
     Examples
     --------
@@ -37,11 +37,11 @@ def whole_number(text: str) -> int | None:
 
 
 def decimal_number(text: str) -> float | None:
-    """Return the finite number that *text* is, or None.
+    """Return *text* as a finite number; None if it is none.
 
     See Also
     --------
-    whole_number : exactly, however large.
+    whole_number : Whole numbers of any size, without rounding.
 
     Examples
     --------
@@ -53,17 +53,17 @@ def decimal_number(text: str) -> float | None:
 
 
 def is_plain(text: str) -> bool:
-    """Return whether *text* has neither ``_`` nor digits of other scripts, which Python reads.
+    """Return whether *text* has neither ``_`` nor digits of other scripts.
 
-    For tables that tools wrote, where time matters and ``007.5`` is no question.
+    This faster check is for tables that tools wrote, where ``007.5`` is unambiguous.
     """
     return text.isascii() and "_" not in text
 
 
 def plain_float(text: str) -> float:
-    """Return what ``float`` makes of a *text* that :func:`is_plain`, maybe NaN or infinity.
+    """Return ``float(text)``, which may be NaN or infinity.
 
-    Raises :exc:`ValueError` for any other text.
+    Raises :exc:`ValueError` if *text* is not plain (:func:`is_plain`) or not a number.
     """
     if not is_plain(text):
         raise ValueError(text)

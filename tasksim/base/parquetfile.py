@@ -1,7 +1,7 @@
-"""Parquet files: their table, read once it is known how large it is, and checked to the end.
+"""Reader of Parquet files: it checks the size of a table before reading it, and all values after.
 
-All is read on the caller's thread. What threads of Arrow read, they may still be letting go of when
-the interpreter ends; memory that Python owns cannot be freed then, and the process is aborted.
+Everything is read on the caller's thread. Threads of Arrow may still release their data while the
+interpreter shuts down; memory that Python owns cannot be freed then, and the process aborts.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarro
     path : Path
         A regular file.
     refuse : callable
-        Is told the numbers of rows and columns before they are read, and raises
-        :exc:`InputError` if they are too many. Repeated values take next to nothing in a file,
-        so that its size says little.
+        Called with the numbers of rows and columns before they are read; raises
+        :exc:`InputError` if there are too many. The size of the file says little about them,
+        because repeated values take almost no space.
 
     Raises
     ------
     InputError
-        If *refuse* does; if the file cannot be read, was altered, or has texts that are none.
+        If *refuse* raises it; if the file cannot be read, is damaged, or has invalid texts.
     """
     import pyarrow
 
@@ -55,15 +55,15 @@ def read_parquet_table(path: Path, refuse: Callable[[int, int], None]) -> pyarro
 
 
 def open_parquet(source: BinaryIO | Path) -> pyarrow.parquet.ParquetFile:
-    """Return the Parquet file *source*, whose checksums are verified as it is read."""
+    """Open the Parquet file *source*; reading it verifies its checksums."""
     import pyarrow.parquet
 
-    # Without pre_buffer=False threads read ahead, whatever the reader says.
+    # Without pre_buffer=False, threads read ahead even if use_threads is false.
     return pyarrow.parquet.ParquetFile(source, page_checksum_verification=True, pre_buffer=False)
 
 
 def read_on_this_thread(
     given: pyarrow.parquet.ParquetFile, columns: list[str] | None = None
 ) -> pyarrow.Table:
-    """Return the table of an open file, or these *columns* of it."""
+    """Return the table of an open file, or only these *columns*, read on the caller's thread."""
     return given.read(columns, use_threads=False)

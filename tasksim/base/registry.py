@@ -1,9 +1,9 @@
-"""Registry: things of one sort by name, built in, of other packages, or a user's own.
+"""Registries of named objects: built-in ones, those of other packages, and a user's own.
 
-Generators, schedulers, kinds of kernel models, formats, panels and executors are found alike: by
-the names of a :class:`Registry`, which imports a thing when it is first asked for. Another package
-adds its own by an entry point of one of the registry's groups. ``MODULE:NAME`` is imported where
-the user says so, never because a file does.
+Generators, schedulers, kinds of kernel models, formats, panels and executors each have a
+:class:`Registry`, which imports an object when its name is first used. Another package adds its
+own objects by an entry point of one of the registry's groups. ``MODULE:NAME`` is imported only if
+the user gives it, never because a file names it.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ Thing = TypeVar("Thing")
 
 
 class PluginWarning(UserWarning):
-    """What another package declares cannot be used, and is left out."""
+    """An object that another package declares cannot be used, and is left out."""
 
 
 class Registry(Generic[Thing]):
-    """Things of one sort, by name.
+    """Objects of one kind, by name.
 
     Parameters
     ----------
     what : str
-        What one of them is called in messages: ``"scheduler"``.
+        The kind, as messages call it: ``"scheduler"``.
     groups : str or sequence of str
-        The groups of entry points in which other packages declare theirs; the first one that has
-        a name counts.
+        The groups of entry points in which other packages declare their objects; if several groups
+        have a name, the first one counts.
     built_in : mapping of str to str
-        Name -> ``MODULE:ATTRIBUTE``. They come first in lists, in this order, and nobody can
-        take their names.
+        ``MODULE:ATTRIBUTE`` of the built-in objects, by name. They come first in lists, in this
+        order, and their names cannot be taken.
     adopt : callable
-        ``adopt(name, found)`` returns what the registry keeps of what a module has under that
-        name, or raises :exc:`InputError` if that is no such thing.
+        ``adopt(name, found)`` converts an imported object into the form that the registry keeps,
+        or raises :exc:`InputError` if it is of another kind.
 
     See Also
     --------
-    load_own : what a user names by module and attribute.
+    load_own : Import an object that a user names by module and attribute.
 
     Examples
     --------
@@ -73,17 +73,18 @@ class Registry(Generic[Thing]):
         self.built_in = dict(built_in)
         self._adopt = adopt
         self._found: dict[str, Thing] = {}
-        """What is built in and has been asked for, or was registered by the running program."""
+        """Built-in objects that have been imported, and those that the running program added."""
         self._own: dict[str, Thing] = {}
-        """What users have named by module."""
+        """Objects that users have named as ``MODULE:NAME``."""
 
     def names(self) -> list[str]:
-        """Return all names, without importing anything: built-in, the program's, other packages'.
+        """Return all names, without importing anything.
 
         Returns
         -------
         list of str
-            Names of entry points that turn out to be broken are among them.
+            Names of built-in objects, then those that the running program added, then those of
+            other packages, broken ones included.
         """
         return list(dict.fromkeys([*self.built_in, *self._found, *sorted(self._declared())]))
 
@@ -94,19 +95,19 @@ class Registry(Generic[Thing]):
         return iter(self.names())
 
     def add(self, name: str, found: Any) -> Thing:
-        """Register *found*, of the running program, under *name*; return what is kept of it.
+        """Register *found*, an object of the running program, under *name*; return its kept form.
 
         Parameters
         ----------
         name : str
-            What users will call it.
+            Name for users.
         found : object
-            What :attr:`adopt` takes. To register the same thing again changes nothing.
+            An object that :attr:`adopt` accepts. Registering it twice has no further effect.
 
         Raises
         ------
         InputError
-            If the name is taken by another thing.
+            If another object has the name.
         """
         home = _home(found)
         taken = self.built_in.get(name) or (name in self._found and _home(self._found[name]))
@@ -116,13 +117,13 @@ class Registry(Generic[Thing]):
         return self._found[name]
 
     def find(self, name: str) -> Thing:
-        """Return the thing called *name*, imported now if it was not yet.
+        """Return the object called *name*; import it if that has not happened yet.
 
         Raises
         ------
         InputError
-            If there is none, with the nearest name; if what a package declares is broken, with
-            the name of the package.
+            If there is none (the message has the nearest name), or if the object of another package
+            is broken (the message names the package).
         """
         expect(name, str, self.what)
         if name in self._found:
@@ -131,16 +132,16 @@ class Registry(Generic[Thing]):
             return self._of_package(name)
         module, _, attribute = self.built_in[name].partition(":")
         found = getattr(importlib.import_module(module), attribute)
-        # The module may have registered it itself.
+        # setdefault: the module may have registered the object itself while it was imported.
         return self._found.setdefault(name, self._adopt(name, found))
 
     def items(self) -> dict[str, Thing]:
-        """Return all things by name, those of other packages that are broken left out.
+        """Return all objects by name, without the broken ones of other packages.
 
         Warns
         -----
         PluginWarning
-            Of each that is left out, with the name of its package.
+            For each object that is left out; the warning names its package.
         """
         found = {}
         for name in self.names():
@@ -151,14 +152,15 @@ class Registry(Generic[Thing]):
         return found
 
     def resolve(self, text: str) -> Thing:
-        """Return the thing that a user's *text* means: a name, or ``MODULE:NAME``, imported.
+        """Return the object for a user's *text*: a name, or ``MODULE:NAME``, which is imported.
 
-        For the user's own words only: what a file says goes through :meth:`refuse_foreign` first.
+        Use it only for text that the user gave; check a name from a file by
+        :meth:`refuse_foreign` first.
 
         Raises
         ------
         InputError
-            As :meth:`find` and :func:`load_own`.
+            As for :meth:`find` and :func:`load_own`.
         """
         expect(text, str, self.what)
         if text in self or not is_own(text):
@@ -167,18 +169,18 @@ class Registry(Generic[Thing]):
         return self._own[text]
 
     def known(self, name: str) -> Thing | None:
-        """Return what :meth:`find` would, or :meth:`resolve` has returned before; else None.
+        """Return a registered object, or one that :meth:`resolve` has returned before; else None.
 
-        Nothing is imported because of *name*, which a file may have said.
+        The name may come from a file: it is never imported as ``MODULE:NAME``.
         """
         return self.find(name) if name in self else self._own.get(name)
 
     def refuse_foreign(self, name: str, where: str | Path) -> None:
-        """Raise :exc:`InputError` if *name*, which the file *where* says, is not registered.
+        """Raise :exc:`InputError` if *name*, found in the file *where*, is not registered.
 
-        Nothing is imported because a file names it: whoever wrote the file would say what runs
-        here. Registered are the built-in things, those of installed packages, and those that
-        the running program has registered itself.
+        Nothing is imported because a file names it: the author of the file would decide what code
+        runs here. The registered objects are the built-in ones, those of installed packages, and
+        those that the running program has added.
         """
         if name in self:
             return
@@ -191,7 +193,7 @@ class Registry(Generic[Thing]):
         )
 
     def _is_one(self, found: Any) -> bool:
-        """Return whether *found* is such a thing."""
+        """Return whether *found* is an object of this kind."""
         try:
             self._adopt("", found)
         except InputError:
@@ -199,11 +201,11 @@ class Registry(Generic[Thing]):
         return True
 
     def _declared(self) -> dict[str, EntryPoint]:
-        """Return what other packages declare, by name."""
+        """Return the entry points of other packages, by name."""
         return _entry_points(self.groups, tuple(sys.path))
 
     def _of_package(self, name: str) -> Thing:
-        """Return what an installed package declares as *name*."""
+        """Return the object that an installed package declares as *name*."""
         entry = self._declared().get(name)
         if entry is None:
             raise unknown(self.what, name, self.names())
@@ -213,7 +215,7 @@ class Registry(Generic[Thing]):
             found = entry.load()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # an exit, too, is the module's and not ours
+        except BaseException as error:  # a package that calls sys.exit() must not end tasksim
             raise InputError(f"{where} cannot be loaded: {_described(error)}") from error
         try:
             return self._adopt(name, found)
@@ -223,24 +225,25 @@ class Registry(Generic[Thing]):
 
 @cache
 def _entry_points(groups: tuple[str, ...], path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """Return the entry points of *groups* by name; of several packages' the first found."""
+    """Return the entry points of *groups* by name; the first one found counts."""
     found = [entry for group in groups for entry in _all_entry_points(path).select(group=group)]
+    # Reversed: in a dict, the last entry of a name wins.
     return {entry.name: entry for entry in reversed(found)}
 
 
 @cache
 def _all_entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001
-    """Return all entry points of the installed packages, of whatever group.
+    """Return the entry points of all installed packages, in all groups.
 
-    To look through the packages takes some 20 ms: done once per *path* of modules. Of what type
-    they are depends on the version of Python.
+    The search takes about 20 ms, so its result is cached for each *path* of modules. The type of
+    the result depends on the version of Python.
     """
     from importlib.metadata import entry_points
 
     return entry_points()
 
 
-# A user's own
+# Objects of a user's own module or file
 
 
 def is_own(text: str) -> bool:
@@ -253,27 +256,27 @@ def is_own(text: str) -> bool:
 
 
 def load_own(text: str, what: str, is_one: Callable[[Any], bool] | None = None) -> Any:
-    """Return what the user's *text*, ``MODULE:NAME`` or ``FILE.py:NAME``, means; import it.
+    """Import and return the object for a user's *text*, ``MODULE:NAME`` or ``FILE.py:NAME``.
 
-    The working folder counts as a place of modules, as for ``python -m``; so does the folder of
-    a file.
+    Modules are also searched in the working directory, as for ``python -m``, and in the folder of
+    the file.
 
     Parameters
     ----------
     text : str
-        Dotted name of a module, or the path of its file; colon, the name of something in it. One
-        name: no dots follow the colon. Of a file, the name may be left out where only one thing
-        can be meant.
+        Dotted name of a module, or the path of its file; a colon; the name of an object in it,
+        without dots. For a file, the name may be left out if the file defines only one object of
+        the kind.
     what : str
-        What it shall be, for messages.
+        Kind of the object, for messages.
     is_one : callable, optional
-        Tells whether something is such a thing.
+        Returns whether an object is of the kind.
 
     Raises
     ------
     InputError
-        If the text is not of this form, the module cannot be imported, with the file and line
-        where it failed, or it has no such name, with the nearest.
+        If the text has another form; if the module cannot be imported (the message has the file
+        and the line of the failure); if it has no such name (the message has the nearest).
 
     Examples
     --------
@@ -300,7 +303,7 @@ def _of_file(path: Path, where: str) -> Any:
     if not path.is_file():
         raise InputError(f"{where}: no such file: {path}")
     if not path.stem.isidentifier():
-        raise InputError(f"{where}: '{path.stem}' is no name of a module; rename the file")
+        raise InputError(f"{where}: '{path.stem}' is not a legal module name; rename the file")
     module = _imported(path.stem, where, str(path.parent.resolve()))
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != path.resolve():
@@ -312,7 +315,7 @@ def _of_file(path: Path, where: str) -> Any:
 
 
 def _only_one(module: Any, is_one: Callable[[Any], bool] | None, where: str) -> Any:
-    """Return the only thing of its sort that is defined in *module*."""
+    """Return the only object of its kind that *module* itself defines."""
     own = {
         key: found
         for key, found in vars(module).items()
@@ -336,12 +339,12 @@ def _imported(name: str, where: str, folder: str | None = None) -> Any:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a module that calls sys.exit() does not end tasksim
+    except BaseException as error:  # a module that calls sys.exit() must not end tasksim
         raise InputError(f"{where}: cannot import '{name}': {_described(error)}") from error
 
 
 def where_raised(error: BaseException) -> str:
-    """Return ``"FILE:LINE"`` where *error* was raised, or ``""`` where that is not known."""
+    """Return ``"FILE:LINE"`` of the place that raised *error*; ``""`` if it is unknown."""
     import traceback
 
     frames = [
@@ -353,14 +356,14 @@ def where_raised(error: BaseException) -> str:
 
 
 def _described(error: BaseException) -> str:
-    """Return what *error* is and says, and where it was raised unless tasksim looked in vain."""
+    """Return type, message and place of *error*; no place if this module raised it."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     place = where_raised(error)
     return f"{text} ({place})" if place and not place.startswith(__file__) else text
 
 
 def _home(found: Any) -> str:
-    """Return ``MODULE:NAME`` of a function or class, or of what is kept of one; else its repr."""
+    """Return ``MODULE:NAME`` of a function or class, or of its kept form; else the ``repr``."""
     own = getattr(found, "function", found)
     name = getattr(own, "__qualname__", None)
     return repr(found) if name is None else f"{own.__module__}:{name}"

@@ -1,4 +1,4 @@
-"""Stop: what threads of a pool are making is given up once nobody waits for it any more."""
+"""Cooperative cancellation of the threads of a pool, once nobody waits for their results."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["Stop", "Stopped", "give_up_if_asked"]
 
 
 class Stopped(BaseException):
-    """A thread was asked to give up: no error, and nobody on the way is to handle it."""
+    """A thread gives up on request; a BaseException, so that no handler of errors catches it."""
 
 
 class Stop:
-    """A flag that the threads of a pool look at, as only the main thread hears of Ctrl-C.
+    """A flag that the threads of a pool check, because only the main thread gets Ctrl-C.
 
     See Also
     --------
-    give_up_if_asked : What they call now and then.
+    give_up_if_asked : The check that the threads call regularly.
 
     Examples
     --------
@@ -32,15 +32,15 @@ class Stop:
         self._asked = False
 
     def begin(self) -> None:
-        """Let this thread be one of those that look at it."""
+        """Let the calling thread check this flag."""
         _of_thread.stop = self
 
     def ask(self) -> None:
-        """Ask all of them to give up."""
+        """Ask all threads to give up."""
         self._asked = True
 
     def check(self) -> None:
-        """Raise :exc:`Stopped` if they were asked."""
+        """Raise :exc:`Stopped` if the threads were asked to give up."""
         if self._asked:
             raise Stopped
 

@@ -1,4 +1,4 @@
-"""Sums of floats that every version of Python, and the compiled core, round alike."""
+"""Sums of floats that are rounded alike in all versions of Python and in the compiled core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["total"]
 
 
 def total(values: Iterable[float]) -> float:
-    """Return the sum of *values*, added one after the other; :func:`sum` compensates since 3.12.
+    """Return the sum of *values*, added one after the other.
+
+    :func:`sum` compensates rounding errors since Python 3.12, so its result depends on the
+    version.
 
     >>> total([0.1] * 10)
     0.9999999999999999

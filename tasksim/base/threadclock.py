@@ -1,6 +1,6 @@
-"""Clock of threads: what the system tells of the processor time of a thread.
+"""Processor time and preemptions of a thread, as the system reports them.
 
-Processes of a program's own pools import this, so it imports nothing that is large.
+Processes of a program's own pools import this module, so it imports nothing large.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ except ImportError:  # not a Unix
 __all__ = ["has_thread_clock", "preemptions"]
 
 COARSEST_CLOCK_S: Final = 1e-6
-"""Coarsest resolution of a clock that can time tasks, in seconds: that of Windows moves every
-16 ms."""
+"""Coarsest resolution of a clock that can time tasks, in seconds; the clock of Windows advances
+every 16 ms."""
 
 
 def has_thread_clock() -> bool:
-    """Return whether this system tells the processor time of a thread finely enough for tasks."""
+    """Return whether the system's clock of a thread's processor time is fine enough for tasks."""
     try:
         return time.get_clock_info("thread_time").resolution <= COARSEST_CLOCK_S
     except ValueError:
@@ -29,7 +29,7 @@ def has_thread_clock() -> bool:
 
 
 def preemptions() -> int:
-    """Return how often the system took the core from this thread; 0 where it does not tell."""
+    """Return how often the system has preempted this thread; 0 if it does not report that."""
     if resource is None or not hasattr(resource, "RUSAGE_THREAD"):
         return 0
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw

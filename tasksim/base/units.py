@@ -1,8 +1,8 @@
 """Quantities with units: ``"12.5 GB/s"``, ``"4.7 GiB"``, ``"10 us"``.
 
-Inside tasksim everything is a float in seconds, bytes, bytes or flop per second, hertz, watts or
-joules. Here, and only here, are those read from text and written as text. Reading is exact: the
-result is the float nearest to the number that was written, whatever its unit.
+Inside tasksim every quantity is a float in seconds, bytes, bytes or flop per second, hertz, watts
+or joules. Only this module reads them from text and writes them as text. Reading is exact: the
+result is the float nearest to the written number, for all units.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ def unit_names(dimension: Dimension) -> tuple[str, ...]:
 
 
 def parse_quantity(value: object, dimension: Dimension) -> float:
-    """Return the quantity written as *value*, in the unit that tasksim has inside, or as a factor.
+    """Return the quantity *value* in tasksim's internal unit, or as a factor.
 
     Parameters
     ----------
     value
-        A text, a number and a unit: ``"12.5 GB/s"``. Units are case-sensitive, the space is
-        optional, ``us`` may be written ``µs``. A factor has no unit: ``"x2"``, ``"1.5"``, ``1.5``.
-        A bare number is accepted where it can mean one thing only: factors, and 0.
+        A text of a number and a unit: ``"12.5 GB/s"``. Units are case-sensitive, the space is
+        optional, and ``µs`` means ``us``. A factor has no unit: ``"x2"``, ``"1.5"``, ``1.5``.
+        A bare number is accepted only if it is unambiguous: as a factor, or if it is 0.
     dimension
         ``"time"`` (seconds), ``"size"`` (bytes), ``"bandwidth"`` (bytes/s), ``"flop_rate"``
         (flop/s), ``"frequency"`` (Hz), ``"power"`` (W) or ``"factor"``.
@@ -118,12 +118,13 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
     Raises
     ------
     InputError
-        With what was got, an example, the legal units and the nearest one.
+        If *value* is not such a quantity. The message has the value, an example, the legal units
+        and the nearest one.
 
     Notes
     -----
-    ``kB`` is 1000 bytes and ``KiB`` is 1024 (IEC 80000-13). Signs are kept: whether a negative
-    value makes sense is for the caller to say.
+    ``kB`` is 1000 bytes and ``KiB`` is 1024 (IEC 80000-13). Signs are kept: the caller decides
+    whether a negative value makes sense.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def parse_quantity(value: object, dimension: Dimension) -> float:
 def exact_quantity(value: float, dimension: Dimension) -> str:
     """Return a short text that :func:`parse_quantity` reads back to the very same float.
 
-    For files; for people there are :func:`format_time` and its kin.
+    It is meant for files; :func:`format_time` and its like write for people.
 
     >>> exact_quantity(1.2345678901234568e-05, "time"), exact_quantity(3 * 2**30, "size")
     ('12.345678901234568 us', '3 GiB')
@@ -175,7 +176,7 @@ def exact_quantity(value: float, dimension: Dimension) -> str:
 def format_time(seconds: float) -> str:
     """Return a duration with three digits, for people; never in minutes or hours.
 
-    Less than a picosecond is the residue of a subtraction, hence 0.
+    A duration below a picosecond counts as 0: it is the residue of a subtraction.
 
     >>> format_time(0.0123), format_time(75.0), format_time(7200.0), format_time(1e-15)
     ('12.3 ms', '75 s', '7200 s', '0 s')
@@ -248,12 +249,12 @@ def duration_text(seconds: float) -> str:
 def _decimal(number: str, value: object) -> Decimal:
     try:
         return Decimal(number)
-    except InvalidOperation:  # an exponent that not even Decimal holds
+    except InvalidOperation:  # the exponent is too large even for Decimal
         raise _too_large(value) from None
 
 
 def _parse_number(number: float | Decimal, dimension: Dimension) -> float:
-    """Return 0 for zero; any other number without a unit is refused."""
+    """Return 0 for zero; refuse any other number without a unit."""
     if number == 0:
         return 0.0
     if not -float_info.max <= number <= float_info.max:
@@ -275,7 +276,7 @@ def _parse_factor(value: str | float) -> float:
 
 def _scaled(number: str, scale: Fraction, value: object) -> float:
     """Return the float nearest to *number* times *scale*."""
-    # The plain float first: it keeps absurd exponents out of the exact arithmetic.
+    # The plain float comes first: it keeps absurd exponents out of the exact arithmetic.
     rough = float(number)
     if rough == 0:
         return 0.0
@@ -292,7 +293,7 @@ def _too_large(value: object) -> InputError:
 
 
 def _malformed(value: object, dimension: Dimension, unit: str = "") -> InputError:
-    """Return the error for a *value* that is no quantity of this *dimension*."""
+    """Return the error for a *value* that is not a quantity of this *dimension*."""
     text = f"{value!r} is not a {_word(dimension)}: write e.g. '{_EXAMPLES[dimension]}'"
     units = unit_names(dimension)
     if not units:
@@ -305,12 +306,12 @@ def _word(dimension: Dimension) -> str:
 
 
 def _exact_decimal(value: float, dimension: Dimension) -> str:
-    """Return the shortest decimal digits of *value*, the point moved to fit a decimal unit."""
+    """Return the shortest decimal digits of *value*, with a decimal unit that fits its size."""
     exponents = _exponents(dimension)
     base = next(unit for unit, exponent in exponents.items() if exponent == 0)
     if value == 0:
         return f"0 {base}"
-    if not 1e-12 <= abs(value) < 1e18:
+    if not 1e-12 <= abs(value) < 1e18:  # would need many zeros; repr has an exponent
         return f"{value!r} {base}"
     fitting = [unit for unit in exponents if _UNITS[dimension][unit] <= abs(value)]
     unit = fitting[-1] if fitting else next(iter(exponents))
@@ -318,7 +319,7 @@ def _exact_decimal(value: float, dimension: Dimension) -> str:
 
 
 def _exponents(dimension: Dimension) -> dict[str, int]:
-    """Return the exponents of the units that are powers of ten, ascending."""
+    """Return the exponents of those units that are powers of ten, in ascending order."""
     rounded = {unit: round(math.log10(scale)) for unit, scale in _UNITS[dimension].items()}
     return {u: e for u, e in rounded.items() if Fraction(10) ** e == _UNITS[dimension][u]}
 
@@ -333,7 +334,7 @@ def _exact_binary(value: float, dimension: Dimension) -> str:
 
 def _human(value: float, steps: tuple[tuple[str, float, float], ...], base: str) -> str:
     """Return *value* in the first unit of *steps* (unit, scale, limit) that keeps it short."""
-    value = float(value)  # NumPy's warn when they overflow
+    value = float(value)  # NumPy's floats warn when they overflow
     if value == 0 or not math.isfinite(value):
         return f"{value:g} {base}"
     for unit, scale, limit in steps[:-1]:

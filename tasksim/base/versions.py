@@ -12,8 +12,9 @@ __all__ = ["version_of"]
 def version_of(package: str) -> str | None:
     """Return the version of an installed *package*; None if it is not installed.
 
-    As :func:`importlib.metadata.version` says, whose import takes as long as a tenth of a whole
-    simulation: where packages are installed as usual, a line of a file says it.
+    The result is that of :func:`importlib.metadata.version`, whose import takes a tenth of the
+    time of a whole simulation. For packages installed the usual way, this function reads one line
+    of their metadata instead.
 
     >>> from importlib.metadata import version
     >>> version_of("click") == version("click")
@@ -31,7 +32,7 @@ def version_of(package: str) -> str | None:
 
 @cache
 def _said(folder: str) -> tuple[Path, ...]:
-    """Return what says of packages in *folder* that they are installed there."""
+    """Return the metadata folders of the packages installed in *folder*."""
     try:
         found = list(Path(folder).iterdir())
     except OSError:
@@ -40,7 +41,7 @@ def _said(folder: str) -> tuple[Path, ...]:
 
 
 def _in_head(path: Path) -> str | None:
-    """Return what the line ``Version:`` of a file says; None if it has none, or is not there."""
+    """Return the version in the header of a metadata file; None if it is missing."""
     try:
         head = path.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:
@@ -50,6 +51,7 @@ def _in_head(path: Path) -> str | None:
 
 
 def _slowly(package: str) -> str | None:
+    """Return the version as :mod:`importlib.metadata` finds it."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.base.jsontext import DEEPEST, parse_json, read_json
+from tasksim.base.jsontext import MAX_NESTING, parse_json, read_json
 
 
 def refused(text):
@@ -19,8 +19,8 @@ def refused(text):
 def test_what_nests_too_deep_is_no_recursion_error():
     for text in ("[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 5000 + "1" + "}" * 5000):
         assert "nested more than 100 deep: line 1" in refused(text)
-    assert parse_json("[" * DEEPEST + "]" * DEEPEST)
-    assert "(char 106)" in refused('["[[", ' + "[" * DEEPEST + "]" * (DEEPEST + 1))
+    assert parse_json("[" * MAX_NESTING + "]" * MAX_NESTING)
+    assert "(char 106)" in refused('["[[", ' + "[" * MAX_NESTING + "]" * (MAX_NESTING + 1))
 
 
 def test_what_json_does_not_have_is_refused():

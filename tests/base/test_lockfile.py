@@ -139,10 +139,10 @@ def test_a_lock_of_a_killed_process_is_taken_over(target):
 
 
 def test_a_lock_of_another_machine_is_stale_when_it_is_not_renewed(target):
-    forge(target, host="elsewhere", space="other", age_s=module.STALE_S / 2)
+    forge(target, host="elsewhere", space="other", age_s=module.STALE_AGE_S / 2)
     with pytest.raises(InputError, match="on elsewhere since"):
         take(target)
-    forge(target, host="elsewhere", space="other", age_s=module.STALE_S * 2)
+    forge(target, host="elsewhere", space="other", age_s=module.STALE_AGE_S * 2)
     take(target)
 
 
@@ -156,7 +156,7 @@ def test_what_nobody_wrote_completely_is_stale_after_a_while(target):
 
 def test_an_owner_that_only_sleeps_keeps_its_lock(target):
     """Its record lock tells that it lives, though nothing was renewed."""
-    path = forge(target, host="elsewhere", space="other", age_s=module.STALE_S * 2)
+    path = forge(target, host="elsewhere", space="other", age_s=module.STALE_AGE_S * 2)
     code = (
         "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX)\n"
         "print('locked', flush=True); sys.stdin.read()"
@@ -174,7 +174,7 @@ def test_who_was_stopped_for_too_long_notices(target):
     with locked(target):
         lock_path(target).unlink()
         forge(target, host="elsewhere")
-        with pytest.raises(OutputError, match=r"another process took it over.*on elsewhere since"):
+        with pytest.raises(OutputError, match=r"process took over its lock.*on elsewhere since"):
             check_lock(target)
     assert lock_path(target).exists()  # it is the other one's
 

@@ -117,7 +117,7 @@ def test_a_file_that_hides_behind_another_module_is_refused(tmp_path):
     with pytest.raises(InputError, match="another module is called 'json'"):
         load_own(f"{tmp_path}/json.py:x", "number")
     (tmp_path / "my-file.py").write_text("x = 1\n")
-    with pytest.raises(InputError, match="'my-file' is no name of a module"):
+    with pytest.raises(InputError, match="'my-file' is not a legal module name"):
         load_own(f"{tmp_path}/my-file.py:x", "number")
 
 
