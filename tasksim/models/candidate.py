@@ -1,4 +1,4 @@
-"""Candidates of a selection: a kind of model, and how well it does."""
+"""Candidates of a selection: fitted models of one kind each, with their cross-validated errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Candidate", "domain_text", "percent", "size_bytes"]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kind of model, and how well it does; or why it was not tried."""
+    """A kind of model with its cross-validated error, or the reason why it was not tried."""
 
     kind: str
     reason: str
@@ -33,27 +33,27 @@ class Candidate:
 
     @property
     def mlogq_cv(self) -> float | None:
-        """The MLogQ over the configurations that were left out; None if it is not known."""
+        """The mean MLogQ over the configurations left out; None if it is unknown."""
         known = np.isfinite(self.errors)
         return float(self.errors[known].mean()) if known.any() else None
 
     @property
     def judged(self) -> float:
-        """The MLogQ to compare by: infinite if it is not known."""
+        """The MLogQ used for comparisons: infinite if it is unknown."""
         return np.inf if self.mlogq_cv is None else self.mlogq_cv
 
     @property
     def exact(self) -> bool:
-        """Whether it predicts nothing but what was measured."""
+        """Whether the model predicts measured configurations only."""
         return self.out is not None and self.out.by == "sample"
 
     @property
     def size_bytes(self) -> int | None:
-        """Return what the model takes in a file; None if there is none."""
+        """The size of the model in a file, in bytes; None without a model."""
         return None if self.model is None else size_bytes(self.model)
 
     def row(self) -> dict[str, Any]:
-        """Return what to print of it."""
+        """Return the candidate as a row of the printed table."""
         return {
             "kind": self.kind,
             "mlogq_cv": self.mlogq_cv,
@@ -65,20 +65,23 @@ class Candidate:
 
 
 def size_bytes(model: KernelModel) -> int:
-    """Return what *model* takes as compact JSON, without its report and its uncertainty."""
+    """Return the size of *model* as compact JSON in bytes, without report and uncertainty."""
     data = {k: v for k, v in model.to_json().items() if k not in ("report", "uncertainty")}
     return len(json.dumps(data, separators=(",", ":")).encode())
 
 
 def percent(candidate: Candidate) -> str:
-    """Return its error for people: ``2.5 %``."""
+    """Return the error of *candidate* as text: ``2.5 %``."""
+    # exp overflows a float above 709.
     percent = 100 * float(np.expm1(min(candidate.judged, 700.0)))
+    # Rounding errors of an exact fit are shown as 0.
     return f"{percent if percent > 1e-6 else 0:.3g} %"
 
 
 def domain_text(model: KernelModel) -> str:
-    """Return where a model can be asked, for people."""
+    """Return the range in which *model* makes predictions, as text."""
     high = np.array([[high for _, high in model.domain_.values()]])
+    # Twice the measured range: far enough to tell whether the model extrapolates.
     try:
         model.predict(2 * high)
     except OutOfDomainError:

@@ -1,4 +1,4 @@
-"""Columns of a table of parameters: those that a model needs, by their names."""
+"""Columns of a table of parameters, selected by name for a model."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = [
 ]
 
 SIZE: Final = "size_bytes"
-"""The parameter that every task has without being given it: the bytes of the data it accesses."""
+"""The parameter that every task has implicitly: the bytes of the data it accesses."""
 
 DURATION: Final = "duration_s"
-"""The parameter in which a task itself says how long it takes, in seconds."""
+"""The parameter with a task's own duration, in seconds."""
 CLOCK: Final = "frequency_hz"
-"""The counter, and the parameter of samples at several clocks, that is the clock of the core."""
+"""The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
-SHOWN: Final = 5
-"""Names that a message lists: one line of a terminal."""
+MAX_LISTED_NAMES: Final = 5
+"""Number of names listed in a message, so that they fit one line of a terminal."""
 
 
 def columns(
@@ -44,20 +44,20 @@ def columns(
     table: NDArray[np.float64],
     clock_hz: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return those columns of *table* that *model* needs, in its order.
+    """Return the columns of *table* that *model* needs, in its order.
 
     Parameters
     ----------
     names
-        The names of the columns of *table*, as a task graph has them. More than the model
-        needs are fine.
+        The names of the columns of *table*, as in a task graph. Columns that the model does
+        not need are ignored.
     clock_hz
-        The clock that is asked of a model that was measured at several; by default its highest.
+        The clock for a model measured at several clocks; by default its highest.
 
     Raises
     ------
     InputError
-        If some are missing; the clock may be.
+        If columns other than the clock are missing.
     """
     model._check_fitted("predict")
     missing = [name for name in model.names_ if name not in names and name != CLOCK]
@@ -73,15 +73,15 @@ def columns(
 
 
 def highest_clock(model: KernelModel) -> float:
-    """Return the clock that a model predicts for unless another is named: the highest measured."""
+    """Return the default clock of a model: the highest one measured."""
     return model.domain_[CLOCK][1]
 
 
 def bounding_parameters(model: KernelModel) -> tuple[str, ...]:
-    """Return the names of the parameters whose measured range bounds where *model* interpolates.
+    """Return the names of the parameters whose measured range limits interpolation.
 
-    Those that predictions depend on, and those that had one value in all samples, of which nobody
-    knows what they do.
+    These are the parameters that predictions depend on, and those with a single value in all
+    samples, since their effect is unknown.
     """
     used = model.used_parameters()
     fixed = {name for name, (low, high) in model.domain_.items() if low == high}
@@ -89,7 +89,7 @@ def bounding_parameters(model: KernelModel) -> tuple[str, ...]:
 
 
 def in_box(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows are in the range that was measured of each parameter that bounds it."""
+    """Return which rows lie within the measured range of every bounding parameter."""
     bounding = bounding_parameters(model)
     low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
     chosen = table[:, [model.names_.index(name) for name in bounding]]
@@ -99,9 +99,9 @@ def in_box(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
 def unlike_fixed(
     model: KernelModel, names: Sequence[str], table: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the values in *table* of parameters that had another, single value in the samples.
+    """Return the values in *table* that differ from a parameter's single value in the samples.
 
-    *names* are those of the columns of *table*. Nothing is said of parameters that it has not.
+    *names* are the columns of *table*. Parameters without a column are skipped.
     """
     found = {}
     for name, value in model.fixed_.items():
@@ -123,5 +123,5 @@ def _wrong_columns(missing: list[str], unseen: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return ", ".join(names[:MAX_LISTED_NAMES]) + more

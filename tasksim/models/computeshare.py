@@ -1,4 +1,4 @@
-"""Compute share: which part of a kernel's duration goes with the clock, and not with memory."""
+"""Compute share: the part of a kernel's duration that scales with the clock."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["KnowsComputing", "compute_share"]
 
 @runtime_checkable
 class KnowsComputing(Protocol):
-    """A kernel model that tells computing from waiting for memory."""
+    """A kernel model that separates computing from waiting for memory."""
 
     def compute_share(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return per row the share of the duration, 0 to 1, that goes with the clock."""
+        """Return the share of the duration that scales with the clock, 0 to 1, per row."""
 
 
 def compute_share(
     model: KernelModel, table: NDArray[np.float64], contention: Contention | None = None
 ) -> NDArray[np.float64] | None:
-    """Return per row of *table* which share of the duration goes with the clock.
+    """Return the share of the duration that scales with the clock, per row of *table*.
 
-    The rest waits for memory, which has a clock of its own. If the *model* cannot tell the two
-    apart, the *contention* of its kernel may: what grows when memory is slower. None: nobody knows.
+    The rest is spent waiting for memory, which has its own clock. If the *model* cannot separate
+    the two, the memory share of the kernel's *contention* is used. None if neither is known.
     """
     if isinstance(model, KnowsComputing):
         return model.compute_share(table)

@@ -1,4 +1,4 @@
-"""Conformance of kinds of kernel models: a battery for the built-in ones and for a user's own.
+"""Conformance tests for kinds of kernel models, built-in or a user's own.
 
 ::
 
@@ -8,9 +8,9 @@
     def test_my_model(model, check):
         check(model)
 
-Each check is given a factory (a class will do), fits models of its own to samples of a matrix
-product, with parameters m, n and k (for kinds of one parameter: the size of the matrices), and
-raises :exc:`CheckFailed` where a rule is broken.
+Each check takes a factory (a class will do), fits its models to samples of a matrix
+product with parameters m, n and k (for kinds with one parameter: the size of the matrices), and
+raises :exc:`CheckFailed` if a rule is broken.
 """
 
 from __future__ import annotations
@@ -41,11 +41,20 @@ if TYPE_CHECKING:
 
 __all__ = ["check_model", "checks", "example_samples", "parametrize_with_checks"]
 
-REPORT = ("kind", "samples", "dropped", "configurations", "mlogq", "bias", "mape", "worst")
+COMMON_REPORT_KEYS = (
+    "kind",
+    "samples",
+    "dropped",
+    "configurations",
+    "mlogq",
+    "bias",
+    "mape",
+    "worst",
+)
 
 
 def checks(factory: Factory) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the name of each check, and the check itself, to be called, for *factory*."""
+    """Yield the name of each check, and the check as a function without arguments."""
     for check in CHECKS:
         yield check.__name__, partial(check, factory)
 
@@ -57,7 +66,7 @@ def check_model(factory: Factory) -> None:
 
 
 def parametrize_with_checks(factories: list[Factory]) -> Any:
-    """Return a pytest decorator that gives a test each *model* (a factory) with each *check*."""
+    """Return a pytest decorator that runs a test for each *model* (a factory) and each *check*."""
     import pytest
 
     cases = [
@@ -69,7 +78,7 @@ def parametrize_with_checks(factories: list[Factory]) -> Any:
 
 
 def init_stores_its_options_and_nothing_else(factory: Factory) -> None:
-    """So that a model can be made again from its options."""
+    """Check that a model can be made again from its options."""
     model = factory()
     options = model.get_params()
     _demand(
@@ -85,14 +94,14 @@ def init_stores_its_options_and_nothing_else(factory: Factory) -> None:
 
 
 def has_a_kind(factory: Factory) -> None:
-    """Coefficient files name it."""
+    """Check that the model has a kind, which coefficient files name."""
     model = factory()
     _demand(isinstance(model, KernelModel), "not a subclass of tasksim.KernelModel")
     _demand(isinstance(model.kind, str) and bool(model.kind), "kind is not a name")
 
 
 def refuses_to_predict_before_fit(factory: Factory) -> None:
-    """With :exc:`NotFittedError`, and what to do."""
+    """Check for :exc:`NotFittedError` with a hint to call ``fit``."""
     model = factory()
     if not model.needs_fit:
         return
@@ -112,23 +121,23 @@ def refuses_to_predict_before_fit(factory: Factory) -> None:
 
 
 def fit_returns_the_model(factory: Factory) -> None:
-    """So that calls can be chained."""
+    """Check that ``fit`` returns the model, so that calls can be chained."""
     model = factory()
     _demand(model.fit(examples_for(model)) is model, "fit() does not return the model itself")
 
 
 def fit_starts_from_nothing(factory: Factory) -> None:
-    """Learn from a second fit what a first would, and leave the options as they were."""
+    """Check that a second fit forgets the first, and that fits leave the options unchanged."""
     model = _fitted(factory, seed=1)
     options = copy.deepcopy(model.get_params())
     model.fit(examples_for(model))
     fresh = _fitted(factory)
-    _demand(_same(model, fresh), "fitting again gives another model than fitting for once")
+    _demand(_same(model, fresh), "a second fit gives another model than a first one")
     _demand(model.get_params() == options, "fit() changes the options")
 
 
 def learns_names_and_domain(factory: Factory) -> None:
-    """``names_`` and ``domain_``."""
+    """Check ``names_`` and ``domain_``."""
     model = _fitted(factory)
     if not model.needs_fit:
         return
@@ -140,7 +149,7 @@ def learns_names_and_domain(factory: Factory) -> None:
 
 
 def predicts_one_duration_per_row(factory: Factory) -> None:
-    """Finite, not negative, positive for models of measurements; of no rows: none."""
+    """Check that durations are finite and positive (given ones: not negative), one per row."""
     model = _fitted(factory)
     rows = _rows(model)
     for some in (rows, rows[:1], rows[:0], np.asfortranarray(rows), rows.tolist()):
@@ -155,7 +164,7 @@ def predicts_one_duration_per_row(factory: Factory) -> None:
 
 
 def rows_do_not_depend_on_each_other(factory: Factory) -> None:
-    """Predict the same for a row alone and in company, in any order."""
+    """Check that the prediction of a row does not depend on the other rows or their order."""
     model = _fitted(factory)
     rows = _rows(model)
     together = model.predict(rows)
@@ -168,7 +177,7 @@ def rows_do_not_depend_on_each_other(factory: Factory) -> None:
 
 
 def refuses_wrong_parameters(factory: Factory) -> None:
-    """NaN, infinite, negative; tables of another width or not tables at all."""
+    """Check that NaN, infinite and negative values and tables of a wrong shape are refused."""
     model = _fitted(factory)
     if not model.names_:
         return
@@ -183,12 +192,12 @@ def refuses_wrong_parameters(factory: Factory) -> None:
 
 
 def names_wrong_columns(factory: Factory) -> None:
-    """By :func:`columns`: extra ones are fine, missing ones are named."""
+    """Check that :func:`columns` ignores extra columns and names missing ones."""
     model = _fitted(factory)
     rows = _rows(model)
     names = (*reversed(model.names_), "extra")
     table = np.hstack([rows[:, ::-1], np.ones((len(rows), 1))])
-    _demand(bool((columns(model, names, table) == rows).all()), "columns() gives others")
+    _demand(bool((columns(model, names, table) == rows).all()), "columns() returns wrong columns")
     if not model.names_:
         return
     others = ("extra", *model.names_[1:])
@@ -198,18 +207,18 @@ def names_wrong_columns(factory: Factory) -> None:
 
 
 def samples_by_the_seed(factory: Factory) -> None:
-    """Draw the same with the same seed; no other random state is used."""
+    """Check that draws depend on the seed only."""
     model = _fitted(factory)
     rows = _rows(model)
     first, second = (model.sample(rows, np.random.default_rng(7)) for _ in range(2))
     _demand(bool((first == second).all()), "the same seed gives other draws")
     third = sampler_of(model, rows)(np.random.default_rng(7))
-    _demand(bool((first == third).all()), "what draws again and again draws otherwise")
-    _refused(lambda: model.sample(rows, None), InputError, "rng is no generator")  # type: ignore[arg-type]
+    _demand(bool((first == third).all()), "sampler_of() draws other values than sample()")
+    _refused(lambda: model.sample(rows, None), InputError, "rng is not a generator")  # type: ignore[arg-type]
 
 
 def samples_have_the_mean_that_is_predicted(factory: Factory) -> None:
-    """Within five standard errors."""
+    """Check that the mean of draws is within five standard errors of the prediction."""
     model = _fitted(factory)
     for row in _rows(model)[[0, -1]]:
         many = np.tile(row, (20_000, 1))
@@ -223,7 +232,7 @@ def samples_have_the_mean_that_is_predicted(factory: Factory) -> None:
 
 
 def knows_what_is_inside(factory: Factory) -> None:
-    """Say that the samples are inside, and what is a hundred times larger is not."""
+    """Check that the samples are inside the domain, and values a hundred times larger are not."""
     model = _fitted(factory)
     rows = _rows(model)
     _demand(bool(model.inside(rows).all()), "a row of the samples is outside")
@@ -232,24 +241,26 @@ def knows_what_is_inside(factory: Factory) -> None:
 
 
 def survives_pickling(factory: Factory) -> None:
-    """Models travel to other processes."""
+    """Check that models can be sent to other processes."""
     model = _fitted(factory)
-    _demand(_same(pickle.loads(pickle.dumps(model)), model), "a pickled model is another")
+    _demand(
+        _same(pickle.loads(pickle.dumps(model)), model), "a pickled model differs from the original"
+    )
 
 
 def survives_json(factory: Factory) -> None:
-    """Plain data, from which the same model comes back, to the last bit."""
+    """Check that JSON restores the model to the last bit."""
     model = _fitted(factory)
     text = json.dumps(model.to_json(), allow_nan=False)
     _demand(json.loads(text) == model.to_json(), "to_json() does not give plain data")
     again = type(model).from_json(json.loads(text))
-    _demand(_same(again, model), "the model from to_json() is another")
+    _demand(_same(again, model), "the model read from to_json() differs from the original")
     _demand(again.report() == model.report(), "the report is lost in JSON")
-    _demand(again.to_json() == model.to_json(), "to_json() of the model from JSON is another")
+    _demand(again.to_json() == model.to_json(), "to_json() changes after a round trip through JSON")
 
 
 def is_registered(factory: Factory) -> None:
-    """:func:`tasksim.models.registry.from_json` finds kinds that are installed."""
+    """Check that :func:`tasksim.models.registry.from_json` finds an installed kind."""
     from tasksim.models.registry import kinds
 
     model = _fitted(factory)
@@ -258,7 +269,7 @@ def is_registered(factory: Factory) -> None:
 
 
 def refuses_malformed_json(factory: Factory) -> None:
-    """Refuse by name a key that is missing, and one with something else."""
+    """Check that a missing key and a wrong value are refused by name."""
     data = _fitted(factory).to_json()
     make = type(factory()).from_json
     for key in data:
@@ -274,10 +285,10 @@ def refuses_malformed_json(factory: Factory) -> None:
 
 
 def reports_the_fit(factory: Factory) -> None:
-    """With the keys that every kind has, and counts that are right."""
+    """Check that the report has the keys common to all kinds, and correct counts."""
     samples = examples_for(factory())
     report = factory().fit(samples).report()
-    missing = [key for key in REPORT if key not in report]
+    missing = [key for key in COMMON_REPORT_KEYS if key not in report]
     _demand(not missing, f"report() has no {missing}")
     json.dumps(report, allow_nan=False)
     if factory().needs_fit:
@@ -287,7 +298,7 @@ def reports_the_fit(factory: Factory) -> None:
 
 
 def leaves_its_input_alone(factory: Factory) -> None:
-    """Neither samples nor parameters are changed."""
+    """Check that neither samples nor parameters are modified."""
     samples = examples_for(factory())
     before = samples.parameters.copy(), samples.durations_s.copy()
     model = factory().fit(samples)
@@ -304,7 +315,7 @@ def leaves_its_input_alone(factory: Factory) -> None:
 
 
 def fits_little_or_refuses(factory: Factory) -> None:
-    """One sample, one configuration, none: either it predicts what it saw, or says why not."""
+    """Check zero, one and twelve samples: the model reproduces them, or says why it cannot."""
     some = examples_for(factory())
     for count in (0, 1, 12):
         few = some.select(np.arange(count))
@@ -354,7 +365,7 @@ def _name(factory: Factory) -> str:
 
 
 def _rows(model: KernelModel) -> NDArray[np.float64]:
-    """Return the distinct rows of the example, the columns that *model* has."""
+    """Return the distinct rows of the example, with the columns that *model* has."""
     rows = examples_for(model, 1).parameters
     return rows if model.names_ else rows[:, :0]
 
@@ -394,4 +405,4 @@ def _refused(ask: Callable[[], object], kind: type[TasksimError], when: str) -> 
         raise CheckFailed(
             f"{when}: {type(error).__name__} instead of {kind.__name__}: {error}"
         ) from error
-    raise CheckFailed(f"{when}, and it is not refused with {kind.__name__}")
+    raise CheckFailed(f"{when}, but {kind.__name__} is not raised")

@@ -1,12 +1,12 @@
-"""Contention: how a kernel is slowed by what runs beside it, on cores that share memory.
+"""Contention: the slowdown of a kernel by tasks on cores that share its memory.
 
-What was measured comes first: how many times as long the kernel takes beside one, two, ... tasks of
-another kernel. What was not, the bandwidth of the cores' memory says: a kernel asks for so many
-bytes per second when it is alone, and so much of its time it waits for them,
+Measured slowdowns take precedence: factors on the kernel's duration beside one, two, ... tasks of
+another kernel. Other slowdowns follow from the bandwidth of the shared memory: a kernel that runs
+alone demands some bytes per second and spends a share of its time waiting for them,
 
-    stretch = (1 - memory share) + memory share * max(1, what all ask for / bandwidth)
+    stretch = (1 - memory share) + memory share * max(1, total demand / bandwidth)
 
-as :class:`tasksim.engine.slowing.Slowing` has it.
+as implemented by :class:`tasksim.engine.slowing.Slowing`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Contention:
     Parameters
     ----------
     demand_bytes_per_s : float, default 0.0
-        What it moves between memory and caches when it is alone.
+        Traffic between memory and caches when the kernel runs alone.
     memory_share : float, default 0.0
-        The share of its time that grows when memory is slower.
+        The share of its duration that grows when memory is slower.
     beside : mapping of str -> tuple of float
-        Kernel -> how many times as long it takes beside one, two, ... of that.
+        Neighbour kernel -> slowdown factors beside one, two, ... of its tasks.
 
     Raises
     ------
     InputError
-        If a number is negative, a share more than 1, or a neighbour makes it faster.
+        If a number is negative, a share is more than 1, or a factor is less than 1.
 
     See Also
     --------
@@ -68,7 +68,7 @@ class Contention:
                 raise InputError(f"contention: {what}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the contention as plain data."""
         return {
             "demand_bytes_per_s": self.demand_bytes_per_s,
             "memory_share": self.memory_share,
@@ -77,7 +77,7 @@ class Contention:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Contention:
-        """Return it from what :meth:`to_json` gave; :exc:`InputError` if a key is wrong."""
+        """Read what :meth:`to_json` returned; raise :exc:`InputError` for a wrong key."""
         beside = data.get("beside", {})
         if not isinstance(beside, dict) or not all(isinstance(f, list) for f in beside.values()):
             raise InputError("contention: beside: kernel -> a list of factors")
@@ -99,7 +99,7 @@ def _number(value: object, least: float) -> bool:
 
 @runtime_checkable
 class Contended(Protocol):
-    """Models that know how kernels are slowed by their neighbours."""
+    """Models that know how neighbours slow kernels down."""
 
     def contention(self, kernel: str, architecture: str) -> Contention | None:
-        """Return how *kernel* is slowed; None if that is not known."""
+        """Return the contention of *kernel*; None if it is unknown."""

@@ -1,4 +1,4 @@
-"""JSON documents: read with errors that say where, written so that people and diff can read."""
+"""JSON documents: reading with errors that name the place, writing in a readable layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "LIMIT",
+    "INTEGER_LIMIT",
     "FormatError",
     "Keys",
     "Node",
@@ -28,14 +28,14 @@ __all__ = [
 
 Keys = tuple[str | int, ...]
 
-LIMIT: Final = 2**63
-"""Whole numbers are below: arrays hold them in 64 bits with a sign."""
-WIDTH = 100
-"""Columns of a line of the files: two of them fit beside each other on a screen, for diff."""
+INTEGER_LIMIT: Final = 2**63
+"""Upper bound (exclusive) of integers: arrays hold them as signed 64-bit numbers."""
+LINE_WIDTH = 100
+"""Line length of written files in characters: two files fit side by side in a diff."""
 
 
 class FormatError(InputError):
-    """Something in a JSON document is not what it should be; *path* leads to it."""
+    """Raised for an unexpected value in a JSON document; *path* leads to the value."""
 
     def __init__(self, path: Keys, message: str) -> None:
         super().__init__(f"{path_text(path)}: {message}" if path else message)
@@ -53,7 +53,7 @@ class Node:
         self.path = path
 
     def __getitem__(self, key: str) -> Node:
-        """Return the value of *key*, which must be there."""
+        """Return the value of *key*; raise an error if it is missing."""
         mapping = self.mapping()
         if key not in mapping:
             keys = ", ".join(mapping) or "none"
@@ -61,7 +61,7 @@ class Node:
         return Node(mapping[key], (*self.path, key))
 
     def get(self, key: str, default: Any) -> Node:
-        """Return the value of *key*, or *default*."""
+        """Return the value of *key*, or *default* if it is missing."""
         return self[key] if key in self.mapping() else Node(default, self.path)
 
     def items(self) -> Iterator[tuple[str, Node]]:
@@ -77,27 +77,27 @@ class Node:
             yield Node(value, (*self.path, index))
 
     def mapping(self) -> dict[str, Any]:
-        """Return an object."""
+        """Return the value, an object."""
         if not isinstance(self.value, dict):
             raise self.expected("an object")
         return self.value
 
     def text(self) -> str:
-        """Return a text that is not empty."""
+        """Return the value, a text that is not empty."""
         if not isinstance(self.value, str) or not self.value:
             raise self.expected("a text")
         return self.value
 
     def integer(self) -> int:
-        """Return a whole number, not negative."""
+        """Return the value, an integer that is not negative."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
             raise self.expected("a whole number, not negative")
-        if self.value >= LIMIT:
+        if self.value >= INTEGER_LIMIT:
             raise self.expected("a whole number below 2^63")
         return self.value
 
     def number(self) -> float:
-        """Return a finite number."""
+        """Return the value, a finite number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             raise self.expected("a number")
         try:
@@ -109,18 +109,18 @@ class Node:
         return number
 
     def positive(self) -> float:
-        """Return a finite number larger than 0."""
+        """Return the value, a finite number larger than 0."""
         number = self.number()
         if number <= 0:
             raise self.expected("a number larger than 0")
         return number
 
     def optional(self) -> float:
-        """Return a finite number, or NaN for ``null``."""
+        """Return the value, a finite number, or NaN for ``null``."""
         return math.nan if self.value is None else self.number()
 
     def texts(self) -> tuple[str, ...]:
-        """Return a list of texts, all different."""
+        """Return the value, a list of distinct texts."""
         texts = tuple(node.text() for node in self)
         for node, text in zip(self, texts, strict=True):
             if texts.count(text) > 1:
@@ -128,37 +128,37 @@ class Node:
         return texts
 
     def vector(self, length: int) -> NDArray[np.float64]:
-        """Return a list of exactly *length* finite numbers."""
+        """Return the value, a list of exactly *length* finite numbers."""
         numbers = [node.number() for node in self]
         if len(numbers) != length:
             raise self.error(f"expected {length} numbers, got {len(numbers)}")
         return np.array(numbers, dtype=np.float64)
 
     def one_of(self, known: Sequence[str]) -> str:
-        """Return a text that is one of these."""
+        """Return the value, one of the texts *known*."""
         if self.value not in known:
             raise self.expected(" or ".join(f"'{name}'" for name in known))
         return self.text()
 
     def exactly(self, value: Any) -> None:
-        """Refuse everything but *value*."""
+        """Raise an error if the value is not *value*."""
         if self.value != value:
             raise self.expected(json.dumps(value))
 
     def error(self, message: str) -> FormatError:
-        """Return the error that says *message* about this value."""
+        """Return an error with *message* about this value."""
         return FormatError(self.path, message)
 
     def expected(self, what: str) -> FormatError:
-        """Return the error that this value is not *what*."""
-        # Python code may have given what no file has.
+        """Return an error saying that *what* was expected."""
+        # A value passed from Python may not be JSON.
         got = json.dumps(self.value, ensure_ascii=False, default=repr)
         short = got if len(got) <= 40 else f"{got[:37]}..."
         return self.error(f"expected {what}, got {short}")
 
 
 def read_domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """Return the lowest and the highest value of each of *names*."""
+    """Return the lowest and highest value of each parameter in *names*."""
     domain = {}
     for name in names:
         low, high = node[name].vector(2).tolist()
@@ -167,7 +167,7 @@ def read_domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, fl
 
 
 def path_text(path: Keys) -> str:
-    """Return a path as people write it.
+    """Return a path as text.
 
     >>> path_text(("architectures", "cpu", "terms", 2))
     'architectures.cpu.terms[2]'
@@ -177,7 +177,7 @@ def path_text(path: Keys) -> str:
 
 
 def position(text: str, path: Keys) -> tuple[int, int]:
-    """Return line and column, from 1, of the value that *path* leads to in a JSON *text*."""
+    """Return line and column, from 1, of the value at *path* in a JSON *text*."""
     at = _skip_space(text, 0)
     for part in path:
         found = _step(text, at, part)
@@ -189,15 +189,15 @@ def position(text: str, path: Keys) -> tuple[int, int]:
 
 
 def format_json(value: Any) -> str:
-    """Return *value* as JSON text; what fits on one line is on one.
+    """Return *value* as JSON text; values that fit on one line are not broken.
 
-    Floats are written by ``repr``, so that they are read back to the last bit.
+    Floats are written with ``repr``, which preserves every bit.
     """
     return f"{_formatted(value, 0, 0)}\n"
 
 
 def to_data(value: Any) -> Any:
-    """Return *value* as plain data: NumPy's numbers and arrays as Python's, NaN as None."""
+    """Return *value* as plain data: NumPy numbers and arrays as Python's, NaN as None."""
     if isinstance(value, np.ndarray | np.generic):
         return to_data(value.tolist())
     if isinstance(value, dict):
@@ -210,7 +210,7 @@ def to_data(value: Any) -> Any:
 
 
 def _step(text: str, at: int, part: str | int) -> int | None:
-    """Return where the value of key or index *part* of the object or list at *at* begins."""
+    """Return the offset of the value of key or index *part* in the object or list at *at*."""
     decoder = json.JSONDecoder()
     keyed = text[at] == "{"
     at = _skip_space(text, at + 1)
@@ -240,7 +240,7 @@ def _formatted(value: Any, indent: int, column: int) -> str:
         return line
     items = value.values() if isinstance(value, dict) else value
     nested = any(isinstance(item, dict) and item for item in items)
-    if not nested and column + len(line) < WIDTH:
+    if not nested and column + len(line) < LINE_WIDTH:
         return line
     if isinstance(value, list) and not any(isinstance(v, dict | list) for v in value):
         return _filled(value, indent)
@@ -248,7 +248,7 @@ def _formatted(value: Any, indent: int, column: int) -> str:
 
 
 def _broken(value: dict[str, Any] | list[Any], indent: int) -> str:
-    """Return an object or list with one item per line."""
+    """Return an object or a list with one item per line."""
     inner = " " * (indent + 2)
     if isinstance(value, list):
         items = [_formatted(v, indent + 2, indent + 2) for v in value]
@@ -264,12 +264,12 @@ def _broken(value: dict[str, Any] | list[Any], indent: int) -> str:
 
 
 def _filled(values: Sequence[Any], indent: int) -> str:
-    """Return a list of plain values with as many on a line as fit."""
+    """Return a list of plain values, as many per line as fit."""
     inner = " " * (indent + 2)
     lines, line = [], inner
     for index, value in enumerate(values):
         item = json.dumps(value, ensure_ascii=False) + ("," if index + 1 < len(values) else "")
-        if len(line) > len(inner) and len(line) + 1 + len(item) > WIDTH:
+        if len(line) > len(inner) and len(line) + 1 + len(item) > LINE_WIDTH:
             lines.append(line)
             line = inner
         line += item if line == inner else f" {item}"

@@ -1,4 +1,4 @@
-"""Draws of durations: what draws one for each of some rows of parameters, again and again."""
+"""Repeated draws of random durations for the same rows of parameters."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Draw", "checked_generator", "sampler_of", "scattered"]
 
 Draw: TypeAlias = Callable[[np.random.Generator], NDArray[np.float64]]
-"""What draws a duration for each row, in seconds."""
+"""A function that draws a duration for each row, in seconds."""
 
 
 def sampler_of(model: KernelModel, parameters: ArrayLike) -> Draw:
-    """Return ``model.sample`` for these *parameters*, settled as far as no chance is in it.
+    """Return ``model.sample`` for these *parameters*, with everything deterministic precomputed.
 
-    Kinds that have much to do before they draw have ``_sampler(table)``. One that is derived from
-    such a kind may draw by itself: the class that comes last says how.
+    Kinds with costly preparations define ``_sampler(table)``. A subclass of such a kind may
+    override ``_sample`` instead: the most derived definition wins.
     """
     model._check_fitted("sample")
     table = model._table(parameters)
@@ -43,14 +43,15 @@ def sampler_of(model: KernelModel, parameters: ArrayLike) -> Draw:
 
 
 def scattered(predicted_s: NDArray[np.float64], ratios: NDArray[np.float64]) -> Draw:
-    """Return what draws around predictions, by quantiles of the *ratios* of durations to them."""
+    """Return a sampler around predictions, from quantiles of the *ratios* measured / predicted."""
     quantiles, only = ratios[None, :], np.zeros(len(predicted_s), dtype=np.intp)
+    # Dividing by the mean keeps the mean of the draws at the prediction.
     mean = mean_of_quantiles(quantiles)
     return lambda rng: predicted_s * (draw(quantiles, only, rng) / mean)
 
 
 def checked_generator(rng: object) -> np.random.Generator:
-    """Return what draws random numbers, which must be NumPy's."""
+    """Return *rng* if it is a NumPy generator; raise :exc:`InputError` otherwise."""
     if not isinstance(rng, np.random.Generator):
         raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
     return rng

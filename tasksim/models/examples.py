@@ -1,4 +1,4 @@
-"""Samples of a matrix product, generated: what the checks of kernel models fit them to."""
+"""Generated samples of a matrix product, to which conformance tests fit models."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["example_samples", "example_sizes", "examples_for"]
 
-SIZES = (64.0, 96.0, 128.0, 192.0)
-"""Of blocks as applications have them, not all powers of 2."""
+BLOCK_SIZES = (64.0, 96.0, 128.0, 192.0)
+"""Block sizes typical of applications, not all of them powers of 2."""
 
 
 def example_samples(repetitions: int = 12, seed: int = 0) -> Samples:
     """Return durations of a matrix product with 5 % of noise, measured at 64 sizes."""
     rng = np.random.default_rng(seed)
-    grid = np.array([(m, n, k) for m in SIZES for n in SIZES for k in SIZES])
+    grid = np.array([(m, n, k) for m in BLOCK_SIZES for n in BLOCK_SIZES for k in BLOCK_SIZES])
     table = np.repeat(grid, repetitions, axis=0)
     durations_s = (2e-6 + 6e-11 * table.prod(axis=1)) * rng.lognormal(0.0, 0.05, len(table))
     return Samples(("m", "n", "k"), table, durations_s, np.arange(len(table)) % repetitions)
@@ -36,14 +36,14 @@ def example_sizes(repetitions: int = 12, seed: int = 0) -> Samples:
 
 
 def examples_for(model: KernelModel, repetitions: int = 12, seed: int = 0) -> Samples:
-    """Return samples with as many parameters, and with counters, as *model* can be fitted to."""
+    """Return samples that *model* can be fitted to, with the parameters and counters it needs."""
     make = example_sizes if model.parameter_count == 1 else example_samples
     samples = make(repetitions, seed)
     return _counted(samples) if model.needs_counters else samples
 
 
 def _counted(samples: Samples) -> Samples:
-    """Return *samples* of a product with counters such as they would have."""
+    """Return *samples* of a product with plausible counters."""
     table = samples.parameters
     product, sides = table.prod(axis=1), table.sum(axis=1)
     counters = {

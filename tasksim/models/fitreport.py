@@ -1,4 +1,4 @@
-"""Report of a fit: how well a model says the samples it was fitted to, as plain data."""
+"""Report of a fit: the errors of a model on its own samples, as plain data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["fit_report", "nothing_reported"]
 
 
 def fit_report(model: KernelModel, samples: Samples, kept: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the report of *model*, just fitted to those *samples* that it *kept*."""
+    """Return the report of *model*, just fitted to the samples that it *kept*."""
     used = samples.select(kept)
     rows, inverse = used.configurations()
     report = {
@@ -33,6 +33,6 @@ def fit_report(model: KernelModel, samples: Samples, kept: NDArray[np.bool_]) ->
 
 
 def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
-    """Return the report of a model of which it is not known how good it is."""
+    """Return the report of a model whose accuracy is unknown."""
     counts = {"samples": samples, "dropped": 0, "configurations": 0}
     return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}

@@ -1,8 +1,9 @@
-"""Forms of fitted models that others can read: a sum of terms, a power law, measured means.
+"""Closed forms of fitted models: a sum of terms, a power law, measured means.
 
-A kind of model says by :meth:`~tasksim.models.kernelmodel.KernelModel.linear` and its neighbours
-which of these it has. Diagnosis, reports, source code and exporters ask for the form that they
-need, and not for the kind: a kind of another package that has the form is treated alike.
+A kind of model returns the forms it has from
+:meth:`~tasksim.models.kernelmodel.KernelModel.linear`,
+``power`` and ``means``. Diagnosis, reports, source code and exporters ask for the form they need
+instead of the kind, so that kinds of other packages are supported, too.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["LinearForm", "MeansForm", "PowerForm"]
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """A duration as a sum of coefficients times terms, and what is known of the coefficients.
+    """A duration as a sum of coefficients times terms, with the statistics of the coefficients.
 
     Parameters
     ----------
@@ -33,16 +34,16 @@ class LinearForm:
     coef : ndarray, shape (terms,)
         The coefficients, in seconds per unit of the term.
     intervals : ndarray, shape (terms, 2)
-        Their 95 % confidence intervals; NaN where they are not known.
+        Their 95 % confidence intervals; NaN if unknown.
     pvalues : ndarray, shape (terms,)
-        Of the hypothesis that the coefficient is 0; NaN where it is not known.
+        p-values of the hypothesis that a coefficient is 0; NaN if unknown.
     floor_s : float
-        The least that is ever predicted, in seconds.
+        Lower bound of predictions, in seconds.
     domain : mapping, default={}
-        Parameter -> lowest and highest value measured. Where a term has a pole at 0, the lowest
-        is taken for 0.
+        Parameter -> lowest and highest value measured. For a term with a pole at 0, the lowest
+        value replaces 0.
     rsquared, rsquared_adj : float, default=nan
-        Of the fit.
+        R² and adjusted R² of the fit.
     """
 
     terms: Terms
@@ -61,17 +62,17 @@ class LinearForm:
 
     @property
     def term_names(self) -> tuple[str, ...]:
-        """The terms as texts; the constant is ``"1"``."""
+        """The terms as text; the constant is ``"1"``."""
         return tuple(map(str, self.terms.terms))
 
     @property
     def used_parameters(self) -> tuple[str, ...]:
-        """The parameters that are in a term."""
+        """The parameters that occur in a term."""
         used = {factor.parameter for term in self.terms.terms for factor in term.factors}
         return tuple(name for name in self.names if name in used)
 
     def formula(self, digits: int = 6) -> str:
-        """Return the formula, in seconds, for people: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
+        """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
         pieces = []
         for name, value in zip(self.term_names, self.coef.tolist(), strict=True):
             product = f"{abs(value):.{digits}g}" + ("" if name == "1" else f"*{name}")
@@ -85,11 +86,11 @@ class LinearForm:
         return values
 
     def predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the duration per row of *table*: the sum, or the floor where that is larger."""
+        """Return the duration per row of *table*: the sum of the terms, at least the floor."""
         return np.maximum(self.raw(self._without_poles(table)), self.floor_s)
 
     def floored(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for which rows of *table* the floor is taken."""
+        """Return which rows of *table* are raised to the floor."""
         return np.asarray(self.raw(self._without_poles(table)) < self.floor_s)
 
     def elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,7 +99,7 @@ class LinearForm:
         return np.asarray(self.terms.design(self._without_poles(table)) * self.coef / expected)
 
     def _without_poles(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *table* with the least that was measured for 0, where a term has a pole at 0."""
+        """Replace 0 in *table* by the lowest measured value where a term has a pole at 0."""
         for factor in (factor for term in self.terms.terms for factor in term.factors):
             column = self.names.index(factor.parameter)
             zero = table[:, column] == 0
@@ -115,9 +116,9 @@ class PowerForm:
     Parameters
     ----------
     a_s, b, c_s : float
-        In seconds.
+        Factor and constant in seconds; the exponent has no unit.
     constant : bool
-        Whether the law has a constant; without, *c_s* is 0.
+        Whether the law has a constant; if not, *c_s* is 0.
     """
 
     a_s: float
@@ -128,7 +129,7 @@ class PowerForm:
 
 @dataclass(frozen=True, eq=False)
 class MeansForm:
-    """The mean duration of each configuration that was measured.
+    """The mean duration of each measured configuration.
 
     Parameters
     ----------
@@ -137,11 +138,12 @@ class MeansForm:
     mean_s, deviation_s : ndarray, shape (configurations,)
         Mean and standard deviation of the samples, in seconds.
     count : ndarray of int, shape (configurations,)
-        The samples.
+        Number of samples.
     by_size : bool, default=False
-        Whether the one parameter is the size of the data in bytes, whatever it is called.
+        Whether the only parameter is the size of the data in bytes, whatever its name.
     footprints, flops : tuple, default=()
-        Per configuration what StarPU calls so, None where it is not known; empty: of none.
+        StarPU's footprint and flops per configuration, None if unknown; empty if unknown for
+        all.
     """
 
     rows: NDArray[np.float64]

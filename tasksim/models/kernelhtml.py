@@ -1,4 +1,4 @@
-"""HTML of a kernel model, for notebooks: its kind, its formula, where it was fitted."""
+"""HTML of a kernel model for notebooks: its kind, its formula, its measured range."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["kernel_html"]
 
 
 def kernel_html(model: KernelModel) -> str:
-    """Return what a notebook shows of *model*."""
+    """Return *model* as HTML for a notebook."""
     facts = [("kind", model.kind), ("made with", repr(model)), *_learnt(model)]
     return html_summary(f"Kernel model {model.label}".strip(), facts)
 
 
 def _learnt(model: KernelModel) -> list[tuple[str, str]]:
-    """Return what it learnt from samples."""
+    """Return the facts that *model* learnt from samples."""
     if not hasattr(model, "names_"):
         return [("fitted", "not yet")]
     facts = [("parameters", ", ".join(model.names_) or "none")]

@@ -1,4 +1,4 @@
-"""Kernel model: the contract of all kinds, of this package and of others."""
+"""Kernel model: the base class of all kinds, built-in or from other packages."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelModel"]
 
-# Simulations with given durations ask of this class what a constant predicts, and no more: what
-# fits, draws, reads and writes is imported where it is done.
+# Simulations with given durations need only this class and the prediction of a constant. Fitting,
+# drawing, reading and writing are imported where they are used, which keeps start-up short.
 
 
 class KernelModel(ABC):
     """The duration of a kernel on one architecture, as a function of its parameters.
 
-    In scikit-learn's manner: ``__init__`` does nothing but store its keyword arguments, under
-    their own names; :meth:`fit` learns, and what it learns has names that end in ``_``; fitting
-    again starts from nothing. Subclasses name their :attr:`kind` and write :meth:`_fit`,
-    :meth:`_predict`, :meth:`_sample`, :meth:`_to_json` and :meth:`_from_json`; they are given
-    tables that have been checked. :mod:`tasksim.models.conformance` tests the result.
+    The interface follows scikit-learn: ``__init__`` only stores its keyword arguments under
+    their own names; :meth:`fit` learns attributes whose names end in ``_``; a second fit forgets
+    the first. Subclasses set :attr:`kind` and implement :meth:`_fit`,
+    :meth:`_predict`, :meth:`_sample`, :meth:`_to_json` and :meth:`_from_json`, which receive
+    checked tables. :mod:`tasksim.models.conformance` tests subclasses.
 
     Attributes
     ----------
     names_ : tuple of str
-        The names of the parameters: those of the samples it was fitted to, in their order.
+        The names of the parameters, in the order of the samples it was fitted to.
     domain_ : dict
         Per parameter, the lowest and highest value in the samples.
     fixed_ : mapping
-        Parameter that is none of these, as all samples had one value of it -> that value.
+        Parameter with a single value in all samples, which the model leaves out -> that value.
 
     See Also
     --------
     tasksim.HistoryModel, tasksim.LinearModel, tasksim.PowerLaw, tasksim.HybridModel : Kinds.
-    tasksim.select : The kind that suits some samples.
+    tasksim.select : Choose the kind with the smallest error.
 
     Examples
     --------
-    A kind of one's own, the mean of all samples:
+    A user's own kind, the mean of all samples:
 
     >>> from tasksim.models.samples import Samples
     >>> class Mean(KernelModel):
@@ -84,47 +84,47 @@ class KernelModel(ABC):
     kind: ClassVar[str] = ""
     """The name of this kind of model, in coefficient files and on the command line."""
     needs_fit: ClassVar[bool] = True
-    """Whether there is something to learn: False for durations that are given."""
+    """Whether the model is fitted to samples: False for given durations."""
     parameter_count: ClassVar[int | None] = None
-    """How many parameters samples must have; None: any number."""
+    """The number of parameters that samples must have; None: any number."""
     exact: ClassVar[bool] = False
-    """Whether it knows each configuration by its own samples: each then needs repetitions."""
+    """Whether the model needs samples of every configuration that it predicts."""
     extrapolates: ClassVar[bool] = True
-    """Whether it predicts what was not measured; else such rows are out of its domain."""
+    """Whether the model extrapolates; if not, rows that were not measured are out of its domain."""
     needs_counters: ClassVar[bool] = False
-    """Whether it is fitted to counters of samples besides their parameters."""
+    """Whether the model is fitted to counters in addition to parameters."""
     automatic: ClassVar[bool] = True
-    """Whether :func:`~tasksim.models.selection.select` tries it if no kinds are named."""
+    """Whether :func:`~tasksim.models.selection.select` tries this kind by default."""
     doubt_kind: ClassVar[type[Doubt] | str | None] = None
-    """How little is known of its predictions: None takes
+    """How the uncertainty of predictions is estimated. None takes
     :class:`~tasksim.models.uncertainty.doubt.Anchors`, models fitted to resampled configurations.
-    Kinds with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and write
-    :meth:`_elasticities`; means of samples take
-    :class:`~tasksim.models.uncertainty.doubt.Counts` and write :meth:`_repetitions`. These may be
-    given by their names in files, too: ``"covariance"``, ``"counts"``."""
+    Kinds with coefficients take :class:`~tasksim.models.uncertainty.doubt.Covariance` and implement
+    :meth:`_elasticities`; means of samples take :class:`~tasksim.models.uncertainty.doubt.Counts`
+    and implement :meth:`_repetitions`. The names used in files, ``"covariance"`` and ``"counts"``,
+    are accepted, too."""
     languages: ClassVar[tuple[str, ...]] = ()
-    """The programming languages in which :meth:`source` writes it."""
+    """The programming languages that :meth:`source` can generate."""
     fence: float | None = FENCE
-    """The fence (:func:`~tasksim.models.outliers.inliers`) outside of which a fit takes
-    samples for outliers, and so does who judges the model; None: all count."""
+    """The fence (:func:`~tasksim.models.outliers.inliers`) outside of which samples are outliers,
+    for a fit and for its evaluation; None: no sample is an outlier."""
 
     label: str = ""
-    """What messages call the model: ``"gemm on cpu"``. A library of models sets it."""
+    """The name of the model in messages: ``"gemm on cpu"``. A library of models sets it."""
 
     names_: tuple[str, ...]
     domain_: dict[str, tuple[float, float]]
     fixed_: Mapping[str, float] = MappingProxyType({})
     uncertainty_: Uncertainty | None = None
-    """How far measurements are from predictions, if that was calibrated; fit forgets it."""
+    """The calibrated distribution of errors, if there is one; a fit discards it."""
     _report: dict[str, Any]
 
     def fit(self, samples: Samples) -> Self:
-        """Learn from *samples*; what was learnt before is forgotten.
+        """Fit the model to *samples*; forget earlier fits.
 
         Parameters
         ----------
         samples : Samples
-            What was measured.
+            The measured durations.
 
         Returns
         -------
@@ -134,7 +134,7 @@ class KernelModel(ABC):
         Raises
         ------
         InputError
-            If the samples are too few, or cannot tell what is asked for.
+            If the samples are too few, or do not determine the model.
         """
         from tasksim.models.fitreport import fit_report
         from tasksim.models.samples import unfit_duration
@@ -173,9 +173,9 @@ class KernelModel(ABC):
         NotFittedError
             Before :meth:`fit`.
         InputError
-            For tables with other columns, and for parameters that are not finite or negative.
+            If the table has other columns, or values that are negative or not finite.
         OutOfDomainError
-            Where the model cannot say anything; models that can, extrapolate (:meth:`inside`).
+            If the model cannot extrapolate to a row (see :meth:`inside`).
         """
         self._check_fitted("predict")
         table = self._table(parameters)
@@ -186,18 +186,18 @@ class KernelModel(ABC):
             from tasksim.models.rows import describe_row
 
             got = f"{found[beyond[0]]} s for {describe_row(self.names_, table[beyond[0]])}"
-            raise OutOfDomainError(f"{self.kind}: its prediction is no duration: {got}")
+            raise OutOfDomainError(f"{self.kind}: the prediction is not a duration: {got}")
         return found
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return a random duration for each row, in seconds; their mean is what predict says."""
+        """Return a random duration for each row, in seconds, whose mean is the prediction."""
         from tasksim.models.draws import checked_generator, sampler_of
 
         self._check_fitted("sample")
         return sampler_of(self, parameters)(checked_generator(rng))
 
     def draw(self, parameters: ArrayLike, rng: Any, size: int = 1) -> NDArray[np.float64]:
-        """Return what models of other such samples would predict, drawn: shape (size, rows)."""
+        """Return predictions of models of other, equally plausible samples: shape (size, rows)."""
         from tasksim.models.uncertainty.drawn import draws
 
         return draws(self, parameters, rng, size)
@@ -205,14 +205,14 @@ class KernelModel(ABC):
     def interval(
         self, parameters: ArrayLike, level: float = 0.9
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return between which durations a measurement of each row is, at a probability *level*.
+        """Return prediction intervals: a measurement of a row lies inside with probability *level*.
 
         Parameters
         ----------
         parameters : array_like, shape (n, p)
-            As of :meth:`predict`. Outside the domain intervals widen with the distance.
+            As in :meth:`predict`. Outside the domain, intervals widen with the distance.
         level : float, default=0.9
-            The share of measurements that are inside.
+            The share of measurements inside the interval.
 
         Returns
         -------
@@ -223,8 +223,8 @@ class KernelModel(ABC):
         ------
         ModelError
             If no uncertainty was calibrated
-            (:func:`tasksim.models.uncertainty.conformal.calibrate`); and what :meth:`predict`
-            raises.
+            (:func:`tasksim.models.uncertainty.conformal.calibrate`). Errors of :meth:`predict` are
+            raised, too.
         """
         self._check_fitted("interval")
         if self.uncertainty_ is None:
@@ -233,12 +233,12 @@ class KernelModel(ABC):
         return self.uncertainty_.interval(self, self._table(parameters), level)
 
     def inside(self, parameters: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether each row lies where the model was fitted, not extrapolated."""
+        """Return whether each row lies within the fitted range, so that it is not extrapolated."""
         self._check_fitted("inside")
         return self._inside(self._table(parameters))
 
     def measured(self) -> str:
-        """Return where the model was fitted, for people: ``m 64 to 512, n 64 to 512``."""
+        """Return the fitted range as text: ``m 64 to 512, n 64 to 512``."""
         self._check_fitted("measured")
         return ", ".join(
             f"{n} {low:.15g} to {high:.15g}" for n, (low, high) in self.domain_.items()
@@ -246,24 +246,24 @@ class KernelModel(ABC):
 
     @property
     def absolute_errors(self) -> bool:
-        """Whether the fit made absolute errors small; else relative ones."""
+        """Whether the fit minimised absolute errors; relative ones otherwise."""
         return False
 
     def clone(self) -> Self:
-        """Return a model with the same options that is not fitted."""
+        """Return an unfitted model with the same options."""
         return type(self)(**self.get_params())
 
     def settled(self) -> Self:
-        """Return the fitted model, what it searched for now given: a fit does not search again."""
+        """Return the fitted model with searched options made explicit: a fit need not search."""
         return self
 
     def refitted(self, samples: Samples) -> Self:
-        """Return such a model of a part of the samples; what a search found may be taken over."""
+        """Return a model fitted to a part of the samples; it may reuse the result of a search."""
         return self.clone().fit(samples)
 
     @classmethod
     def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the options of the models that are worth trying, where *options* are given."""
+        """Yield the options of the models worth trying, given some *options*."""
         yield dict(options)
 
     def used_parameters(self) -> tuple[str, ...]:
@@ -271,53 +271,53 @@ class KernelModel(ABC):
         return self.names_
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:
-        """Return how many numbers it learnt from the configurations *rows*, for tests of fit."""
+        """Return the number of coefficients learnt from configurations *rows* (tests of fit)."""
         return len(np.unique(rows, axis=0)) if self.exact else 1
 
     def formula(self, digits: int = 6) -> str | None:  # noqa: ARG002
-        """Return the fitted formula, in seconds, for people; None if it has none."""
+        """Return the fitted formula, in seconds, as text; None if there is none."""
         return None
 
     def description(self) -> str:
-        """Return what it is, for people: its formula, or its class and options."""
+        """Return the model as text: its formula, or its class and options."""
         formula = self.formula()
         return repr(self) if formula is None else f"{formula} (seconds)"
 
     def linear(self) -> LinearForm | None:
-        """Return it as a sum of terms; None if it is none."""
+        """Return the model as a sum of terms; None if it is not one."""
         return None
 
     def power(self) -> PowerForm | None:
-        """Return it as a power law of its one parameter; None if it is none."""
+        """Return the model as a power law of its parameter; None if it is not one."""
         return None
 
     def means(self) -> MeansForm | None:
-        """Return it as means of what was measured; None if it is more than these."""
+        """Return the model as means of measured configurations; None if it is more than that."""
         return None
 
     def source(self, language: str, name: str = "duration_s") -> str:  # noqa: ARG002
-        """Return the source of a function *name* that predicts what the model does.
+        """Return the source of a function *name* that makes the model's predictions.
 
         The *language* is one of :attr:`languages`. Raises :exc:`InputError` for others, and for
-        names that cannot be some there.
+        names that are not valid in it.
         """
         raise self._refusal(
             f"models of kind {self.kind} cannot be written as source code in {language}"
         )
 
     def report(self) -> dict[str, Any]:
-        """Return how good the fit is, as plain data.
+        """Return the accuracy of the fit, as plain data.
 
-        Of every kind: ``kind``; ``samples``, ``dropped`` (outliers) and ``configurations``,
-        counts; ``mlogq``, ``bias``, ``mape`` (:mod:`tasksim.models.validation.metrics`) over
-        configurations, each with the mean of its samples that were kept; ``worst``, the
+        Keys of every kind: ``kind``; the counts ``samples``, ``dropped`` (outliers) and
+        ``configurations``; ``mlogq``, ``bias``, ``mape`` (:mod:`tasksim.models.validation.metrics`)
+        over configurations, each with the mean of the samples that were kept; ``worst``, the
         configuration with the largest error.
         """
         self._check_fitted("report")
         return dict(self._report)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the model as plain data, from which :meth:`from_json` makes it again."""
+        """Return the model as plain data, which :meth:`from_json` reads."""
         from tasksim.models.modeldata import model_data
 
         self._check_fitted("to_json")
@@ -325,24 +325,24 @@ class KernelModel(ABC):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | Node) -> Self:
-        """Return the model that :meth:`to_json` wrote: it predicts the same, to the last bit.
+        """Return the model that :meth:`to_json` wrote: its predictions are equal to the last bit.
 
         Raises
         ------
         FormatError
-            An :exc:`InputError`, with the path to what is missing or wrong.
+            An :exc:`InputError` with the path to the missing or wrong value.
         """
         from tasksim.models.modeldata import read_model
 
         return read_model(cls, data)
 
     def get_params(self) -> dict[str, Any]:
-        """Return the options that the model was made with."""
+        """Return the options that the model was created with."""
         return {name: getattr(self, name) for name in self.option_names()}
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """Return the names of the options that models of this kind are made with."""
+        """Return the names of the options of this kind."""
         return list(inspect.signature(cls).parameters)
 
     def __repr__(self) -> str:
@@ -357,7 +357,7 @@ class KernelModel(ABC):
 
     @abstractmethod
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
-        """Learn what :meth:`_predict` needs from at least one sample; return which were used."""
+        """Learn what :meth:`_predict` needs from at least one sample; return the samples used."""
 
     @abstractmethod
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -369,11 +369,11 @@ class KernelModel(ABC):
 
     @abstractmethod
     def _to_json(self) -> dict[str, Any]:
-        """Return what :meth:`_fit` learnt; NumPy's arrays and numbers will do."""
+        """Return what :meth:`_fit` learnt; NumPy arrays and numbers are allowed."""
 
     @abstractmethod
     def _from_json(self, node: Node) -> None:
-        """Set what :meth:`_to_json` returned. ``names_`` is not yet there."""
+        """Restore what :meth:`_to_json` returned; ``names_`` is not set yet."""
 
     def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return d ln duration / d ln coefficient, shape (rows, coefficients)."""
@@ -382,15 +382,15 @@ class KernelModel(ABC):
     def _repetitions(
         self, table: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return how many samples each row's configuration has, and their relative spread."""
+        """Return the number of samples of each row's configuration, and their relative spread."""
         raise NotImplementedError
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which rows are in the box of the domain."""
+        """Return which rows lie in the box of the domain."""
         return in_box(self, table)
 
     def _details(self) -> dict[str, Any]:
-        """Return what the report of this kind has besides that of every kind."""
+        """Return the entries of the report that are specific to this kind."""
         return {}
 
     def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
@@ -409,5 +409,5 @@ class KernelModel(ABC):
             )
 
     def _refusal(self, message: str, kind: type[InputError] = InputError) -> InputError:
-        """Return the error with *message*, and the model's label if it has one."""
+        """Return an error with *message*, after the model's label if it has one."""
         return kind(f"{self.label}: {message}" if self.label else message)

@@ -1,4 +1,4 @@
-"""Locality: how much longer a kernel takes when its data have left the cache.
+"""Locality: the extra duration of a kernel whose data have left the cache.
 
 A kernel's measured durations depend on when its data were last used, which a scheduler decides:
 one that walks through the whole matrix between two uses of a tile finds it in main
@@ -30,10 +30,10 @@ class Locality:
     """The effect of far data on one kernel's duration on one architecture."""
 
     reach_bytes: float
-    """The bytes that other accesses may touch before a datum is far."""
+    """Bytes that other accesses may touch before a datum counts as far."""
     seconds_per_far_byte: float
     mean_far_share: float
-    """Of the accessed bytes of the samples, how many were far."""
+    """The share of far bytes among the bytes that the samples accessed."""
 
     def __post_init__(self) -> None:
         values = asdict(self)
@@ -44,12 +44,12 @@ class Locality:
             raise InputError(f"locality: mean_far_share is at most 1 (got {self.mean_far_share})")
 
     def to_json(self) -> dict[str, float]:
-        """Return it as plain data."""
+        """Return the locality as plain data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Locality:
-        """Return it from what :meth:`to_json` gave; :exc:`InputError` if a key is wrong."""
+        """Read what :meth:`to_json` returned; raise :exc:`InputError` for a wrong key."""
         try:
             return cls(**data)
         except TypeError as error:

@@ -1,4 +1,4 @@
-"""Data of a kernel model: what ``to_json`` writes of every kind, and ``from_json`` reads."""
+"""JSON data of a kernel model, common to all kinds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Model = TypeVar("Model", bound="KernelModel")
 
 
 def model_data(model: KernelModel) -> dict[str, Any]:
-    """Return a fitted *model* as plain data, from which :func:`read_model` makes it again."""
+    """Return a fitted *model* as plain data, which :func:`read_model` reads."""
     data = {
         "kind": model.kind,
         "options": model.get_params(),

@@ -1,4 +1,4 @@
-"""Names of kernel models that are not their kernels' own: a pattern, or a model for each kernel."""
+"""Names of kernel models that differ from their kernels' names: a pattern, or a mapping."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ ModelNames = str | tuple[tuple[str, str], ...]
 """A pattern with ``{kernel}`` in it, or pairs of a kernel and its model."""
 
 KERNEL: Final = "{kernel}"
-"""What a pattern has in the place of the kernel's name."""
+"""The placeholder for the kernel's name in a pattern."""
 
 _FILES: Final = (".yaml", ".yml", ".json")
 
 
 def model_names_of(given: Any) -> ModelNames | None:
-    """Return *given* as a pattern, or as pairs of a kernel and its model; None as it is.
+    """Return *given* as a pattern, or as pairs of a kernel and its model; None stays None.
 
     Parameters
     ----------
     given : str, path, mapping, sequence of pairs or None
         ``"chol_model_{kernel}"``; ``"potrf=chol_model_11,trsm=chol_model_21"``, or the same as a
-        mapping; or a YAML file of such a mapping, which is read here.
+        mapping; or a YAML file with such a mapping, which is read.
 
     Raises
     ------
@@ -60,21 +60,21 @@ def model_names_of(given: Any) -> ModelNames | None:
 def named(
     names: ModelNames, own: Mapping[str, str], known: Iterable[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the models' names of the kernels in *own*, whose values stay where nothing is said.
+    """Return the names of the models of the kernels in *own*.
 
     Parameters
     ----------
     names : str or pairs
-        As :func:`model_names_of` returns them.
+        As returned by :func:`model_names_of`.
     own : mapping of str to str
-        Kernel -> the name that its model has by itself.
+        Kernel -> default name of its model, used if *names* has none.
     known : iterable of str, optional
-        Other kernels that *names* may name in vain.
+        Other kernels that *names* may contain; they are ignored.
 
     Raises
     ------
     InputError
-        If *names* has a kernel that is neither in *own* nor *known*.
+        If *names* has a kernel that is neither in *own* nor in *known*.
     """
     if isinstance(names, str):
         return tuple(names.replace(KERNEL, kernel) for kernel in own)
@@ -86,7 +86,7 @@ def named(
 
 
 def text_of(names: ModelNames) -> str:
-    """Return *names* as the command line takes them.
+    """Return *names* in the form of the command line.
 
     >>> text_of((("potrf", "chol_model_11"), ("trsm", "chol_model_21")))
     'potrf=chol_model_11,trsm=chol_model_21'
@@ -95,13 +95,13 @@ def text_of(names: ModelNames) -> str:
 
 
 def _is_file(text: str) -> bool:
-    """Return whether *text* names a file: one that is there, or no text of another form."""
+    """Return whether *text* names a file: an existing one, or one with a known suffix."""
     path = Path(text)
     return is_file(path) or ("=" not in text and path.suffix in _FILES)
 
 
 def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
-    """Return the pairs in a YAML file; raise with the places of values that are no text."""
+    """Return the pairs in a YAML file; raise an error with the place of each wrong value."""
     from tasksim.platform.inheritance import LayeredFile
     from tasksim.platform.yaml_document import FileProblem, YamlDocument
 

@@ -1,4 +1,4 @@
-"""Non-negative least squares, which end: solutions of problems whose columns are nearly alike."""
+"""Non-negative least squares that terminate, even for nearly collinear columns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["non_negative"]
 
 
 def non_negative(design: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of least squares that are not negative.
+    """Return the least-squares coefficients under the constraint that none is negative.
 
-    Columns that are all but sums of each other can go in and out of the solution for ever; then
-    the best that bounded least squares have found is taken. They should be of about the same size.
+    With nearly collinear columns the active-set method can cycle; the best solution of bounded
+    least squares is then returned. The columns should be of about the same size.
 
     >>> non_negative(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([2.0, 1.0])).tolist()
     [1.5, 0.0]
@@ -25,6 +25,7 @@ def non_negative(design: NDArray[np.float64], values: NDArray[np.float64]) -> ND
 
     try:
         return np.asarray(nnls(design, values)[0])
+    # nnls raises this when it exceeds its iterations.
     except RuntimeError:
         found = lsq_linear(design, values, bounds=(0.0, np.inf), method="bvls")
         return np.maximum(found.x, 0.0)

@@ -15,20 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["inliers"]
 
-LEAST_RUNS: Final = 5
-"""The median of fewer is moved by two of them; then the fence alone says what is rare."""
+MIN_RUNS: Final = 5
+"""Smallest number of runs whose median is meaningful: two runs can move the median of fewer. With
+fewer, only the fence decides."""
 
 
 def inliers(samples: Samples, groups: NDArray[np.intp], fence: float | None) -> NDArray[np.bool_]:
-    """Return which samples are no outliers, for configurations numbered by *groups*.
+    """Return which samples are not outliers, for configurations numbered by *groups*.
 
-    An outlier is far out of its configuration (:func:`~tasksim.models.quantiles.within_fence`),
-    and it is rare: it exceeds the upper quartile of its configuration by more seconds than the
-    worst sample of the median run does. Tasks of some microseconds have a long tail in every run,
-    of page faults and interrupts, a tenth of them and half of their time; a run to be predicted
-    will have it, too. A core that is lost for milliseconds, in one run of three, is left out.
+    An outlier is far from its configuration (:func:`~tasksim.models.quantiles.within_fence`)
+    and rare: it exceeds the upper quartile of its configuration by more seconds than the
+    worst sample of the median run. Tasks of some microseconds have a long tail in every run,
+    of page faults and interrupts, a tenth of them and half of their time; a predicted run will
+    have this tail, too. A core that is lost for milliseconds, in one run of three, is an outlier.
 
-    Where runs are not known, or fewer than 5, the fence alone decides.
+    If the runs are unknown, or fewer than 5, only the fence decides.
 
     >>> from tasksim.models.samples import Samples
     >>> usual = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 9.0]  # each run has its 9
@@ -42,7 +43,7 @@ def inliers(samples: Samples, groups: NDArray[np.intp], fence: float | None) -> 
     if kept.all() or runs is None or (runs < 0).any():
         return kept
     _, run = np.unique(runs, return_inverse=True)
-    if run.max() + 1 < LEAST_RUNS:
+    if run.max() + 1 < MIN_RUNS:
         return kept
     excess = samples.durations_s - group_quantiles(samples.durations_s, groups, (0.75,))[groups, 0]
     worst = np.zeros(run.max() + 1)

@@ -1,4 +1,4 @@
-"""Distributions kept as a few quantiles: computing them, and drawing from them."""
+"""Distributions stored as a few quantiles: estimation and random draws."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = [
 ]
 
 LEVELS: Final = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
-"""The quantiles that are kept; 0 and 1 are the extremes. The tails are denser: a barrier waits for
-the slowest of many tasks."""
+"""Levels of the stored quantiles; 0 and 1 are the extremes. The tails are denser: a barrier waits
+for the slowest of many tasks."""
 
 FENCE: Final = 3.0
-"""Tukey's "far out", of logarithms: of 50 log-normal samples 0.01 % are beyond, of stalls nearly
-all. In seconds it would be 0.02 % where they vary by 2 %, 0.25 % by 30 %, the long ones: means
-would be too short, by more than is unknown of them."""
-FENCE_MINIMUM: Final = 8
-"""Quartiles of fewer are too uncertain: of clean samples 3.3 % would be dropped from groups of 5,
-0.7 % from 8, 0.3 % from 12."""
+"""Width of Tukey's "far out" fence, applied to logarithms: 0.01 % of 50 log-normal samples lie
+beyond, and nearly all stalls. Applied to seconds, it would drop 0.02 % of samples that vary by 2 %
+and 0.25 % at 30 %, all of them long: means would be too short by more than their uncertainty."""
+MIN_FENCE_SAMPLES: Final = 8
+"""Smallest group that the fence applies to. Quartiles of fewer samples are too uncertain: 3.3 % of
+clean samples would be dropped from groups of 5, 0.7 % from 8, 0.3 % from 12."""
 
 _LEVELS: Final = np.array(LEVELS)
 
@@ -45,7 +45,7 @@ def group_quantiles(
 ) -> NDArray[np.float64]:
     """Return the quantiles of the *values* of each group, shape (groups, levels).
 
-    *groups* are numbered from 0 and none is empty. Between two values the quantile is
+    *groups* are numbered from 0; no group may be empty. Quantiles between two values are
     interpolated linearly (method 7 of Hyndman and Fan, 1996, NumPy's default).
 
     >>> group_quantiles(np.array([3.0, 1.0, 2.0, 7.0]), np.array([0, 0, 0, 1]), (0.25,)).tolist()
@@ -67,13 +67,14 @@ def within_fence(
     groups: NDArray[np.intp] | None = None,
     fence: float | None = FENCE,
 ) -> NDArray[np.bool_]:
-    """Return which durations are no outliers among those of their group.
+    """Return which durations are not outliers in their group.
 
-    An outlier is outside Tukey's fence of the logarithms, for the noise of durations is a factor:
-    [Q1/r, Q3*r] with r = (Q3/Q1)**fence, where Q1 and Q3 are the quartiles of the group (Tukey,
-    Exploratory Data Analysis, 1977, section 2D; 3 is his "far out"). On a shared machine these
-    are the tasks that lost their core for a while. Groups of fewer than 8, and groups whose
-    quartiles coincide (the clock is too coarse to tell), keep everything; so does ``fence=None``.
+    An outlier lies outside Tukey's fence of the logarithms, as the noise of durations is
+    multiplicative: [Q1/r, Q3*r] with r = (Q3/Q1)**fence, where Q1 and Q3 are the quartiles of the
+    group (Tukey, Exploratory Data Analysis, 1977, section 2D; 3 is his "far out"). On a shared
+    machine, outliers are the tasks that lost their core for a while. Groups of fewer than 8, and
+    groups whose quartiles coincide (the clock is too coarse), keep everything; so does
+    ``fence=None``.
 
     >>> within_fence(np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 9.0])).tolist()[-2:]
     [True, False]
@@ -85,9 +86,9 @@ def within_fence(
     if groups is None:
         groups = np.zeros(len(durations_s), dtype=np.intp)
     low, high = group_quantiles(durations_s, groups, (0.25, 0.75)).T
-    told = (np.bincount(groups) >= FENCE_MINIMUM) & (high > low) & (low > 0)
+    told = (np.bincount(groups) >= MIN_FENCE_SAMPLES) & (high > low) & (low > 0)
     reach = np.full(len(low), np.inf)
-    with np.errstate(over="ignore"):  # a width without bound keeps all
+    with np.errstate(over="ignore"):  # an infinite reach keeps everything
         np.power(high / low, fence, out=reach, where=told)
         inside: NDArray[np.bool_] = (durations_s >= (low / reach)[groups]) & (
             durations_s <= (high * reach)[groups]
@@ -98,10 +99,10 @@ def within_fence(
 def draw(
     quantiles: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return one random value for each of *rows*, from the distribution of that row.
+    """Return a random value for each of *rows*, from the distribution of that row.
 
-    The distribution function is linear between the *quantiles*, shape (rows, levels): the
-    inverse of a uniform variate is taken. One variate is drawn per row, in order.
+    The distribution function is linear between the *quantiles*, shape (rows, levels). Values
+    are drawn by inverting it; each row takes one uniform variate, in order.
     """
     uniform = rng.random(len(rows))
     segment = np.searchsorted(_LEVELS, uniform, side="right") - 1
@@ -119,7 +120,7 @@ def mean_of_quantiles(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def read_quantiles(node: Node) -> NDArray[np.float64]:
-    """Return the quantiles in a JSON document: as many as levels, positive, ascending."""
+    """Read the quantiles of a JSON document: one per level, positive, ascending."""
     quantiles = node.vector(len(LEVELS))
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
         raise node.expected("positive numbers in ascending order")

@@ -1,7 +1,7 @@
-"""Kernel models by kind: the built-in ones, and those of other packages.
+"""Kernel models by kind, built-in or from other packages.
 
-Another package adds a kind by an entry point of the group ``tasksim.models``, whose name is the
-kind and whose value is the class.
+Another package adds a kind with an entry point of the group ``tasksim.models``: its name is the
+kind, its value the class.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _adopt(kind: str, found: Any) -> type[KernelModel]:
 
     if not (isinstance(found, type) and issubclass(found, KernelModel) and found.kind == kind):
         raise InputError(
-            f"{found!r} is no subclass of tasksim.models.kernelmodel.KernelModel "
+            f"{found!r} is not a subclass of tasksim.models.kernelmodel.KernelModel "
             f"with kind = '{kind}'"
         )
     return found
@@ -46,18 +46,18 @@ KINDS: Registry[type[KernelModel]] = Registry(
     },
     _adopt,
 )
-"""All kinds; a new one is a file, and a line here or an entry point of its package."""
+"""All kinds. A new kind is a file, and a line here or an entry point of its package."""
 
 
 def kinds() -> list[str]:
-    """Return the names of all kinds of kernel models that are installed."""
+    """Return the names of all installed kinds of kernel models."""
     return KINDS.names()
 
 
 def model_class(kind: str) -> type[KernelModel]:
-    """Return the class of the models of this *kind*.
+    """Return the class of a *kind* of models.
 
-    Raises :exc:`InputError` with the nearest kind that there is.
+    Raises :exc:`InputError`, with the nearest known kind, if it is unknown.
 
     >>> model_class("history").__name__
     'HistoryModel'
@@ -66,7 +66,7 @@ def model_class(kind: str) -> type[KernelModel]:
 
 
 def from_json(data: Mapping[str, Any] | Node) -> KernelModel:
-    """Return the model, of whatever kind, that its ``to_json`` wrote."""
+    """Return the model, of any kind, that its ``to_json`` wrote."""
     node = data if isinstance(data, Node) else Node(dict(data))
     kind = node["kind"]
     if kind.text() not in KINDS:
@@ -75,7 +75,7 @@ def from_json(data: Mapping[str, Any] | Node) -> KernelModel:
 
 
 def describe() -> dict[str, str]:
-    """Return the first line of each kind's docstring, by kind; broken ones are left out."""
+    """Return the first line of each kind's docstring; skip kinds that cannot be imported."""
     return {
         kind: (found.__doc__ or "").strip().partition("\n")[0]
         for kind, found in KINDS.items().items()

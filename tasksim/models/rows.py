@@ -1,7 +1,7 @@
-"""Rows of tables of parameters: the distinct ones, where they are, the nearest one.
+"""Rows of tables of parameters: distinct rows, their positions, the nearest row.
 
-One row of parameters is one *configuration* of a kernel. Everything here is vectorised, and
-works for kernels without parameters too (tables with no columns have one distinct row).
+A row of parameters is one *configuration* of a kernel. All functions are vectorised, and
+work for kernels without parameters, too (a table without columns has one distinct row).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = [
 def checked_table(
     parameters: ArrayLike, names: Sequence[str], what: str = "row"
 ) -> NDArray[np.float64]:
-    """Return *parameters* as a float64 table with the columns *names*, or say what is wrong.
+    """Return *parameters* as a float64 table with the columns *names*.
 
     Raises
     ------
     InputError
-        For tables of another shape, and for parameters that are not finite or are negative;
-        *what* is what a row is called.
+        If the table has another shape, or values that are negative or not finite;
+        messages call a row *what*.
     """
     try:
         table = np.asarray(parameters, dtype=np.float64)
@@ -62,7 +62,7 @@ def checked_table(
 def distinct_rows(
     table: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the distinct rows of *table* in lexicographic order, and which one each row is.
+    """Return the distinct rows of *table* in lexicographic order, and each row's index in them.
 
     >>> rows, inverse = distinct_rows(np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))
     >>> rows.tolist(), inverse.tolist()
@@ -81,9 +81,9 @@ def distinct_rows(
 
 
 def find_rows(known: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the index into *known* of each row of *table*, -1 where it is not there.
+    """Return the index of each row of *table* in *known*, or -1 if it is missing.
 
-    *known* are distinct rows in lexicographic order, as :func:`distinct_rows` returns them.
+    *known* are distinct rows in lexicographic order, as returned by :func:`distinct_rows`.
     """
     if len(known) == 0:
         return np.full(len(table), -1, dtype=np.intp)
@@ -101,7 +101,7 @@ def find_rows(known: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray
 
 
 def nearest_row(known: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the row of *known* nearest to *row*, each column measured by its largest value."""
+    """Return the row of *known* nearest to *row*, with each column scaled by its largest value."""
     scale = np.maximum(np.abs(known).max(axis=0, initial=0.0), np.abs(row))
     scale[scale == 0] = 1.0
     distance = (((known - row) / scale) ** 2).sum(axis=1)
@@ -110,7 +110,7 @@ def nearest_row(known: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray
 
 
 def describe_row(names: Sequence[str], row: NDArray[np.float64]) -> str:
-    """Return a row for people and for keys of files.
+    """Return a row as text, for messages and as a key in files.
 
     >>> describe_row(("m", "n"), np.array([256.0, 0.5]))
     'm=256, n=0.5'
@@ -120,13 +120,13 @@ def describe_row(names: Sequence[str], row: NDArray[np.float64]) -> str:
 
 
 def plain_number(value: float) -> int | float:
-    """Return an integer where *value* is one exactly, so that files say 256 and not 256.0."""
+    """Return *value* as an integer if it is a whole number: files contain 256, not 256.0."""
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _index(
     ordered: NDArray[Any], wanted: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return where in *ordered* the *wanted* values are, and whether they are there."""
+    """Return the positions of the *wanted* values in *ordered*, and whether they occur."""
     index = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     return index, ordered[index] == wanted

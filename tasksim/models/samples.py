@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Samples", "unfit_duration"]
 
 UNKNOWN_RUN = -1
-"""The run of a sample of which it is not known; runs are numbered from 0."""
+"""The run of a sample if it is unknown; runs are numbered from 0."""
 
-LEGAL_S: Final = (1e-100, 1e100)
-"""Durations to which a formula can be fitted: their squares, and the weights 1/y², are numbers,
-with a factor of 1e100 to spare for terms."""
+FITTABLE_RANGE_S: Final = (1e-100, 1e100)
+"""Range of durations that a formula can be fitted to, in seconds: their squares and the weights
+1/y² do not overflow, with a factor of 1e100 to spare for terms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,27 +42,27 @@ class Samples:
     durations_s : array_like, shape (samples,)
         In seconds, finite and positive.
     runs : array_like of int, shape (samples,), default=None
-        Which run of a calibration a sample comes from; -1 if that is not known.
+        The run of the calibration that each sample comes from; -1 if unknown.
     counters : mapping, default=None
         Counter -> its values, one per sample
         (:data:`~tasksim.models.counters.columns.COUNTERS`).
     constants : mapping, default=None
-        Parameter that all samples have the same value of, and that is no column -> that value.
+        Parameter with the same value in all samples, which has no column -> that value.
     unused : tuple of Unused, default=()
-        What the file that they were read from has besides.
+        Data of the file that the samples leave out.
     wall_s : array_like, shape (samples,), default=None
-        Durations by the clock on the wall, where ``durations_s`` leave out what other programs
-        took; None: they leave out nothing.
+        Wall-clock durations, if ``durations_s`` exclude the time taken by other programs; None
+        if they exclude nothing.
 
     Raises
     ------
     InputError
-        Naming the sample and the parameter that is wrong.
+        For a wrong value, with the sample and the parameter.
 
     See Also
     --------
-    tasksim.select : The kind of model that suits them.
-    Samples.from_columns : From columns by name.
+    tasksim.select : Choose the kind of model with the smallest error.
+    Samples.from_columns : Create samples from named columns.
 
     Examples
     --------
@@ -102,11 +102,11 @@ class Samples:
         return len(self.durations_s)
 
     def configurations(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Return the distinct rows of parameters, in order, and per sample which one it has."""
+        """Return the distinct rows of parameters, in order, and the index of each sample's row."""
         return distinct_rows(self.parameters)
 
     def select(self, which: ArrayLike) -> Samples:
-        """Return the samples that *which* chooses: a mask or indices."""
+        """Return the samples selected by *which*, a mask or indices."""
         chosen = np.asarray(which)
         runs = None if self.runs is None else self.runs[chosen]
         table, durations_s = self.parameters[chosen], self.durations_s[chosen]
@@ -118,9 +118,9 @@ class Samples:
         )  # fmt: skip
 
     def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
-        """Return the samples with the parameters that have names of counters as counters.
+        """Return the samples with parameters named like counters turned into counters.
 
-        Those that are asked for as *parameters* stay such.
+        Names in *parameters* stay parameters.
         """
         apart = [name for name in counters_among(self.names) if name not in parameters]
         if not apart:
@@ -129,9 +129,9 @@ class Samples:
         return replace(self.without(apart), counters={**(self.counters or {}), **counters})
 
     def with_constants_apart(self, parameters: Sequence[str] = ()) -> Samples:
-        """Return the samples without the parameters that are the same in all, as *constants*.
+        """Return the samples with parameters of a single value turned into *constants*.
 
-        Those that are asked for as *parameters* stay such, and all do where all are the same.
+        Names in *parameters* stay parameters; so do all of them if all have a single value.
         """
         if len(self) < 2:
             return self
@@ -154,12 +154,12 @@ class Samples:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Samples:
-        """Return the samples in *columns* by name: ``duration_s``, maybe ``run``, parameters.
+        """Return samples from named *columns*: ``duration_s``, optionally ``run``, parameters.
 
         >>> Samples.from_columns({"m": [1, 2], "duration_s": [0.1, 0.2]}).names
         ('m',)
         """
-        if not hasattr(columns, "keys"):  # pandas tables have some, and are no Mapping
+        if not hasattr(columns, "keys"):  # a pandas table has keys, but is not a Mapping
             raise InputError(f"columns: got {short(columns)}; legal: columns by name")
         all_of(columns, str, "columns")
         if "duration_s" not in columns:
@@ -179,17 +179,17 @@ class Samples:
 
     @classmethod
     def concat(cls, parts: Sequence[Samples]) -> Samples:
-        """Return the samples of all *parts*, in order; all have the same parameters."""
+        """Return the samples of all *parts*, in order; all must have the same parameters."""
         from tasksim.models.unused import Unused
 
         parts = all_of(parts, Samples, "parts")
         if not parts:
-            raise InputError("no samples to put together: the list is empty")
+            raise InputError("no samples to concatenate: the list is empty")
         names = parts[0].names
         for part in parts:
             if sorted(part.names) != sorted(names):
                 raise InputError(
-                    "samples with different parameters cannot be put together: "
+                    "samples with different parameters cannot be concatenated: "
                     f"({', '.join(names)}) and ({', '.join(part.names)})"
                 )
         tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
@@ -197,7 +197,7 @@ class Samples:
         constants = [dict(part.constants or {}) for part in parts]
         if any(one != constants[0] for one in constants):
             raise InputError(
-                "samples with different constants cannot be put together: "
+                "samples with different constants cannot be concatenated: "
                 f"{' and '.join(map(str, constants))}"
             )
         counters = _concatenated_counters(parts)
@@ -213,8 +213,8 @@ class Samples:
 
 
 def unfit_duration(samples: Samples) -> str:
-    """Return which duration no formula can be fitted to; nothing if there is none."""
-    least, most = LEGAL_S
+    """Return a message about the first duration that no formula can be fitted to, or ""."""
+    least, most = FITTABLE_RANGE_S
     wrong = (samples.durations_s < least) | (samples.durations_s > most)
     if not wrong.any():
         return ""

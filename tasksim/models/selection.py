@@ -1,4 +1,4 @@
-"""Selection of the kind of model that suits some samples: tried, cross-validated, explained."""
+"""Selection of the kind of model with the smallest cross-validated error."""
 
 from __future__ import annotations
 
@@ -28,59 +28,61 @@ if TYPE_CHECKING:
 __all__ = ["AUTO", "Candidate", "Selection", "automatic_kinds", "select", "size_bytes"]
 
 AUTO: Final = ("history", "power", "mlr", "cp", "hybrid")
-"""What is tried unless kinds are asked for, the cheapest first; then kinds of other packages."""
+"""Kinds tried by default, the cheapest first, followed by kinds of other packages."""
 
-ALIKE: Final = 1.05
-"""Errors within this factor are the same: of five seeds of the folds, those of a linear model on
-60 generated configurations differ by 4 to 10 %, those of a tensor by 30 %."""
-FAR: Final = 0.15
-"""An error (MLogQ) beyond which what was measured is preferred to a formula, ..."""
-WORSE: Final = 2.0
-"""... if it is also this many times that of what was measured: a formula answers for all sizes,
-and a history for none but those, so it must be much better."""
-POOR: Final = 0.25
-"""An error to warn of: predictions off by 28 %, typically, rank few schedulers right."""
-FEW: Final = 19
-"""With fewer samples than these, a 90 % interval is what the most extreme ones say."""
-FEWEST_FOLDS: Final = 2
-"""Half of the configurations predict the other half: the least that judges a kind at all."""
-RESAMPLES: Final = 10
-"""A variance of ten is known to half of itself; the quantiles of intervals make up for the
-rest."""
-AT_ONCE_S: Final = 1e-9
-"""A fit that takes less, by a coarse clock, counts as this: there is time for all."""
-FITS: Final = 8
-"""Those that search get this part of the time for a fit, or half of it among other kinds: five
-folds, the fit itself, and some resampled ones."""
-LEAST_SEARCH_S: Final = 1e-3
-"""A search has more time than none, whatever the budget: it then tries its first choice alone."""
-ENOUGH: Final = 0.5
-"""The share of configurations that a kind must be able to predict: of fewer, the error is that of
-others than those it would be compared on."""
+SAME_ERROR_FACTOR: Final = 1.05
+"""Factor within which two errors count as equal: over five seeds of the folds, errors of a linear
+model of 60 generated configurations differ by 4 to 10 %, those of a tensor by 30 %."""
+FORMULA_ERROR_THRESHOLD: Final = 0.15
+"""Error (MLogQ) of a formula above which a history may be preferred ..."""
+FORMULA_TO_HISTORY_RATIO: Final = 2.0
+"""... if the formula's error is also this many times the history's. A formula predicts all sizes, a
+history only measured ones, so the history must be much better."""
+WARNING_ERROR_THRESHOLD: Final = 0.25
+"""Error (MLogQ) that triggers a warning: predictions that are typically off by 28 % rarely rank
+schedulers correctly."""
+MIN_INTERVAL_SAMPLES: Final = 19
+"""Sample size below which a 90 % interval is determined by the most extreme samples."""
+MIN_FOLDS: Final = 2
+"""Smallest number of folds: one half of the configurations predicts the other."""
+MAX_RESAMPLES: Final = 10
+"""Number of fits to resampled configurations. Their variance is known to half of itself; the
+quantiles of the intervals compensate for the rest."""
+MIN_FIT_S: Final = 1e-9
+"""Shortest duration of a fit in seconds; shorter ones, read from a coarse clock, count as this."""
+FITS_PER_BUDGET: Final = 8
+"""Number of fits among which a search divides the budget (twice as many if other kinds are tried,
+too): five folds, the fit itself, and some resampled ones."""
+MIN_SEARCH_S: Final = 1e-3
+"""Shortest time for a search in seconds, whatever the budget: it then tries its first choice
+only."""
+MIN_PREDICTED_SHARE: Final = 0.5
+"""Share of configurations that a kind must predict to be compared: the error over fewer is the
+error on other configurations than those of its competitors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The model that was chosen.
+    """The chosen model.
 
     Parameters
     ----------
     model : KernelModel
-        Fitted to all samples, with its uncertainty, if there were enough samples for one.
+        Fitted to all samples, with its uncertainty if there were enough samples.
     table : tuple of Candidate
         One per kind, in the order tried.
     why : str
-        The choice, in words.
+        The reason for the choice, as text.
     out : LeftOut or None
-        What models of its kind predicted for samples left out.
+        Predictions of models of its kind for samples left out.
     samples : Samples
-        What it was fitted to: parameters that are the same in all samples are *constants*.
+        The samples it was fitted to: parameters with a single value are *constants*.
     warnings : tuple of str, default=()
-        What to know before trusting it.
+        Reasons for caution.
 
     See Also
     --------
-    tasksim.select : Makes it.
+    tasksim.select : Make a selection.
 
     Examples
     --------
@@ -99,7 +101,7 @@ class Selection:
 
     @property
     def chosen(self) -> Candidate:
-        """The candidate that was chosen."""
+        """The chosen candidate."""
         return next(row for row in self.table if row.model is self.model)
 
 
@@ -112,25 +114,25 @@ def select(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Selection:
-    """Return the model of one of *kinds* that predicts *samples* best without having seen them.
+    """Return the model of one of *kinds* that best predicts *samples* it was not fitted to.
 
     Parameters
     ----------
     samples : Samples
-        What was measured.
+        The measured durations.
     kinds : sequence of str, default=None
-        What to try, in this order. Each is fitted and judged, however long it takes. None: those
-        of :func:`automatic_kinds`, while the budget lasts.
+        The kinds to try, in this order. Each is fitted and cross-validated, however long it
+        takes. None: those of :func:`automatic_kinds`, while the budget lasts.
     budget_s : float, default=30.0
-        When to stop trying kinds that nobody asked for, and refining, in seconds: past it there
-        are fewer folds, and fewer fits to resampled configurations. What began before is
-        finished. Only then the result depends on how fast the machine is.
+        Time in seconds after which no further default kinds are tried, and fewer folds and fits
+        to resampled configurations are used. A fit that has begun is finished. Beyond the
+        budget, the result depends on the speed of the machine.
     seed : int, default=0
-        Of folds, resampling, and of the models that take one.
+        The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
         Kind -> options of its models.
     progress : callable, default=None
-        Called with what is done now, and about which share of the whole is done.
+        Called with the current step and the approximate share of the work done.
 
     Returns
     -------
@@ -141,21 +143,22 @@ def select(
     ------
     InputError
         If no kind can be fitted, with the reason of each; if parameters depend on each other, or
-        all are constant; if the budget is no positive number.
+        all are constant; if the budget is not a positive number.
 
     See Also
     --------
-    tasksim.diagnose : What is wrong with the model that was chosen.
-    KernelModel.fit : Of one kind, without a comparison.
+    tasksim.diagnose : Find problems of the chosen model.
+    KernelModel.fit : Fit one kind, without a comparison.
 
     Notes
     -----
     The error is the MLogQ of 5-fold cross-validation over configurations (repetitions of one stay
-    together). Among kinds that predict what was not measured, the smallest is taken whose error
-    is that of the best: within 5 %, or within a standard error of the difference (the rule of
-    Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, section 3.4.3,
-    with paired differences). A history is preferred to it only if that error is larger than 0.15,
-    and than twice the history's own on further samples of what was measured.
+    together). Among the kinds that predict unmeasured configurations, the smallest model is taken
+    whose error equals the best one: within 5 %, or within a standard error of the difference (the
+    rule of Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, section
+    3.4.3, with paired differences). A history is preferred to it only if that error is larger than
+    0.15, and larger than twice the history's own error on further samples of measured
+    configurations.
 
     Examples
     --------
@@ -181,6 +184,7 @@ def select(
     for kind in tried:
         if progress is not None:
             progress(f"trying {kind}", len(table) / (len(tried) + 1))
+        # The last kind is tried whatever the budget if no other one could be fitted.
         last_chance = not any(candidate.model is not None for candidate in table)
         table.append(
             _tried(kind, samples, clock, (options or {}).get(kind, {}), needed=asked or last_chance)
@@ -197,14 +201,14 @@ def select(
 
 
 def automatic_kinds() -> list[str]:
-    """Return the kinds that are tried if none are named, those of other packages last."""
+    """Return the kinds that are tried by default, those of other packages last."""
     others = {kind: found for kind, found in KINDS.items().items() if kind not in KINDS.built_in}
     return [*AUTO, *(kind for kind, found in others.items() if found.automatic)]
 
 
 @dataclass
 class _Clock:
-    """How much time is left, and what all fits share."""
+    """The remaining budget, and the settings common to all fits."""
 
     budget_s: float
     seed: int
@@ -219,21 +223,21 @@ class _Clock:
         return self.budget_s - (time.monotonic() - self._begun)
 
     def folds(self, fit_s: float) -> int:
-        """Return how many folds there is time for; 0 for none."""
-        for folds in (FOLDS, FEWEST_FOLDS):
+        """Return the number of folds that fit the remaining budget; 0 if none do."""
+        for folds in (FOLDS, MIN_FOLDS):
             if folds * fit_s <= self.left_s:
                 return folds
         return 0
 
     def resamples(self, fit_s: float) -> int:
-        """Return how many fits to resampled configurations there is time for."""
-        return int(np.clip(self.left_s / max(fit_s, AT_ONCE_S), 0, RESAMPLES))
+        """Return the number of fits to resampled configurations that fit the remaining budget."""
+        return int(np.clip(self.left_s / max(fit_s, MIN_FIT_S), 0, MAX_RESAMPLES))
 
 
 def _tried(
     kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any], *, needed: bool
 ) -> Candidate:
-    """Return the best model of a *kind*, or why there is none; *needed* whatever the budget."""
+    """Return the best model of a *kind*, or why there is none; if *needed*, ignore the budget."""
     if kind not in installed():
         if clock.single:
             model_class(kind)
@@ -256,8 +260,8 @@ def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[Ke
     if "seed" in accepted:
         defaults["seed"] = clock.seed
     if "budget_s" in accepted:
-        share = clock.budget_s / (FITS if clock.single else 2 * FITS)
-        defaults["budget_s"] = max(share, LEAST_SEARCH_S)
+        share = clock.budget_s / (FITS_PER_BUDGET if clock.single else 2 * FITS_PER_BUDGET)
+        defaults["budget_s"] = max(share, MIN_SEARCH_S)
     for trial in known.trials({**defaults, **options}):
         yield known(**trial)
 
@@ -269,7 +273,7 @@ def _judged(model: KernelModel, samples: Samples, clock: _Clock, *, needed: bool
     except TasksimError as error:
         return Candidate(model.kind, f"cannot be fitted: {error}")
     fit_s = time.monotonic() - begun
-    folds = clock.folds(fit_s) or (FEWEST_FOLDS if needed else 0)
+    folds = clock.folds(fit_s) or (MIN_FOLDS if needed else 0)
     if not folds:
         reason = f"not judged: a fit takes {fit_s:.2g} s, {max(clock.left_s, 0):.2g} s were left"
         return Candidate(model.kind, reason)
@@ -290,7 +294,7 @@ def _how(out: LeftOut, known: float) -> str:
 
 
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
-    """Return the candidate to take, and why; *alone* if no other kind was tried."""
+    """Return the best candidate and the reason; *alone* if no other kind was tried."""
     general = [c for c in fitted if not c.exact and _enough(c)]
     exact = [c for c in fitted if c.exact and _enough(c)]
     if not general:
@@ -299,7 +303,9 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
     best = min(general, key=lambda c: c.judged)
     chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
     history = min(exact, key=lambda c: c.judged, default=None)
-    if history is not None and chosen.judged > max(FAR, WORSE * history.judged):
+    if history is not None and chosen.judged > max(
+        FORMULA_ERROR_THRESHOLD, FORMULA_TO_HISTORY_RATIO * history.judged
+    ):
         return history, (
             f"{history.kind}: the best formula, {best.kind}, errs by {percent(best)} on sizes "
             f"left out, and {history.kind} by {percent(history)} on what it knows; it predicts "
@@ -309,12 +315,16 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
 
 
 def _enough(candidate: Candidate) -> bool:
-    return bool(np.isfinite(candidate.errors).mean() >= ENOUGH) if candidate.out else False
+    return (
+        bool(np.isfinite(candidate.errors).mean() >= MIN_PREDICTED_SHARE)
+        if candidate.out
+        else False
+    )
 
 
 def _as_good(candidate: Candidate, best: Candidate) -> bool:
-    """Return whether *candidate* errs no more than *best*, as far as one can tell."""
-    if candidate is best or candidate.judged <= ALIKE * best.judged:
+    """Return whether the error of *candidate* does not differ significantly from the best."""
+    if candidate is best or candidate.judged <= SAME_ERROR_FACTOR * best.judged:
         return True
     difference = candidate.errors - best.errors
     difference = difference[np.isfinite(difference)]
@@ -325,10 +335,10 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
 
 
 def _uncompared(chosen: Candidate, *, alone: bool) -> str:
-    """Return why *chosen* is taken where no candidate predicts what was not measured."""
+    """Return why *chosen* is taken if no candidate predicts unmeasured configurations."""
     if chosen.mlogq_cv is None:
         return "nothing can be compared: no samples to leave out"
-    # Others may have had no time, or too few samples: their rows of the table say so.
+    # Others may have had no time or too few samples; their rows of the table say so.
     others = "the only kind tried" if alone else "the only one that could be judged"
     where = "on further samples of what it knows" if chosen.exact else "on sizes left out"
     return f"{others}; it errs by {percent(chosen)} {where}"
@@ -359,13 +369,13 @@ def _none_fits(table: Sequence[Candidate]) -> str:
 
 
 def _in_terms(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the names of parameters in terms that are given: they are not left out."""
+    """Return the names of parameters that occur in given terms and thus must stay."""
     words = {w for of in options.values() for w in re.findall(r"\w+", str(of.get("terms", "")))}
     return [name for name in names if name in words]
 
 
 def _left_out_constants(samples: Samples) -> Iterator[str]:
-    """Yield what there is to know of parameters that are the same in all samples."""
+    """Yield a warning about parameters with a single value in all samples."""
     if samples.constants:
         said = ", ".join(f"{name} is {value:.15g}" for name, value in samples.constants.items())
         yield (
@@ -375,12 +385,12 @@ def _left_out_constants(samples: Samples) -> Iterator[str]:
 
 
 def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[str]:
-    """Give the model its uncertainty; yield what there is to warn of."""
+    """Calibrate the uncertainty of the model; yield warnings."""
     assert chosen.model is not None
     if chosen.out is None:
         yield "no intervals: no samples could be left out of the fit"
         return
-    if not chosen.exact and POOR < chosen.judged < np.inf:
+    if not chosen.exact and WARNING_ERROR_THRESHOLD < chosen.judged < np.inf:
         yield (
             f"{chosen.kind} errs by {percent(chosen)} on sizes left out: measure more sizes, "
             "or look for a parameter that is missing"
@@ -391,5 +401,5 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
     except InputError as error:
         yield f"no intervals: {error}"
         return
-    if found.count < FEW:
+    if found.count < MIN_INTERVAL_SAMPLES:
         yield f"only {found.count} samples could be left out: intervals are no wider than theirs"

@@ -1,4 +1,4 @@
-"""Unused data: columns and rows of a file that samples, or a model of them, leave out."""
+"""Unused data: columns and rows of a file that samples or their model leave out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Unused", "unused_text"]
 
 @dataclass(frozen=True)
 class Unused:
-    """A column, or rows, of a file that are not among the samples read from it.
+    """A column, or rows, of a file that are not among its samples.
 
     Parameters
     ----------
     name : str
-        The column; or what else is left out, ``"3 samples"``.
+        The column, or another description of the data, such as ``"3 samples"``.
     why : str
         The reason, in a few words.
     chosen : bool, default=False
-        Whether that is as meant: the caller named others, or the column is bookkeeping.
+        Whether this is intended: the caller chose other columns, or the column is bookkeeping.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Unused:
     chosen: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the unused data as plain data."""
         return {"name": self.name, "why": self.why, "chosen": self.chosen}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tasksim.base.arguments import all_of
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
-from tasksim.models.document import LIMIT, to_data
+from tasksim.models.document import INTEGER_LIMIT, to_data
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
@@ -280,7 +280,7 @@ def _checked(entry: SizeEntry) -> SizeEntry:
     values = (entry.size, entry.mean_s, entry.deviation_s, entry.count)
     if not (all(0 <= value < math.inf for value in values) and entry.mean_s > 0):
         raise InputError(f"{entry}: the mean must be positive, and nothing negative")
-    if entry.count >= LIMIT:
+    if entry.count >= INTEGER_LIMIT:
         raise InputError(f"{entry}: the count must be below 2^63")
     if not math.isfinite(entry.deviation_s / entry.mean_s):
         raise InputError(f"{entry}: the deviation is no finite multiple of the mean")
