@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["MOST_VECTORS", "Bands", "add_bands"]
 
 MOST_VECTORS: Final = 20_000
-"""So many boxes are vectors: some 6 MB of SVG or 1 MB of PDF, which viewers still scroll well."""
+"""Maximum number of boxes drawn as vectors: some 6 MB of SVG or 1 MB of PDF, which viewers scroll
+well."""
 _BORDER_POINTS: Final = 0.4
 """Two of them, of neighbours, are a line that is just seen."""
 _DIGITS: Final = 3
-"""Of coordinates in points: a millionth of the width of a page."""
+"""Decimals of coordinates in points: a millionth of the width of a page."""
 _SEAM_POINTS: Final = 1.0
-"""How far a box goes on under its neighbour, so that no viewer shows the page between the two."""
+"""Overlap of a box with its neighbour, in points, so that no viewer shows the page between them."""
 
 
 class Bands(Artist):

@@ -38,7 +38,7 @@ __all__ = ["FORMATS", "PANELS", "figure", "save_figure"]
 _EARLIER_NAMES = {"kernel-totals": "kernels", "kernel-distributions": "distributions"}
 
 FORMATS = {".png": "png", ".pdf": "pdf", ".svg": "svg"}
-"""What :func:`save_figure` can write."""
+"""Formats of :func:`save_figure` by suffix."""
 
 # No dates and no names of programs: the same figure gives the same bytes.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -47,7 +47,8 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
 }
 _MOST_DOTS: Final = 1200.0
-"""What printers have; a chart of eight inches then takes half a gigabyte while it is drawn."""
+"""Maximum resolution in dots per inch, that of printers: drawing a chart of eight inches then
+needs half a gigabyte."""
 
 _TEXT_AS_TEXT: Any = {"svg.fonttype": "none", "svg.hashsalt": "tasksim", "pdf.fonttype": 42}
 

@@ -42,7 +42,7 @@ WAITS = {
     "queue": ("waits for runtime", "#fbe3b5"),
     "transfer": ("waits for data", "#a8a8a8"),
 }
-"""What the legend calls what idle workers wait for, and its colour: paler than any kernel's."""
+"""Reason for idleness -> its name in the legend and its colour, paler than that of any kernel."""
 
 _TITLE_LETTERS = 100  # so many fit above a panel of the usual width
 _FIGURE_SPACE = "\N{FIGURE SPACE}"

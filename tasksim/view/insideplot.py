@@ -24,7 +24,7 @@ STYLES: Final = ("-", "--", ":", "-.")
 """Besides colours: for those who see none, and printers that have none."""
 INCHES: Final = 5.0
 CHANCE: Final = 0.95
-"""Of the grey band: what as many runs, each by itself, show where intervals are right."""
+"""Probability of the grey band: as many independent runs lie in it if the intervals are right."""
 
 
 def share_inside(positions: ArrayLike, level: float) -> float:

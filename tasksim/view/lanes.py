@@ -33,7 +33,7 @@ REASONS = {
     TransferReason.IDLE: ("copy back, idle", "#f1cfbf"),
     TransferReason.EVICTION: ("copy to make room", "#5d0d0a"),
 }
-"""What the legend calls each reason for a copy, and its colour."""
+"""Reason for a copy -> its name in the legend and its colour."""
 
 _MOST_LEVELS: Final = 6
 """Copies at the same time beyond the sixth share its level: thinner ones could not be seen."""

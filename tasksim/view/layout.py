@@ -23,9 +23,10 @@ takes less than a third of the width cannot be read."""
 _AXIS_INCHES: Final = 0.4
 """The labels of a time axis."""
 _MOST_BARS: Final = 10
-"""So many bars or boxes fit beside another panel with names below them that can be read."""
+"""Maximum number of bars or boxes beside another panel with readable names below them."""
 _TITLE_LETTERS: Final = 80
-"""Of the graph, before scheduler, platform and makespan, on one line."""
+"""Maximum length of the name of a graph in a title, before scheduler, platform and makespan, in
+letters."""
 
 
 @dataclass(frozen=True)

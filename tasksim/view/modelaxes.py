@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 POINTS: Final = 4000
-"""So many points are drawn at most; what is left out is said on the figure."""
+"""Maximum number of points drawn; the figure says how many are left out."""
 EXTREMES: Final = 100
-"""So many of the lowest and of the highest are always drawn: outliers are what one looks for."""
+"""Number of lowest and of highest points that are always drawn: readers look for outliers."""
 LOG_FROM: Final = 8.0
 """Ratio of the largest to the least value from which an axis is logarithmic: below, the least is
 more than an eighth of the way along a linear one."""

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MEANS: Final = 1000
-"""So many means of configurations are drawn: their dots are large, more would merge."""
+"""Maximum number of means of configurations drawn: their dots are large, and more would merge."""
 CURVE: Final = 100
 """Points of a curve over a parameter: four pixels from each other, so it looks smooth."""
 HEIGHT_INCHES: Final = 3.2

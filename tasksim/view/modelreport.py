@@ -49,8 +49,8 @@ __all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
 SUFFIXES: Final = (".html", ".htm", ".md")
 CONFIGURATIONS: Final = 10
-"""So many are named as those that decide most; more would be a page of numbers, and the figure
-has all."""
+"""Number of the most decisive configurations that are named: more would be a page of numbers, and
+the figure has all."""
 
 
 def write_report(

@@ -39,7 +39,7 @@ _LEGEND_INCHES: Final = 1.1
 _RUN_INCHES: Final = 0.55
 """For each further run: two bars and a line of text above them."""
 _NAMED: Final = 0.85
-"""Of the width, what is left for names beside the labels of rows."""
+"""Share of the width for names, beside the labels of rows."""
 
 
 def panel_path(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["PANELS", "Look", "Panel", "Place"]
 
 Place: TypeAlias = Literal["per run", "together", "below"]
-"""Where panels stand, from the top: one per run and one for all runs, which share the time axis;
+"""Place of a panel, from the top: one per run and one for all runs, which share the time axis; then
 those without a time axis, beside each other."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a figure says to its panels about how to draw.
+    """Look of a figure, for its panels.
 
     Parameters
     ----------

@@ -33,14 +33,14 @@ __all__ = ["figure_sure", "panel_fan", "panel_tornado"]
 INNER: Final = (0.5, 0.8)
 """Bands within that of the level: half of the runs, and four of five."""
 SHADES: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
-"""Of the bands from the inside, and of what is outside of all; apart in lightness alone."""
+"""Colours of the bands from the inside, then of the outside; they differ in lightness alone."""
 TAILS: Final = (0.05, 0.95)
-"""What far-off replications are told by: quantiles that these do not move."""
+"""Quantiles that tell far-off replications: these do not move them."""
 DARK, ORANGE = "#222222", "#d55e00"
 MOST_BINS: Final = 60
-"""Of a histogram: some ten pixels each, so that a step is seen as a step."""
+"""Maximum number of bins of a histogram: some ten pixels each, so that a step looks like one."""
 FILLED: Final = 0.62
-"""Of the height of a row, what the highest bin takes; the interval of the mean is below it."""
+"""Share of the height of a row for the highest bin; the interval of the mean is below it."""
 MOST_KERNELS: Final = 12
 """Rows of a tornado: others hardly matter where so many matter more."""
 ROW_INCHES: Final = 0.85
@@ -48,7 +48,7 @@ BAR_INCHES: Final = 0.36
 AROUND_INCHES: Final = 1.5
 """For titles, axis and legend."""
 LABELS_INCHES: Final = 0.45
-"""Of an axis, below it."""
+"""Height of the labels below an axis, in inches."""
 LEAST_INCHES: Final = 3.0
 FURTHEST: Final = 3.0
 """Times the interval of one run, to both sides of the median: of kernels that lose their core now
@@ -167,7 +167,7 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
 
 
 class _Band(NamedTuple):
-    """What is drawn in one shade: makespans from one to another."""
+    """Band in one shade: makespans from one to another."""
 
     low_s: float
     high_s: float

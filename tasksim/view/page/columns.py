@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Ticks", "unpacked"]
 
 _LEVEL: Final = 6
-"""Of deflate; 9 takes three times as long and gains a percent."""
+"""Level of deflate: 9 takes three times as long and gains a percent."""
 
 
 class Ticks:
@@ -35,7 +35,7 @@ class Ticks:
     def __init__(self, until_s: float) -> None:
         exponent = int(np.floor(np.log10(until_s))) if 0 < until_s < np.inf else 0
         self.exponent = min(-9, exponent - 6) if exponent <= 5 else exponent - 14
-        """Of ten: a tick is ``10 ** exponent`` seconds."""
+        """Exponent of a tick, which is ``10 ** exponent`` seconds."""
 
     def of(self, times_s: ArrayLike) -> Int64:
         """Return the nearest ticks of times in seconds.
@@ -60,7 +60,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.layout: list[dict[str, Any]] = []
-        """Of each column: name, rows, bytes per row, kind: ``whole``, ``differences``, ``real``."""
+        """Columns: name, rows, bytes per row, kind (``whole``, ``differences``, ``real``)."""
         self._planes: list[bytes] = []
 
     def whole(self, name: str, values: ArrayLike, *, differences: bool = False) -> None:

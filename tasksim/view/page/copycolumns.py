@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["add_copies", "add_memory", "data_names"]
 
 _MOST_SLICES: Final = 20_000
-"""Of curves of memory: finer ones than the pixels of a screen ten times zoomed in."""
+"""Maximum number of slices of a curve of memory: finer than the pixels of a screen zoomed in
+ten times."""
 
 
 def add_copies(columns: Columns, run: Run, ticks: Ticks) -> list[dict[str, int]]:

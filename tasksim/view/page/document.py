@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "document"]
 
 VERSION = 1
-"""Of the data in a page."""
+"""Version of the data in a page."""
 
 
 def document(subjects: Sequence[Subject], title: str) -> str:

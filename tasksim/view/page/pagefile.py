@@ -27,7 +27,8 @@ __all__ = ["MOST_RUNS", "refuse_page", "save_page"]
 MOST_RUNS: Final = 4
 """Above each other more would each have too little of a screen."""
 LARGE_BYTES: Final = 20_000_000
-"""Of a page: what one sends to a colleague. Nothing is left out of larger ones; they are told."""
+"""Size of a page in bytes that is easy to mail. Larger pages are complete, and a note states their
+size."""
 
 
 def save_page(
