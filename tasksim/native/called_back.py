@@ -1,4 +1,4 @@
-"""Callbacks into Python: a scheduler, and tasks, that the compiled runtime cannot do without it."""
+"""Callbacks from the compiled runtime into Python, for Python schedulers and Python tasks."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 __all__ = ["CalledProgram", "CalledScheduler", "CompiledView"]
 
 FAILED = -2
-"""What a callback answers when it has failed; -1 is no task."""
+"""Return value of a callback that failed; -1 means that there is no task."""
 
 
 class CompiledView(RunView):
-    """What a Python scheduler sees of the threads in the core; all of it under the run's lock."""
+    """View of the core's threads for a Python scheduler; every call holds the run's lock."""
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
         self.origin = 0.0
-        """When the clock was started, on the system's."""
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
         self._asleep: Sequence[int] = [0] * len(self.workers)
 
     def connect(self, core: ctypes.CDLL, run: int) -> None:
-        """Let the view show the *run* in *core*."""
+        """Attach the view to *run*, a handle of the library *core*."""
         self._run = run
         self._asleep = with_lock(core, "native_sleepers")(run)
         self._wake = with_lock(core, "native_wake")
@@ -51,7 +51,7 @@ class CompiledView(RunView):
 
     @property
     def now(self) -> float:
-        """The time in seconds since the start of the submission."""
+        """Time in seconds since the start of the submission."""
         return perf_counter() - self.origin
 
     def sleeping(self, worker: int) -> bool:
@@ -59,7 +59,7 @@ class CompiledView(RunView):
         return bool(self._asleep[self.known_worker(worker)])
 
     def wake(self, worker: int) -> None:
-        """Let *worker* ask for a task, if it sleeps."""
+        """Let *worker* ask for a task if it sleeps."""
         self._wake(self._run, self.known_worker(worker))
 
     def wake_any(self, task: int) -> None:
@@ -71,29 +71,29 @@ class CompiledView(RunView):
         self._wake_all(self._run, index(task))
 
     def note_pusher(self) -> None:
-        """Read whose task has released the one that is about to be pushed."""
+        """Note which worker's task released the task that is about to be pushed."""
         pusher = self._pusher(self._run)
         self.pusher = None if pusher < 0 else pusher
 
 
 class CalledScheduler:
-    """A Python scheduler as the core calls it.
+    """Adapter that the core calls as a scheduler and that calls a Python scheduler.
 
     Parameters
     ----------
     facts : Facts
-        Of the run, the scheduler among them.
+        Facts of the run, with its scheduler.
     view : CompiledView
-        What it sees.
+        View that the scheduler is attached to.
     rng : random.Random
-        Its random numbers.
+        Random numbers of the scheduler.
 
     Attributes
     ----------
     error : BaseException or None
-        The first that it has raised, with the scheduler's blame.
+        First error that the scheduler raised, with a note that blames it.
     interrupts : Interrupts or None
-        While the main thread submits: pushes are interrupted even if the scheduler does not return.
+        Set while the main thread submits: a signal then interrupts a push that does not return.
     """
 
     def __init__(self, facts: Facts, view: CompiledView, rng: random.Random) -> None:
@@ -103,7 +103,7 @@ class CalledScheduler:
         self._scheduler = facts.scheduler
         self._main = threading.get_ident()
         self.state: Callable[[], Sequence[int]] = list
-        """Returns the states of all tasks, for messages."""
+        """Function that returns the states of all tasks, for error messages."""
         hooks = {
             hook: Call2(self._noting(own))
             for hook in ("started", "finished")
@@ -149,7 +149,7 @@ class CalledScheduler:
         return task
 
     def _number(self, popped: Any) -> int:
-        """Return the number that *popped* is, NumPy's integers among them; -1 if none, as True."""
+        """Return *popped* as an integer (also one of NumPy), or -1 if it is none, such as True."""
         try:
             return -1 if isinstance(popped, bool) else index(popped)
         except TypeError:
@@ -176,23 +176,23 @@ class CalledScheduler:
 
 
 class CalledProgram:
-    """The tasks of a program that are called in Python.
+    """Tasks of a program that run in Python, called by the core.
 
     Attributes
     ----------
     call_back
-        What the core calls.
+        Function that the core calls.
     errors : dict of int to BaseException
-        Per worker what its task has raised.
+        Error that the task of each worker raised.
     uses : ProcessorUses or None
-        What tasks have had of a core, if that is kept.
+        Processor time of the tasks, if it is recorded.
     """
 
     def __init__(self, program: Program) -> None:
         self.errors: dict[int, BaseException] = {}
         self.uses: ProcessorUses | None = None
         self._accounts: dict[int, ProcessorTime] = {}
-        """Per worker; a thread alone knows its processor time."""
+        """Account per worker: only a thread itself can read its preemptions."""
         self._run = program.run
         self.call_back = CalledBack(self._call)
 
@@ -200,6 +200,7 @@ class CalledProgram:
         try:
             account = None if self.uses is None else self._account(worker)
             times[0] = perf_counter()
+            # Looking at the clocks takes time that is no task's: start anew after it.
             if account is not None and account.look_after_pause(times[0]):
                 times[0] = perf_counter()
             self._run(task, worker)

@@ -1,17 +1,17 @@
-"""Calm moments, in which to measure: the same machine every time, though others use it too.
+"""Measurements in calm moments: comparable values on a machine that others use, too.
 
 A run that shares its cores with other programs takes twice as long, and means and medians over
-such minutes say how busy the neighbours were. A *gate* measures an action, and says how disturbed
-it was, so that the calm values count. There are two kinds:
+such minutes show how busy the neighbours were. A *gate* measures an action and returns how
+disturbed the measurement was, so that only calm values count. There are two kinds:
 
-- A measured gate asks the value itself which share of the cores others had meanwhile: the system
-  tells how long each thread was ready and had no core.
-- A probed gate is for systems that do not tell, for more threads than cores, and for other
-  people's programs. A *probe*, a short piece of work on all cores, takes hardly longer before and
-  after a calm value than the fastest probe since the session began. So a machine that is busy
-  throughout looks calm.
+- A measured gate takes the disturbance from the value itself: the system reports how long each
+  thread was ready to run and had no core.
+- A probed gate is for systems without this report, for more threads than cores, and for programs
+  of others. It times a *probe*, a short piece of work on all cores, before and after each value.
+  A value is calm if both probes take hardly longer than the fastest probe of the session. A
+  machine that is busy all the time therefore looks calm.
 
-No gate looks at what is measured, so the choice does not favour any result.
+A gate never looks at the measured time, so the choice favours no result.
 
 ::
 
@@ -55,51 +55,54 @@ __all__ = [
 T = TypeVar("T")
 
 MOST_TAKEN: Final = 0.02
-"""Largest share of the cores that others have during a calm value. A run of 20 ms with the cores to
-itself loses .05 to .4 % to the system, beside one busy process it loses 25 to 40 %."""
+"""Largest share of the cores that others may take during a calm value. A run of 20 ms loses 0.05 to
+0.4 % to the system on idle cores, and 25 to 40 % beside one busy process."""
 PROBE_TOLERANCE: Final = 0.06
-"""How much longer than the fastest probe a calm one takes at most: calm probes differ by 2 to 4 %,
-one with a busy neighbour takes 20 to 90 % longer."""
+"""Largest share by which a calm probe may exceed the fastest one: calm probes differ by 2 to 4 %, a
+probe beside a busy neighbour takes 20 to 90 % longer."""
 PATIENCE_S: Final = 900.0
-"""How long calm moments are waited for in all, where nobody says: disturbances of the machine that
-this was made on come and go within minutes."""
+"""Default total time to wait for calm moments, in seconds: disturbances on the machine used for
+development come and go within minutes."""
 FIRST_PROBES: Final = 30
-"""Probes before anything is measured, half a second: the fastest of them stands for a calm one."""
+"""Number of probes before the first measurement (half a second): the fastest of them is the calm
+reference."""
 NAP_S: Final = 0.1
-"""Shortest rest while the machine is not calm: five times a probe, so waiting is mostly rest."""
+"""Shortest pause while the machine is disturbed, in seconds: five times a probe, so that most of
+the wait is idle."""
 LONGEST_WAIT_S: Final = 10.0
-"""After which something is measured in any case: better a disturbed value than none."""
+"""Longest wait before a measurement, in seconds: a disturbed value is better than none."""
 
-CHUNKS, PRODUCTS = 8, 2  # 20 ms of products of matrices
+CHUNKS, PRODUCTS = 8, 2  # 20 ms of matrix products
 
 
 class Gate(Protocol[T]):
-    """Measures, and says how disturbed that was: a number, the less the calmer."""
+    """Measures actions and returns how disturbed each was: a number, smaller if calmer."""
 
     def during(self, action: Callable[[], T], until: float, /) -> tuple[T, float]:
         """Call *action*; return its value and how disturbed it was.
 
-        It may rest before, not beyond *until*, a time of :func:`time.monotonic`.
+        It may wait first, but not beyond *until*, a time of :func:`time.monotonic`.
         """
 
     def is_calm(self, disturbance: float, /) -> bool:
-        """Return whether a value that was so disturbed counts."""
+        """Return whether a value with this *disturbance* counts as calm."""
 
     def text(self, disturbance: float, /) -> str:
-        """Return in words what disturbed a value, so much at most."""
+        """Return a sentence on the disturbance, of at most this size, for reports."""
 
 
 class MeasuredGate(Generic[T]):
-    """Gate of values that tell themselves what others took.
+    """Gate for values that contain their own disturbance.
 
-    After a disturbed value it rests as long as that took, so that waiting is half rest.
+    After a disturbed value it pauses for as long as the measurement took, so that half of the
+    waiting is idle.
 
     Parameters
     ----------
     share_taken : callable
-        Returns the share of the cores that others had while a value was measured.
+        Returns the share of the cores that others took while a value was measured.
     tolerance : float
-        Largest share of a calm value.
+        Largest share of the cores that others may take during a calm value.
     """
 
     def __init__(self, share_taken: Callable[[T], float], tolerance: float = MOST_TAKEN) -> None:
@@ -107,7 +110,7 @@ class MeasuredGate(Generic[T]):
         self._rest_s = 0.0
 
     def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
-        """Return what *action* returns, and the share that others had."""
+        """Return the value of *action* and the share of the cores that others took."""
         time.sleep(max(0.0, min(self._rest_s, until - time.monotonic())))
         begun = time.monotonic()
         value = action()
@@ -117,28 +120,28 @@ class MeasuredGate(Generic[T]):
         return value, taken
 
     def is_calm(self, disturbance: float) -> bool:
-        """Return whether others had hardly anything."""
+        """Return whether others took at most the tolerated share."""
         return disturbance <= self._tolerance
 
     def text(self, disturbance: float) -> str:
-        """Return in words what others had at most."""
+        """Return a sentence with the largest share that others took."""
         return f"others had the cores for up to {_percent(disturbance)} of the time"
 
 
 class ProbedGate(Generic[T]):
-    """Gate that works on all cores for a moment before and after each value.
+    """Gate that runs a probe on all cores before and after each value.
 
     Parameters
     ----------
     probe : callable
-        Returns how long some fixed work takes now, in seconds: a :class:`Probe`.
+        Returns the current duration of a fixed piece of work in seconds: a :class:`Probe`.
     tolerance : float
-        A moment is calm if its probe takes at most this share longer than the fastest of all.
+        Largest share by which a calm probe may exceed the fastest one.
 
     Attributes
     ----------
     fastest_s : float
-        The fastest probe so far.
+        Duration of the fastest probe so far.
     """
 
     def __init__(self, probe: Callable[[], float], tolerance: float = PROBE_TOLERANCE) -> None:
@@ -146,22 +149,22 @@ class ProbedGate(Generic[T]):
         self.fastest_s = min(probe() for _ in range(FIRST_PROBES))
 
     def during(self, action: Callable[[], T], until: float) -> tuple[T, float]:
-        """Wait for a calm moment, a while; return what *action* returns, and the slower probe."""
+        """Wait for a calm moment; return the value of *action* and the slower of both probes."""
         before = self._wait(until)
         value = action()
         return value, max(before, self._probed())
 
     def is_calm(self, disturbance: float) -> bool:
-        """Return whether a probe that took so many seconds says that the moment is calm."""
+        """Return whether a probe of this many seconds counts as calm."""
         return disturbance <= (1 + self._tolerance) * self.fastest_s
 
     def text(self, disturbance: float) -> str:
-        """Return in words how much longer the slowest probe took."""
+        """Return a sentence on the slowest probe."""
         longer = _percent(disturbance / self.fastest_s - 1)
         return f"others used the cores: a probe took up to {longer} longer than the fastest"
 
     def _wait(self, until: float) -> float:
-        """Return the probe of a calm moment, or of the last one when the wait is too long."""
+        """Return the first calm probe, or the last one when the wait times out."""
         latest = min(time.monotonic() + LONGEST_WAIT_S, until)
         while not self.is_calm(probed := self._probed()) and time.monotonic() < latest:
             time.sleep(NAP_S)
@@ -174,65 +177,66 @@ class ProbedGate(Generic[T]):
 
 
 class Probe:
-    """A short piece of work on all cores at once; calling it returns how long it took.
+    """A short piece of work on all cores at once; a call returns its duration.
 
     Parameters
     ----------
     workers : int
-        Threads, each on a core of its own where there are enough.
+        Number of threads, each on a core of its own if there are enough.
     cores : list of int, optional
-        The cores; by default those that this process may use.
+        Cores to use [default: all that this process may use].
 
     Notes
     -----
-    Products of a matrix that stays in the cache, some 20 ms of them. Of a thread the median
-    chunk counts, of the threads the slowest: a neighbour that stays shows, a moment's pause of
-    the system does not.
+    The work is some 20 ms of products with a matrix that stays in the cache. The result is the
+    maximum over threads of the median over chunks: it shows a neighbour that stays, but not a
+    short pause of the system.
     """
 
     def __init__(self, workers: int, cores: list[int] | None = None) -> None:
         self._products = Products(workers, cores)
 
     def __call__(self) -> float:
-        """Return the time of a chunk in seconds."""
+        """Return the duration of a chunk in seconds."""
         return max(map(statistics.median, self._products.times_s(CHUNKS, PRODUCTS)))
 
 
 def is_measurable(workers: int, cores: Sequence[int] | None = None) -> bool:
-    """Return whether the system tells what others take from *workers* threads.
+    """Return whether the system reports the time that others take from *workers* threads.
 
-    On more threads than *cores*, by default the usable ones, the threads also wait for each other.
+    With more threads than *cores* (by default the usable ones) the threads also wait for each
+    other.
     """
     enough = workers <= len(usable_cores() if cores is None else cores)
     return enough and has_thread_clock() and not isnan(ThreadAccount.now().waited_s)
 
 
 def gate_of(share_taken: Callable[[T], float], workers: int) -> Gate[T]:
-    """Return the gate of values that *workers* threads make; *share_taken* of it as measured."""
+    """Return the gate for values measured on *workers* threads; *share_taken* reads a value."""
     if is_measurable(workers):
         return MeasuredGate(share_taken)
     return ProbedGate(Probe(workers))
 
 
 def run_gate(workers: int) -> Gate[Run]:
-    """Return the gate of native runs on so many *workers*."""
+    """Return the gate for native runs on this number of *workers*."""
     return gate_of(others_share, workers)
 
 
 @dataclass(frozen=True)
 class Calmness:
-    """How calm the machine was.
+    """Statistics of a calm measurement.
 
     Attributes
     ----------
     kept, repeated
-        Measurements that count, and those that were done again.
+        Number of values, and number of repeated measurements.
     disturbed
-        Of those that count, how many were never done in a calm moment: patience ended.
+        Number of values without a calm measurement before the timeout.
     seconds
-        How long it all took.
+        Duration of the whole measurement in seconds.
     worst
-        What disturbed the one of those that count that was disturbed most, in words.
+        Sentence on the disturbance of the most disturbed value.
     """
 
     kept: int
@@ -244,17 +248,17 @@ class Calmness:
 
 @dataclass(frozen=True, eq=False)
 class CalmValues(Generic[T]):
-    """What was measured: ``values[action][repetition]``, and how calm it was."""
+    """Measured values, ``values[action][repetition]``, and how calm the machine was."""
 
     values: list[list[T]]
     calm: Calmness
     disturbed: list[list[bool]]
-    """Whether no trial of a value was made in a calm moment, laid out like :attr:`values`."""
+    """Whether a value had no calm measurement, laid out like :attr:`values`."""
 
 
 @dataclass
 class _Slot(Generic[T]):
-    """A value that is wanted, the best so far, and how disturbed that was."""
+    """A wanted value: the calmest measurement so far, and its disturbance."""
 
     action: int
     value: T | None = None
@@ -269,31 +273,31 @@ def measure_calmly(
     patience_s: float = PATIENCE_S,
     progress: Callable[[int, int], None] | None = None,
 ) -> CalmValues[T]:
-    """Do each of *actions* in turn, and all of them again, until each was done in calm moments.
+    """Run all *actions* in turn, and repeat disturbed ones until each value is calm.
 
     Parameters
     ----------
     actions : sequence of callables
-        Each measures something and returns it.
+        Each of them measures something and returns it.
     gate : Gate
         Tells calm values from disturbed ones: :func:`run_gate` for native runs.
     repetitions : int
-        How often each action is to be done. The repetitions are interleaved.
+        Number of values per action. The repetitions are interleaved.
     patience_s : float
-        After this time, what was not done in a calm moment stays as it is, the calmest of its
-        trials, and is counted as disturbed.
+        Timeout in seconds. Afterwards a value without a calm measurement keeps the calmest one
+        and counts as disturbed.
     progress : callable, optional
-        Called with how many values there are, and of how many.
+        Called with the number of calm values and the number of all values.
 
     Notes
     -----
-    When a probe is faster than all before it, values that counted may no longer do so: they are
-    measured again.
+    A probe that is faster than all before it tightens the limit: values that no longer count as
+    calm are measured again.
 
     Raises
     ------
     InputError
-        If there is nothing to do.
+        If there are no actions or no repetitions.
     """
     if not actions or repetitions < 1:
         raise InputError(
@@ -325,11 +329,12 @@ def _fill(
     until: float,
     progress: Callable[[int, int], None] | None,
 ) -> int:
-    """Measure until all *slots* are calm or time is over; return how many trials it took."""
+    """Measure until all *slots* are calm or time is up; return the number of measurements."""
     trials = 0
     open_slots = list(slots)
     while open_slots:
         for slot in open_slots:
+            # Each slot gets at least one value, even after the timeout.
             if slot.value is not None and time.monotonic() > until:
                 return trials
             value, disturbance = gate.during(actions[slot.action], until)

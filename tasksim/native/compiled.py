@@ -1,8 +1,8 @@
 """Compiled execution of a graph for real: worker threads that stay in the core.
 
-The same order of things as in :mod:`tasksim.native.execution`, without Python between two tasks: a
-policy of the core decides, and kernels are called by their addresses. What is Python's, a scheduler
-or tasks, is called back.
+The core takes the same steps as :mod:`tasksim.native.execution`, without Python between two tasks:
+one of its policies decides, and it calls kernels by their addresses. Schedulers and tasks written
+in Python are called back.
 """
 
 from __future__ import annotations
@@ -69,25 +69,25 @@ class CompiledExecution:
     Parameters
     ----------
     graph, platform : TaskGraph, Platform
-        What runs, and its workers.
+        Graph, and the platform whose workers run it.
     scheduler : Scheduler
-        Who decides: as a policy of the core if it is one, else it is called back.
+        Scheduler; a policy of the core if there is one for it, otherwise called back.
     program : Program
         The graph bound to its data.
     estimates : sequence of sequences of float
-        What the scheduler believes, seconds, ``[class][task]``.
+        Estimated durations for the scheduler in seconds, ``[class][task]``.
     able : list of int
-        Per task, a bit mask of the classes of workers that can run it.
+        Bit mask per task of the worker classes that can run it.
     paths : PathRecords, optional
-        Told the record of the task that ended last, when all is over.
+        Receives the record of the task that ended last, at the end of the run.
     outside : Outside, optional
         Tasks that no worker runs.
     processor_time : bool, default True
-        Whether to keep what each task has had of a core.
+        Whether to record the processor time of each task.
 
     See Also
     --------
-    tasksim.native.execution.Execution : The same in Python, its reference.
+    tasksim.native.execution.Execution : The reference implementation in Python.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class CompiledExecution:
         processor_time: bool = True,
     ) -> None:
         core = interface.functions()
-        assert core is not None  # whoever asks for this has looked
+        assert core is not None  # the caller has checked that there is a core
         self._core = declared(core)
         self._facts = Facts(graph, platform, scheduler, estimates, able)
         self._program = program
@@ -118,7 +118,7 @@ class CompiledExecution:
         self._outside = outside
         self._paths = paths
         self.accounts: list[ThreadAccount | None] = []
-        """Of each worker's thread, when it has ended."""
+        """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
         self._tasks.uses = self._uses
         self._handed_out = np.empty(len(graph), dtype=np.int32)
@@ -128,8 +128,8 @@ class CompiledExecution:
     ) -> float:
         """Execute the graph; return the makespan in seconds.
 
-        Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
-        breaks a rule.
+        Raise :exc:`TaskFailed` if a kernel fails, :exc:`SchedulerError` if the scheduler breaks a
+        rule.
         """
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
@@ -144,13 +144,13 @@ class CompiledExecution:
         return float(self._columns["end_s"].max(initial=0.0))
 
     def table(self) -> TaskTable:
-        """Return what became of each task."""
+        """Return the task table of the run."""
         return task_table(self._facts.graph, self._columns)
 
-    # What the threads do
+    # Called by the threads of the run
 
     def begin(self) -> None:
-        """Start the clock, once: before any thread goes on."""
+        """Start the clock once, before any thread proceeds."""
         self._view.origin = perf_counter()
         self._core.tasksim_native_begin(self._run, self._view.origin)
         if self._outside is not None:
@@ -162,7 +162,7 @@ class CompiledExecution:
         self._tasks.finish(worker)
 
     def submit(self, interrupts: Interrupts) -> None:
-        """Submit all tasks, one after the other."""
+        """Submit all tasks in order."""
         called = self._called
         if called is not None:
             called.interrupts = interrupts
@@ -174,7 +174,7 @@ class CompiledExecution:
             raise called.error
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; tell the *progress* meanwhile."""
+        """Wait until the run is over, and report *progress* meanwhile."""
         total = len(self._facts.graph)
         status = interface.MORE
         while status == interface.MORE:
@@ -184,7 +184,7 @@ class CompiledExecution:
                 progress(total - self._core.tasksim_native_left(self._run), total)
 
     def give_up(self) -> None:
-        """Let no worker begin another task."""
+        """Keep workers from starting another task."""
         self._core.tasksim_native_stop(self._run)
 
     def stop(self) -> bool:
@@ -192,34 +192,34 @@ class CompiledExecution:
         status: int = self._core.tasksim_native_finish(self._run, PATIENCE_S)
         return status == interface.DONE
 
-    # What the thread outside does
+    # Called by the outside thread
 
     @property
     def origin_s(self) -> float:
-        """When the clock was started, on the system's."""
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
         return self._view.origin
 
     def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
-        """Return the tasks of the thread outside that were released, each once; None at the end.
+        """Return newly released outside tasks, each once; None at the end of the run.
 
-        If there are none, wait for some: for *idle_s* if a worker sleeps, else *busy_s*.
+        If there are none, wait up to *idle_s* if a worker sleeps, otherwise up to *busy_s*.
         """
         place = self._handed_out
         count = self._core.tasksim_native_handed_out(self._run, busy_s, idle_s, place.ctypes.data)
         return None if count < 0 else place[:count].tolist()
 
     def completed(self, ended: Sequence[Ended]) -> None:
-        """Note that tasks of the thread outside have *ended*."""
+        """Note that the outside tasks *ended*."""
         tasks = np.array([task for task, _, _ in ended], dtype=np.int32)
         start_s, end_s = (np.array([each[k] for each in ended], dtype=np.float64) for k in (1, 2))
         self._core.tasksim_native_completed(
             self._run, len(ended), tasks.ctypes.data, start_s.ctypes.data, end_s.ctypes.data
         )
 
-    # Before and after
+    # Set-up and results
 
     def _make(self, rng: random.Random) -> None:
-        """Make the run of the core, which checks all that it is given, and attach the scheduler."""
+        """Create the core's run, which validates its input, and attach the scheduler."""
         kept: list[Any] = []
         given = program_structure(self._calls, self._tasks)
         policy = callbacks = None
@@ -258,9 +258,9 @@ class CompiledExecution:
         self._attach()
 
     def _spins(self) -> bool:
-        """Return whether threads have a core each, so that who waits takes nobody's time.
+        """Return whether each thread has a core of its own, so that spinning takes nobody's time.
 
-        Not with a thread outside, which has to run as soon as a worker has nothing to do.
+        False with an outside thread, which has to run as soon as a worker is idle.
         """
         return self._outside is None and len(self._facts.platform.workers) <= len(usable_cores())
 
@@ -281,13 +281,14 @@ class CompiledExecution:
         places = {name: column.ctypes.data for name, column in columns.items()}
         self._core.tasksim_native_tasks(self._run, ctypes.byref(interface.Tasks(**places)))
         if self._uses is not None:
-            called = self._uses.preemptions >= 0  # in Python, whose own account this is
+            # their tasks ran in Python, which keeps their account
+            called = self._uses.preemptions >= 0
             columns["cpu_s"][called] = self._uses.cpu_s[called]
             columns["preemptions"][called] = self._uses.preemptions[called]
         return columns
 
     def _error(self) -> BaseException | None:
-        """Return the error that the run has come to: that of the reference."""
+        """Return the error of the run, the same as that of the reference, or None."""
         outcome = interface.Outcome()
         status = self._core.tasksim_native_outcome(self._run, ctypes.byref(outcome))
         if status == interface.DONE:
@@ -303,6 +304,7 @@ class CompiledExecution:
         error: BaseException
         if self._calls.function[task] < 0:
             error = self._tasks.errors[worker]
+            # Let KeyboardInterrupt and the like pass unchanged: they are no failures of the task.
             if not isinstance(error, (Exception, SystemExit)):
                 return error
         else:
@@ -316,7 +318,7 @@ class CompiledExecution:
 
 
 def program_structure(calls: Calls, called: CalledProgram) -> Program:
-    """Return *calls* as the core takes them; *called* are the tasks that have no address."""
+    """Return *calls* as a structure of the core; *called* runs the tasks without an address."""
     address = interface.address
     return Program(
         functions=len(calls.address),
@@ -333,7 +335,7 @@ def program_structure(calls: Calls, called: CalledProgram) -> Program:
 
 
 def _calls_of(program: BoundProgram) -> Calls:
-    """Return what the tasks of *program* call; what offers no addresses is called back."""
+    """Return the calls of the tasks of *program*; tasks without addresses are called back."""
     calls = getattr(program, "calls", None)
     if calls is None:
         return CallTable(len(program.graph)).calls(kept=None)
@@ -342,4 +344,4 @@ def _calls_of(program: BoundProgram) -> Calls:
 
 
 calls_of: Final = Kept(_calls_of)
-"""What the tasks of a program call, kept while the program is there: it may run many times."""
+"""Calls of a program's tasks, kept as long as the program: it may run many times."""

@@ -1,4 +1,4 @@
-"""Conformance of applications: a battery of checks for the shipped ones and for a user's own.
+"""Conformance checks for applications, shipped ones and a user's own.
 
 ::
 
@@ -8,8 +8,8 @@
     def test_my_application(application, check):
         check(application)
 
-Settings are best small: the graph is executed some twenty times. What an application does not tell,
-such as how its result is judged, is not checked.
+Use small settings: the graph runs some twenty times. Checks skip what an application does not
+provide, such as a residual of its result.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ if TYPE_CHECKING:
 __all__ = ["Subject", "check_application", "checks", "parametrize_with_checks"]
 
 SCHEDULERS: Final = ("eager", "lws", "prio", "random")
-"""Central, stealing, by priority, drawn: none needs models."""
+"""Schedulers to run under (central, stealing, by priority, random): none of them needs models."""
 ORDERS: Final = 4
-"""Orders that are drawn: a dependency that is missing between two tasks shows in half of them."""
+"""Number of random task orders: a missing dependency between two tasks shows in half of them."""
 
 
 class Subject:
-    """An application with settings: makes its graph, and binds it.
+    """An application with settings: builds its graph and binds it to data.
 
     Parameters
     ----------
     given : str, Application or Generator
-        A name, ``MODULE:NAME`` or ``FILE.py``, also followed by settings; or the thing itself.
+        Name, ``MODULE:NAME`` or ``FILE.py``, optionally followed by settings; or the object itself.
     **settings
-        Its settings.
+        Settings of the application.
     """
 
     def __init__(self, given: str | Application | Generator, **settings: object) -> None:
@@ -78,7 +78,7 @@ class Subject:
         if isinstance(given, str):
             name, *texts = shlex.split(given)
             if not names_generator(name):
-                name, texts = name_and_settings(given)  # of a path with blanks
+                name, texts = name_and_settings(given)  # the path contains blanks
             self.generator = find(name)
             given_both = [*texts, *(f"{key}={value}" for key, value in settings.items())]
             self.settings = dict(parse_settings(name, given_both))
@@ -90,11 +90,11 @@ class Subject:
         return f"<Subject {self.name}>"
 
     def graph(self, **more: object) -> TaskGraph:
-        """Return its graph; of *more* settings than its own, too."""
+        """Return the graph; *more* overrides settings."""
         return self.generator(**{**self.settings, **more})
 
     def flow(self) -> TaskFlow | None:
-        """Return what it describes; None if it is a generator, which describes no data."""
+        """Return the application's task flow; None for a generator, which describes no data."""
         if self.application is None:
             return None
         settings = {k: v for k, v in self.graph().arguments.items() if k != PRIORITIES.name}
@@ -103,7 +103,7 @@ class Subject:
         return flow
 
     def program(self, graph: TaskGraph | None = None, workers: int = 1, seed: int = 3) -> Program:
-        """Return its graph bound to data."""
+        """Return the graph bound to data."""
         graph = self.graph() if graph is None else graph
         if self.generator.executor is not None:
             bound: Program = self.generator.executor(graph, workers, seed)
@@ -112,25 +112,25 @@ class Subject:
 
 
 def checks() -> Iterator[Check]:
-    """Yield the checks; each takes a :class:`Subject`, and raises :exc:`CheckFailed` by name."""
+    """Yield the checks: each takes a :class:`Subject`, and raises a named :exc:`CheckFailed`."""
     for check in CHECKS:
         yield _named(check)
 
 
 def check_application(application: str | Application | Generator, **settings: object) -> None:
-    """Run all checks on an *application* with these *settings*.
+    """Run all checks on *application* with *settings*.
 
     Parameters
     ----------
     application : str, Application or Generator
-        A name, ``MODULE:NAME`` or ``FILE.py``, also followed by settings; or the thing itself.
+        Name, ``MODULE:NAME`` or ``FILE.py``, optionally followed by settings; or the object itself.
     **settings
-        Of the application; small ones do.
+        Settings of the application; small ones are enough.
 
     Raises
     ------
     CheckFailed
-        With the name of the check that does not hold.
+        If a check fails; with the name of the check.
 
     Examples
     --------
@@ -142,9 +142,9 @@ def check_application(application: str | Application | Generator, **settings: ob
 
 
 def parametrize_with_checks(applications: Sequence[Any]) -> Any:
-    """Return a pytest decorator that gives a test each *application* with each *check*.
+    """Return a pytest decorator that runs a test for each of *applications* and each check.
 
-    They are texts or applications, as :func:`check_application` takes them, or subjects.
+    Each application is a text or an object, as in :func:`check_application`, or a subject.
     """
     import pytest
 
@@ -161,7 +161,7 @@ def _name(given: Any) -> str:
 
 
 def _made(check: Check) -> Callable[[Any], None]:
-    """Return the *check*, which makes a subject of what it is given."""
+    """Return *check* with its argument converted to a subject."""
 
     @wraps(check)
     def checked(given: Any) -> None:
@@ -171,7 +171,7 @@ def _made(check: Check) -> Callable[[Any], None]:
 
 
 def _named(check: Check) -> Check:
-    """Return the *check*; its errors say its name, and whose they are."""
+    """Return *check* with the subject's and its own name in its errors."""
 
     @wraps(check)
     def checked(subject: Subject) -> None:
@@ -184,44 +184,44 @@ def _named(check: Check) -> Check:
 
 
 def same_settings_same_graph(subject: Subject) -> None:
-    """Describing it twice, and from the arguments that a graph keeps, gives the same graph."""
+    """Building the graph twice, also from its recorded arguments, gives the same graph."""
     graph = subject.graph()
     _demand(subject.graph().same_as(graph), "the same settings gave two different graphs")
     again = subject.generator(**graph.arguments)
-    _demand(again.same_as(graph), "the arguments that its graph keeps give another graph")
+    _demand(again.same_as(graph), "the arguments recorded in its graph give another graph")
 
 
 def describing_takes_no_data(subject: Subject) -> None:
-    """To make the graph calls no kernel, and makes none of the data."""
-    subject.graph()  # what is imported, or kept for later, is not looked at
+    """Building the graph calls no kernel and creates no data."""
+    subject.graph()  # warm up: imports and caches do not count
     with watched_describing() as seen:
         graph = subject.graph()
         flow = subject.flow()
         seen.look()
-    _demand(not seen.called, f"describing it calls kernel {', '.join(sorted(set(seen.called)))}")
+    _demand(not seen.called, f"its description calls kernel {', '.join(sorted(set(seen.called)))}")
     made = seen.sizes & sizes_of_data(graph, flow)
     _demand(
         not made,
-        f"describing it makes arrays that are as large as its data, {max(made, default=0)} bytes;"
-        " initial= takes a function that makes them when they are needed",
+        f"its description creates arrays as large as its data, {max(made, default=0)} bytes;"
+        " pass initial= a function that creates them when they are needed",
     )
     allowed, data = describing_bytes(graph), int(graph.handle_size.sum())
     _demand(
         seen.peak_bytes < max(allowed, data),
-        f"describing it takes {seen.peak_bytes} bytes, its data are {data}",
+        f"its description needs {seen.peak_bytes} bytes of memory; its data have {data}",
     )
 
 
 def keeps_priorities_and_order(subject: Subject) -> None:
-    """A file of the graph, and the program, have its priorities and dependencies."""
+    """A saved graph and the program keep priorities and dependencies."""
     import tempfile
 
     graph = subject.graph()
     with tempfile.TemporaryDirectory() as folder:
         save(graph, Path(folder) / "graph.npz")
-        _demand(load(Path(folder) / "graph.npz").same_as(graph), "a file of its graph has another")
+        _demand(load(Path(folder) / "graph.npz").same_as(graph), "saving changes its graph")
     plain = subject.graph(priorities="none")
-    _demand(not plain.priority.any(), "priorities=none leaves some")
+    _demand(not plain.priority.any(), "priorities=none leaves some priorities")
     _demand(
         np.array_equal(plain.successors, graph.successors), "priorities change its dependencies"
     )
@@ -233,27 +233,27 @@ def keeps_priorities_and_order(subject: Subject) -> None:
 
 
 def program_has_the_kernels_of_the_graph(subject: Subject) -> None:
-    """Each task of the graph calls the kernel that the graph says."""
+    """Each task of the graph calls the kernel that the graph names."""
     graph = subject.graph()
     program = subject.program(graph)
     bound = program.graph
     same = bound.kernels == graph.kernels and np.array_equal(bound.kernel, graph.kernel)
-    _demand(same, "its program runs other kernels than its graph says")
+    _demand(same, "its program runs other kernels than its graph names")
     if isinstance(program, FlowProgram):
         called = [call.kernel.name for call in program.flow.calls]
         said = [graph.kernel_of(task) for task in range(len(graph))]
-        _demand(called == said, "its tasks call other kernels than its graph says")
+        _demand(called == said, "its tasks call other kernels than its graph names")
 
 
 def same_seed_same_data(subject: Subject) -> None:
-    """Bound twice with one seed, the data begin as the same bytes."""
+    """Two programs bound with the same seed start with the same bytes."""
     first, second = (_data_of(_reset(subject.program(seed=5))) for _ in range(2))
     changed = _different(first, second, _read_first(subject.graph()))
-    _demand(not changed, f"the same seed gave other data: {_names(subject, changed)}")
+    _demand(not changed, f"the same seed gives other data: {_names(subject, changed)}")
 
 
 def data_begin_anew_at_reset(subject: Subject) -> None:
-    """After a run, ``reset`` gives what there was at first, and the same run the same result."""
+    """After a run, ``reset`` restores the initial data, and the same run gives the same result."""
     program = _reset(subject.program())
     before, matters = _data_of(program), _read_first(program.graph)
     ends: list[dict[int, bytes]] = []
@@ -268,7 +268,7 @@ def data_begin_anew_at_reset(subject: Subject) -> None:
 
 
 def accesses_are_honest(subject: Subject) -> None:
-    """No task writes what it does not declare to write."""
+    """No task writes data that it does not declare as written."""
     program = subject.program()
     if hasattr(program, "datum"):
         watched = AccessCheckedProgram(program)
@@ -277,7 +277,7 @@ def accesses_are_honest(subject: Subject) -> None:
 
 
 def any_order_of_the_graph_is_right(subject: Subject) -> None:
-    """Tasks give the right result in whatever order the dependencies allow."""
+    """Any order that the dependencies allow gives the right result."""
     program = subject.program()
     for seed in range(ORDERS):
         program.reset()
@@ -286,7 +286,7 @@ def any_order_of_the_graph_is_right(subject: Subject) -> None:
 
 
 def runs_right_under_schedulers(subject: Subject) -> None:
-    """With one worker and with two, under several schedulers, in both runtimes."""
+    """Runs with one and two workers, several schedulers and both runtimes give the right result."""
     for runtime in ("python", *(["compiled"] if status().available else [])):
         for workers in (1, 2):
             program = subject.program(workers=workers)
@@ -298,12 +298,12 @@ def runs_right_under_schedulers(subject: Subject) -> None:
 
 
 def asks_nothing_of_a_global_random_state(subject: Subject) -> None:
-    """The global generators of ``random`` and NumPy are as they were."""
+    """The global random generators of Python and NumPy keep their state."""
     before = random.getstate(), str(np.random.get_state())  # noqa: NPY002
     program = _reset(subject.program())
     _run_in(program, range(len(program.graph)))
     after = random.getstate(), str(np.random.get_state())  # noqa: NPY002
-    _demand(before == after, "it drew from a global random state; initial= is given a generator")
+    _demand(before == after, "it uses a global random state; initial= receives a generator")
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -344,7 +344,7 @@ def _judge(program: Program, when: str) -> None:
 
 
 def _drawn_order(graph: TaskGraph, rng: random.Random) -> Iterator[int]:
-    """Yield the tasks in an order that the dependencies allow."""
+    """Yield the tasks in a random order that the dependencies allow."""
     left = graph.predecessor_count.tolist()
     ready = [(rng.random(), task) for task, count in enumerate(left) if count == 0]
     heapq.heapify(ready)
@@ -358,7 +358,7 @@ def _drawn_order(graph: TaskGraph, rng: random.Random) -> Iterator[int]:
 
 
 def _data_of(program: Any) -> dict[int, bytes]:
-    """Return the data by handle, as far as they are arrays."""
+    """Return the data that are arrays, by handle."""
     if not hasattr(program, "datum"):
         return {}
     found = ((handle, program.datum(handle)) for handle in range(program.graph.handles))
@@ -370,7 +370,7 @@ def _different(one: dict[int, bytes], other: dict[int, bytes], among: set[int]) 
 
 
 def _read_first(graph: TaskGraph) -> set[int]:
-    """Return the handles whose beginning matters: the first task does not just overwrite them."""
+    """Return the handles whose initial value matters: their first task does not overwrite it."""
     handles, first = np.unique(graph.access_handle, return_index=True)
     return set(handles[graph.access_mode[first] != AccessMode.W].tolist())
 

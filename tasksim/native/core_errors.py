@@ -1,4 +1,4 @@
-"""Errors of the compiled core's native runs, in the words of Python's runtime."""
+"""Errors of native runs in the compiled core, with the messages of the Python runtime."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["broken_rule", "kernel_failure"]
 
 
 def kernel_failure(program: Program, task: int, told: int) -> Exception:
-    """Return the error of *task*, whose function has *told* that it failed."""
+    """Return the error of *task*, whose function returned the error code *told*."""
     failure = getattr(program, "failure", None)
     if failure is None:
-        return KernelError(program.graph.kernel_of(task), f"it has returned {told}")
+        return KernelError(program.graph.kernel_of(task), f"it returned {told}")
     found: Exception = failure(task, told)
     return found
 
@@ -29,10 +29,7 @@ def kernel_failure(program: Program, task: int, told: int) -> Exception:
 def broken_rule(
     facts: Facts, state: Sequence[int], status: int, outcome: interface.Outcome
 ) -> BaseException:
-    """Return the error that *status* stands for, in a run that has come to *outcome*.
-
-    *state* is that of every task.
-    """
+    """Return the error for *status* and *outcome* of a run; *state* is the state of each task."""
     graph, scheduler = facts.graph, facts.scheduler
     if status == interface.DROPPED:
         return dropped(scheduler, graph, state, outcome.now_s)

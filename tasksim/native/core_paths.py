@@ -1,4 +1,4 @@
-"""Path records that the compiled core has kept, as those of Python."""
+"""Path records of the compiled core, converted to those of Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["record_of"]
 
 
 def record_of(write: Callable[..., Any], run: int | None, kinds: int) -> PathRecord:
-    """Return the record of a *run* that *write*, of the core, writes: of so many *kinds*."""
+    """Return the path record of *run*, with *kinds* kinds, filled in by *write* of the core."""
     counts, seconds = np.zeros(kinds, np.int64), np.zeros(kinds)
     ends = np.zeros(2)
     write(run, counts.ctypes.data, seconds.ctypes.data, ends.ctypes.data)

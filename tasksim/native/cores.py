@@ -1,4 +1,4 @@
-"""Cores of this machine: which this process may use, and how a thread is kept on one."""
+"""Cores of this machine: those that this process may use, and pinning of threads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def usable_cores() -> list[int]:
 
 
 def pin_thread(core: int | None) -> None:
-    """Keep the calling thread on *core*, where the system allows it; None: anywhere."""
+    """Pin the calling thread to *core* if the system allows it; None: do not pin."""
     if core is not None and hasattr(os, "sched_setaffinity"):
-        with suppress(OSError):  # a container may forbid it; the run is as good
+        with suppress(OSError):  # a container may forbid it; an unpinned run is still valid
             os.sched_setaffinity(0, {core})
 
 
 def cores_for(workers: int) -> list[int] | None:
-    """Return a core per worker, None where there are too few."""
+    """Return a core for each worker, or None if there are fewer cores than workers."""
     cores = usable_cores()
     return cores if workers <= len(cores) else None

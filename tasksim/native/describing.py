@@ -1,4 +1,4 @@
-"""Describing of an application, watched: the kernels that it calls, the arrays that it makes."""
+"""Watch on an application's description: the kernels that it calls, the arrays that it creates."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["Described", "describing_bytes", "sizes_of_data", "watched_describing"]
 
 PER_TASK_BYTES: Final = 8192
-"""Of describing a task with its accesses: what is measured is 1.5 kB, with room for long lists.
-Data that are smaller are not told from other arrays by their size."""
+"""Memory allowed per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
+room for long lists. Smaller data cannot be told from other arrays by their size."""
 SOME_TASKS: Final = 64
-"""Room for what does not depend on the number of tasks."""
+"""Additional tasks of memory for the parts that do not depend on the number of tasks."""
 
 
 @dataclass
 class Described:
-    """What was seen while an application was described.
+    """Observations during an application's description.
 
     Attributes
     ----------
     called : list of str
-        The kernels that were called.
+        Kernels that were called.
     sizes : set of int
-        Of the NumPy arrays that were made outside of tasksim, and were there when it was looked.
+        Sizes of NumPy arrays that were created outside of tasksim and existed at :meth:`look`.
     peak_bytes : int
-        The most memory at any time.
+        Peak of the traced memory in bytes.
     """
 
     called: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Described:
     peak_bytes: int = 0
 
     def look(self) -> None:
-        """Note the arrays that are there, and how much memory there was at most."""
+        """Record the existing arrays and the peak of memory."""
         self.peak_bytes = tracemalloc.get_traced_memory()[1]
         own = str(Path(__file__).resolve().parents[1] / "*")
         arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
@@ -56,12 +56,12 @@ class Described:
 
 
 def describing_bytes(graph: TaskGraph) -> int:
-    """Return how much memory it may take to make *graph*, whatever its data are."""
+    """Return the memory that the construction of *graph* may need, whatever its data."""
     return PER_TASK_BYTES * (len(graph) + graph.handles + SOME_TASKS)
 
 
 def sizes_of_data(graph: TaskGraph, flow: TaskFlow | None) -> set[int]:
-    """Return the sizes that arrays of the data have; also of arrays that a *flow* cuts."""
+    """Return the sizes of arrays of the data, with arrays that *flow* cuts into blocks."""
     sizes = set(graph.handle_size.tolist())
     if flow is not None:
         sizes |= {block.whole.nbytes for block in flow.blocks if block.whole is not None}
@@ -70,7 +70,7 @@ def sizes_of_data(graph: TaskGraph, flow: TaskFlow | None) -> set[int]:
 
 @contextmanager
 def watched_describing() -> Iterator[Described]:
-    """Yield what is seen of kernels that are called and of memory, until the end of the block."""
+    """Yield a record of kernel calls and memory inside the block."""
     seen = Described()
     before = Kernel.__call__
 

@@ -1,4 +1,4 @@
-"""Energy meter of this machine: RAPL's counters, as far as the system lets one read them."""
+"""Energy meter of this machine: reads RAPL's counters where the system allows it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["POWERCAP", "VARIABLE", "EnergyMeter", "powercap"]
 
 POWERCAP: Final = Path("/sys/class/powercap")
-"""Where Linux shows the counters of running average power limits."""
+"""Folder in which Linux exposes the counters of running average power limits (RAPL)."""
 VARIABLE: Final = "TASKSIM_POWERCAP"
-"""The variable of the environment that names another folder, as containers may have it."""
+"""Environment variable that names another folder, for instance in a container."""
 J_PER_UJ: Final = 1e-6
 
 
 def powercap() -> Path:
-    """Return the folder of this machine's counters, or what :data:`VARIABLE` says."""
+    """Return the folder of this machine's counters; :data:`VARIABLE` overrides it."""
     return Path(os.environ.get(VARIABLE) or POWERCAP)
 
 
 @dataclass(frozen=True)
 class _Zone:
-    """A counter of microjoules that starts again from 0 when it is full."""
+    """A counter of microjoules that wraps around to 0."""
 
     name: str
     counter: Path
@@ -39,15 +39,15 @@ class _Zone:
 
 
 class EnergyMeter:
-    """What the packages of this machine, and their memories, have used since :meth:`start`.
+    """Energy used by the packages and memories of this machine since :meth:`start`.
 
-    Counters are those of whole packages: other programs count, too. One that is full starts again
-    from 0; runs of less than its range (some minutes at full power) are right.
+    The counters cover whole packages, so other programs count, too. A full counter wraps around to
+    0; the result is right for runs shorter than one wrap (some minutes at full power).
 
     Raises
     ------
     InputError
-        There are no counters, as in most virtual machines, or only root may read them.
+        If there are no counters, as in most virtual machines, or only root may read them.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -55,43 +55,43 @@ class EnergyMeter:
         self._zones = _zones(folder)
         if not self._zones:
             raise InputError(
-                f"no energy is counted here: {folder} has no zone intel-rapl:N, as in most virtual "
+                f"no energy counters: {folder} has no zone intel-rapl:N, as in most virtual "
                 "machines; write power: in the platform file instead"
             )
         try:
             self.start()
         except PermissionError as error:
             raise InputError(
-                f"{error.filename}: only root may read how much energy is used; give yourself the "
-                "right to (chmod a+r), or run as root"
+                f"{error.filename}: only root may read the energy counters; make them readable "
+                "(chmod a+r), or run as root"
             ) from None
         except (OSError, ValueError) as error:
             raise InputError(f"{folder}: energy cannot be read: {error}") from None
 
     @classmethod
     def found(cls, folder: Path | None = None) -> EnergyMeter | None:
-        """Return a meter that has started; None if this machine has none that one can read."""
+        """Return a started meter, or None if this machine has none that is readable."""
         try:
             return cls(folder)
         except InputError:
             return None
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start to count."""
         self._begun = [zone.read() for zone in self._zones]
 
     def used_j(self) -> float:
-        """Return what has been used since then, in joules."""
+        """Return the energy used since :meth:`start` in joules."""
         return sum(self.used_uj().values()) * J_PER_UJ
 
     def used_uj(self) -> dict[str, int]:
-        """Return the same by package and memory (``package-0``), in microjoules."""
+        """Return the energy used by each package and memory (``package-0``) in microjoules."""
         pairs = zip(self._zones, self._begun, strict=True)
         return {zone.name: (zone.read() - begun) % (zone.range_uj + 1) for zone, begun in pairs}
 
 
 def _zones(folder: Path) -> Sequence[_Zone]:
-    """Return the packages, and their memories; cores are parts of packages."""
+    """Return the zones of packages and memories; zones of cores are parts of packages."""
     found = []
     for place in sorted(folder.glob("intel-rapl:*")):
         name = place / "name"

@@ -1,4 +1,4 @@
-"""Native runs: from a task graph to a run on this machine's cores."""
+"""Native runs: execution of a task graph on this machine's cores."""
 
 from __future__ import annotations
 
@@ -50,42 +50,43 @@ def execute(
     paths: PathRecords | None = None,
     processor_time: bool = True,
 ) -> Run:
-    """Run *graph* for real, one thread per worker of *platform*, and return the run.
+    """Run *graph* for real with one thread per worker of *platform*, and return the run.
 
     Parameters
     ----------
     graph : TaskGraph
-        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered.
+        Graph with executable kernels: cholesky, lu, qr, fmm, chain, fork-join, random-layered.
     platform : Platform
-        Its workers become threads; all of them are cores of this machine.
+        Platform whose workers become threads; all of them are cores of this machine.
     scheduler : str or Scheduler, optional
-        The same schedulers as in a simulation.
+        Scheduler, the same as in a simulation.
     program : Program, optional
-        The graph bound to its data; made here by default. Its data are reset first.
+        The graph bound to its data [default: bound here]. Its data are reset first.
     estimates : sequence of sequences of float, optional
-        What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
+        Estimated durations for the scheduler in seconds, ``[class][task]``; some schedulers
+        need them.
     pin : bool, optional
-        Pin each thread to a core, where there are enough and the system allows it.
+        Whether to pin each thread to a core, if there are enough and the system allows it.
     check : bool, optional
-        Verify the run, and the residual of what was computed; :exc:`CheckFailed` if wrong.
+        Whether to verify the run and the residual of its result; raises :exc:`CheckFailed`.
     progress : callable, optional
-        Called a few times per second with the number of tasks done and of all tasks.
+        Called a few times per second with the number of finished tasks and of all tasks.
     runtime : {"auto", "python", "compiled"}, optional
-        What is between two tasks: Python, or the compiled core, which is quicker; by default the
-        core where it is there.
+        Runtime between two tasks: Python, or the compiled core, which is faster; ``"auto"`` takes
+        the core if it is available.
     paths : PathRecords, optional
-        Kept up to date while tasks end; by the core, only at the end is it told the longest.
+        Updated while tasks end; the core only fills in the longest path at the end.
     processor_time : bool, default True
-        Record the processor time of each task and what others took from the workers, where the
-        system tells.
+        Whether to record the processor time of each task and the time that others took from the
+        workers, where the system reports it.
 
     Raises
     ------
     InputError
-        If a worker is a device: those can be simulated only; if there is no compiled core, and
-        nothing else is wanted.
+        If a worker is a device (devices can only be simulated), or if ``runtime="compiled"`` and
+        there is no compiled core.
     TaskFailed
-        If a kernel fails; names the task and its kernel.
+        If a kernel fails; with the names of the task and the kernel.
     SchedulerError
         If the scheduler breaks a rule.
     """
@@ -95,8 +96,8 @@ def execute(
         refuse_without_estimates(policy)
         estimates = [[nan] * len(graph)] * len(platform.classes)
     everywhere = [(1 << len(platform.classes)) - 1] * len(graph)
-    # All of it with one BLAS thread, not just the run: OpenBLAS's threads spin for some 20 ms
-    # after their work, on the cores of the workers.
+    # Bind and check with one BLAS thread, too: OpenBLAS's threads spin for some 20 ms after their
+    # work, on the cores of the workers.
     with single_threaded_blas():
         bound = bind(graph, len(platform.workers), seed) if program is None else program
         bound.reset()
@@ -136,19 +137,19 @@ def execute(
 def _execution(
     what: _What, runtime: Runtime, **options: Any
 ) -> tuple[Execution | CompiledExecution, Chosen]:
-    """Return what executes *what*, and how it was chosen."""
+    """Return the execution of *what*, and the choice of its runtime."""
     chosen = choose_runtime(runtime, what[1])
     return chosen.execution(*what, **options), chosen
 
 
 def refuse_without_estimates(scheduler: Scheduler) -> None:
-    """Raise :exc:`InputError` if *scheduler* needs estimates, where there are none."""
+    """Raise :exc:`InputError` if *scheduler* needs estimates."""
     if getattr(scheduler, "needs_estimates", False):
         raise InputError(f"scheduler {scheduler.name} needs kernel models for its estimates")
 
 
 def refuse_devices(platform: Platform) -> None:
-    """Raise :exc:`InputError` if a worker of *platform* is a device: those are only simulated."""
+    """Raise :exc:`InputError` if a worker of *platform* is a device: devices are only simulated."""
     devices = [name for name in platform.architectures if platform.device(name).pipeline]
     if devices:
         raise InputError(

@@ -1,7 +1,7 @@
 """Execution of a graph for real: worker threads, real kernels, the wall clock.
 
-One lock guards the scheduler and the dependencies; kernels run outside it, and outside
-Python's global lock. A worker that finds no task waits on a bell of its own.
+One lock guards the scheduler and the dependencies; kernels run without it, and without Python's
+global lock. An idle worker waits on a condition variable of its own.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ __all__ = ["Execution"]
 
 
 class Execution:
-    """One native run: the threads that execute, and what they have done.
+    """One native run: its threads and the record of its tasks.
 
-    ``ledger`` says what became of each task, in seconds since the start of the submission. *paths*,
-    if given, are kept up to date with every task that ends.
+    ``ledger`` holds the times of each task, in seconds since the start of the submission. *paths*,
+    if given, are updated after each task.
     """
 
     def __init__(
@@ -78,18 +78,18 @@ class Execution:
         self._patience = Patience(facts, self.ledger, self.ledger.idle)
         self._paths = paths
         self.accounts: list[ThreadAccount | None] = []
-        """Of each worker's thread, when it has ended."""
+        """Account of each worker's thread, filled in when the thread ends."""
         self._uses = ProcessorUses(len(graph)) if processor_time and has_thread_clock() else None
 
-    # The main thread
+    # Called by the main thread
 
     def run(
         self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
     ) -> float:
         """Execute the graph; return the makespan in seconds.
 
-        Raises :exc:`TaskFailed` when a kernel does, :exc:`SchedulerError` when the scheduler
-        breaks a rule.
+        Raise :exc:`TaskFailed` if a kernel fails, :exc:`SchedulerError` if the scheduler breaks a
+        rule.
         """
         with blaming(self._scheduler, self._graph):
             self._scheduler.attach(self._view, rng)
@@ -100,20 +100,20 @@ class Execution:
         return self.ledger.makespan_s()
 
     def table(self) -> TaskTable:
-        """Return what became of each task."""
+        """Return the task table of the run."""
         table, uses = self.ledger.table(), self._uses
         if uses is None:
             return table
         return replace(table, cpu_s=uses.cpu_s, preemptions=uses.preemptions)
 
     def begin(self) -> None:
-        """Start the clock, once: before any thread goes on."""
+        """Start the clock once, before any thread proceeds."""
         self._view.origin = perf_counter()
         if self._outside is not None:
             self._outside.begin(self)
 
     def submit(self, interrupts: Interrupts) -> None:
-        """Submit all tasks, one after the other."""
+        """Submit all tasks in order."""
         for task in range(len(self._graph)):
             self._take_lock(interrupts)
             try:
@@ -132,7 +132,7 @@ class Execution:
             self._lock.release()
 
     def _push_interruptibly(self, released: list[int], interrupts: Interrupts) -> None:
-        """Push tasks; an interruption is raised even if the scheduler does not return."""
+        """Push tasks; let signals interrupt a scheduler that does not return."""
         try:
             interrupts.allow()
             with blaming(self._scheduler, self._graph):
@@ -141,13 +141,13 @@ class Execution:
             interrupts.hold()
 
     def _take_lock(self, interrupts: Interrupts) -> None:
-        """Take the lock, unless that is interrupted: a scheduler may never give it back."""
+        """Take the lock, or raise an interruption: a scheduler may never release it."""
         interrupts.check()
         while not self._lock.acquire(timeout=LOOK_S):
             interrupts.check()
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; tell the *progress* meanwhile."""
+        """Wait until the run is over, and report *progress* meanwhile."""
         total = len(self._graph)
         over = False
         while not over:
@@ -157,7 +157,7 @@ class Execution:
                 progress(total - self._left, total)
 
     def give_up(self) -> None:
-        """Let no worker begin another task."""
+        """Keep workers from starting another task."""
         self._over.set()
 
     def stop(self) -> bool:
@@ -171,7 +171,7 @@ class Execution:
             self._lock.release()
         return True
 
-    # The worker threads
+    # Called by the worker threads
 
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
@@ -201,6 +201,7 @@ class Execution:
     def _execute(self, task: int, worker: int, account: ProcessorTime | None) -> None:
         run, origin = self._program.run, self._view.origin
         begun = perf_counter()
+        # Looking at the clocks takes time that is no task's: start anew after it.
         if account is not None and account.look_after_pause(begun):
             begun = perf_counter()
         try:
@@ -215,17 +216,17 @@ class Execution:
         self.ledger.start[task] = begun - origin
         self.ledger.end[task] = ended - origin
 
-    # The thread outside
+    # Called by the outside thread
 
     @property
     def origin_s(self) -> float:
-        """When the clock was started, on the system's."""
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
         return self._view.origin
 
     def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
-        """Return the tasks of the thread outside that were released, each once; None at the end.
+        """Return newly released outside tasks, each once; None at the end of the run.
 
-        If there are none, wait for some: for *idle_s* if a worker sleeps, else *busy_s*.
+        If there are none, wait up to *idle_s* if a worker sleeps, otherwise up to *busy_s*.
         """
         with self._lock:
             if not self._handed_out and not self._over.is_set():
@@ -234,7 +235,7 @@ class Execution:
             return None if self._over.is_set() else found
 
     def completed(self, ended: Sequence[Ended]) -> None:
-        """Note that tasks of the thread outside have *ended*."""
+        """Note that the outside tasks *ended*."""
         with self._lock:
             if self._over.is_set():
                 return
@@ -249,10 +250,10 @@ class Execution:
                 self._error = self._error or blamed(error, self._scheduler, self._graph)
                 self._finish()
 
-    # Under the lock
+    # Called with the lock held
 
     def _next(self, worker: int) -> int | None:
-        """Return the next task of *worker*, sleeping until there is one; None when all is over."""
+        """Return the next task of *worker*, after a sleep if needed; None when the run is over."""
         while not self._over.is_set():
             popped = self._scheduler.pop(worker)
             if popped is not None:
@@ -263,7 +264,7 @@ class Execution:
         return None
 
     def _sleep(self, worker: int) -> None:
-        """Wait until *worker* is woken or all is over."""
+        """Wait until *worker* is woken or the run is over."""
         patience, view = self._patience, self._view
         patience.left -= 1
         if not patience.left:
@@ -306,6 +307,8 @@ class Execution:
         ledger = self.ledger
         if not ledger.all_submitted:
             return
+        # Without submissions, running tasks or awake workers nothing can release the remaining
+        # tasks.
         stuck = self._view.all_asleep() and not ledger.taken
         if self._left and stuck and self._error is None:
             self._error = dropped(self._scheduler, self._graph, ledger.state, self._view.now)

@@ -1,7 +1,7 @@
-"""Isolation: a native run in a child process, which a kernel may bring down.
+"""Isolation: a native run in a child process that a kernel may crash.
 
-A kernel of C that writes where it must not ends its process. Here that is a child's; which tasks
-were under way is on a board that both see.
+A C kernel that writes out of bounds kills its process. Here that is a child process; a board in
+shared memory tells the parent which tasks were running.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = ["BoardedProgram", "isolated", "new_board"]
 T = TypeVar("T")
 
 NONE = -1
-"""On the board: no task under way."""
+"""Entry of a worker without a running task on the board."""
 
 
 def new_board(workers: int) -> NDArray[np.int64]:
-    """Return an array that a child process shares: per worker its task, none at first."""
+    """Return an array shared with child processes, for the running task of each worker."""
     board = np.frombuffer(mmap.mmap(-1, 8 * workers), dtype=np.int64)
     board[:] = NONE
     return board
 
 
 class BoardedProgram:
-    """A program that writes which task each worker is at on a *board*.
+    """A program that writes the running task of each worker on a *board*.
 
-    Its tasks are called in Python, also where the core could call them without: else the board
-    would not know.
+    All tasks run in Python, also those that the core could call directly: otherwise the board
+    would miss them.
     """
 
     def __init__(self, program: Program, board: NDArray[np.int64]) -> None:
@@ -59,7 +59,7 @@ class BoardedProgram:
         self._board[worker] = NONE
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
         self._program.reset()
 
     def check(self) -> Residual | None:
@@ -70,17 +70,17 @@ class BoardedProgram:
 def isolated(
     function: Callable[[], T], graph: TaskGraph, platform: Platform, board: NDArray[np.int64]
 ) -> T:
-    """Return what *function* returns, called in a child process; what it raises is raised here.
+    """Call *function* in a child process; return its result or raise its error here.
 
     Raises
     ------
     TaskFailed
-        If the process ends before that: with the signal, and the tasks under way.
+        If the process ends early; with the signal and the running tasks.
     InputError
-        If this system cannot copy a process.
+        If this system cannot fork a process.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        raise InputError("isolate: this system cannot copy a process; run without")
+        raise InputError("isolate: this system cannot fork a process; run without it")
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_answer, args=(function, theirs))
@@ -104,17 +104,18 @@ def isolated(
 
 
 def _answer(function: Callable[[], Any], connection: Connection) -> None:
-    """Send what *function* returns, or raises."""
+    """Send the result or the error of *function*."""
     try:
         answer = True, function()
     except Exception as error:
+        # Tracebacks and chained errors may not survive pickling.
         error.__traceback__ = error.__cause__ = error.__context__ = None
         answer = False, error
     connection.send(answer)
 
 
 def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: NDArray[np.int64]) -> str:
-    """Say how the process ended, and at what."""
+    """Return a message on how the process ended and which tasks were running."""
     number = -(code or 0)
     how = f"signal {number}, {signal.strsignal(number)}" if number > 0 else f"exit code {code}"
     at = [
@@ -122,4 +123,4 @@ def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: NDArra
         for task, worker in zip(board, platform.workers, strict=True)
         if task != NONE
     ]
-    return f"the process of the run ended ({how}); under way: {'; '.join(at) or 'no task'}"
+    return f"the process of the run ended ({how}); running: {'; '.join(at) or 'no task'}"

@@ -1,9 +1,10 @@
 """Share of a kernel's time in which Python's lock is free, measured.
 
-A kernel that holds the lock cannot work beside another that needs it, however many cores there are.
-Which do cannot be read off a function: NumPy lets the lock go in some of its loops, for large
-arrays. So a second thread asks for the lock again and again while a kernel works; how long it waits
-tells. Nobody is made to let go meanwhile: what is free is what the kernel gives.
+A kernel that holds the lock cannot run beside another that needs it, on however many cores. A
+function does not show whether it holds the lock: NumPy releases it in some of its loops, for large
+arrays. So a second thread asks for the lock again and again while a kernel runs, and its waiting
+times give the share. No thread is forced to release the lock meanwhile: only the time that the
+kernel itself gives counts.
 """
 
 from __future__ import annotations
@@ -31,32 +32,34 @@ if TYPE_CHECKING:
 __all__ = ["Lock", "free_shares", "locks", "unknown_kernels"]
 
 NAP_S: Final = 20e-6
-"""Between two looks of the second thread: as short as the system wakes a thread, and long enough
-not to be in the way."""
+"""Pause between two attempts of the second thread, in seconds: as short as the system can wake a
+thread, and long enough not to slow the kernel down."""
 AGAIN: Final = 2
-"""Times that a kernel that seems to hold the lock is measured more: others who want the cores can
-make the lock look held, and never free."""
+"""Number of repeated measurements of a kernel that seems to hold the lock: other programs on the
+cores can make a free lock look held, but not a held lock look free."""
 PARTS: Final = 7
-"""Of what is measured of a kernel, judged apart: a few may be disturbed."""
+"""Number of parts into which the executions of a kernel are split: the median of the parts ignores
+a few disturbed ones."""
 ENOUGH_S: Final = 0.1
-"""Of a kernel's time: some hundreds of looks, so that a share is known within a tenth or so."""
+"""Kernel time to measure, in seconds: some hundred attempts, enough for a share to within a tenth.
+"""
 AT_ONCE_S: Final = 10e-6
-"""Who gets the lock within this has not waited: it takes a microsecond or two if it is free, and a
-hundred to be woken if it is not."""
+"""Wait below which the lock was free, in seconds: a free lock takes one or two microseconds, a held
+one takes a hundred to wake the thread."""
 NEVER_S: Final = 1e3
-"""After which a thread would be made to let go of the lock."""
+"""Interval after which Python would force a thread to release the lock, in seconds."""
 
 
 @dataclass(frozen=True)
 class Lock:
-    """What is known of a kernel and Python's lock.
+    """Lock behaviour of a kernel.
 
     Attributes
     ----------
     held : bool
-        Whether two tasks of it get nowhere side by side.
+        Whether two tasks of the kernel cannot run side by side.
     free : float or None
-        The share of its time in which the lock is free, if that was measured.
+        Measured share of its time in which the lock is free, or None.
     """
 
     held: bool
@@ -70,7 +73,7 @@ class Lock:
 
 
 def locks(program: Program) -> dict[str, Lock]:
-    """Return what is known of each kernel of *program*; what is not known is measured."""
+    """Return the lock behaviour of each kernel of *program*; measure it where it is unknown."""
     shares = free_shares(program, unknown_kernels(program))
     known: dict[str, str] = getattr(program, "locks", dict)()
     found = {name: Lock(known.get(name) == "held") for name in program.graph.kernels}
@@ -79,36 +82,37 @@ def locks(program: Program) -> dict[str, Lock]:
 
 
 def unknown_kernels(program: Program) -> set[str]:
-    """Return the kernels of *program* of which nobody has said whether they hold the lock."""
+    """Return the kernels of *program* whose lock behaviour is not declared."""
     known: dict[str, str] = getattr(program, "locks", dict)()
     return {name for name, lock in known.items() if lock == "unknown"}
 
 
 def free_shares(program: Program, kernels: Collection[str]) -> dict[str, float]:
-    """Return, per kernel, the share of its time in which Python's lock is free.
+    """Return the share of each kernel's time in which Python's lock is free.
 
     Parameters
     ----------
     program : Program
-        Its tasks are executed one after the other, until enough is known; then its data are reset.
+        Its tasks run in order until the samples suffice; then its data are reset.
     kernels : collection of str
-        Those that are asked for.
+        Kernels to measure.
 
     Returns
     -------
     dict
-        Of those that have tasks, from 0 (it holds the lock all the time) to 1.
+        Share per kernel with tasks, from 0 (it always holds the lock) to 1.
     """
     shares = _measured(program, kernels)
     for _ in range(AGAIN):
         doubtful = {kernel for kernel, share in shares.items() if share < HELD_BELOW}
         for kernel, share in _measured(program, doubtful).items():
+            # Disturbances only make a lock look held, so the larger share is the better one.
             shares[kernel] = max(share, shares[kernel])
     return shares
 
 
 def _measured(program: Program, kernels: Collection[str]) -> dict[str, float]:
-    """Return what one measurement says of *kernels*."""
+    """Return one measurement of *kernels*."""
     if not kernels:
         return {}
     with single_threaded_blas(), _nobody_made_to_let_go():
@@ -126,7 +130,7 @@ def _measured(program: Program, kernels: Collection[str]) -> dict[str, float]:
 
 
 def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, float, float]]:
-    """Execute tasks; yield when those of *kernels* began and ended, until there is enough."""
+    """Execute tasks; yield start and end of those of *kernels* until the samples suffice."""
     graph = program.graph
     left_s = {kernel: ENOUGH_S for kernel in kernels if kernel in graph.kernels}
     for task in range(len(graph)):
@@ -135,7 +139,7 @@ def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, fl
         kernel, begun = graph.kernel_of(task), perf_counter()
         program.run(task, 0)
         ended = perf_counter()
-        sleep(NAP_S)  # the second thread gets the lock if it has waited
+        sleep(NAP_S)  # lets the second thread have the lock if it waits
         if kernel in left_s:
             yield kernel, begun, ended
             left_s[kernel] -= ended - begun
@@ -144,17 +148,17 @@ def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, fl
 
 
 def _typical(waits: _Waits, spans: list[list[float]]) -> float:
-    """Return the share of *spans* in which the lock was free, as it is in most parts of them.
+    """Return the median over parts of *spans* of the share in which the lock was free.
 
-    Who is sent to sleep by the system while it has the lock seems to hold it for long: now and
-    then, where others want the cores, too.
+    A thread that the system preempts while it has the lock seems to hold it for long. This is rare,
+    and happens where other programs want the cores.
     """
     parts = [spans[part::PARTS] for part in range(min(PARTS, len(spans)))]
     return median(waits.free_share(part) for part in parts)
 
 
 class _Waits:
-    """When the lock was asked for, and when it was got."""
+    """Times at which the second thread asked for the lock and got it."""
 
     def __init__(self, asked: list[float], got: list[float]) -> None:
         self._asked, self._got = np.array(asked), np.array(got)
@@ -164,8 +168,8 @@ class _Waits:
     def free_share(self, spans: list[list[float]]) -> float:
         """Return the share of *spans* in which the lock was free.
 
-        Who finds it free looks again after a nap; who does not, when it has waited. So a look
-        that finds it free stands for a nap, one that does not for as long as it waited.
+        The thread asks again one pause after it found the lock free, or right after a wait. So an
+        attempt that finds it free stands for a pause, one that waits for the waiting time.
         """
         begun, ended = np.array(spans).T
         place = np.searchsorted(begun, self._asked, side="right") - 1
@@ -191,13 +195,13 @@ class _Watcher:
         self._watched.wait()
 
     def stop(self) -> _Waits:
-        """End the thread; return what it has seen."""
+        """End the thread; return its observations."""
         self._over = True
         self._thread.join()
         return _Waits(self._asked, self._got)
 
     def _watch(self) -> None:
-        ended = np.zeros(2, dtype=np.int64)  # seconds and nanoseconds, as C's timespec
+        ended = np.zeros(2, dtype=np.int64)  # seconds and nanoseconds, as in C's timespec
         address, nap = ended.ctypes.data, self._nap
         while not self._over:
             nap(address)
@@ -209,9 +213,9 @@ class _Watcher:
 
 @cache
 def _nap_function() -> Callable[[int], None]:
-    """Return what sleeps without the lock, and notes the time before it asks for it.
+    """Return a function that sleeps without the lock and notes the time at which it asks for it.
 
-    Compiled, as nothing of Python's could look at the clock without the lock.
+    It is compiled: Python code could not read the clock without the lock.
     """
     import numba
 

@@ -1,4 +1,4 @@
-"""The system's account of this machine: what the host, a limit and other programs took."""
+"""System account of this machine: time taken by the host, by limits and by other programs."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ __all__ = ["MachineAccount", "disturbance_of", "pressure_s", "throttled_s"]
 
 STAT_FILE: Final = Path("/proc/stat")
 STEAL_COLUMN: Final = 8
-"""Column of a core in /proc/stat (proc(5)) with what the host took, in hundredths of a second."""
+"""Column of a core in /proc/stat (proc(5)) with the time that the host took, in clock ticks of
+1/100 s."""
 PRESSURE_FILE: Final = Path("/proc/pressure/cpu")
 PRESSURE: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
-"""How long some thread of the machine had no core (Linux's accounting/psi), in microseconds."""
+"""Total time in which some thread of the machine had no core, in microseconds (Linux's
+accounting/psi)."""
 GROUPS: Final = Path("/proc/self/cgroup")
 MOUNT: Final = Path("/sys/fs/cgroup")
 UNITS_PER_S: Final = {"throttled_usec": 1e6, "throttled_time": 1e9}
-"""Names in cpu.stat of the time in which a group was held up, in the second version of control
-groups and in the first, and their units per second."""
+"""Names in cpu.stat of the time in which a group was throttled (version 2 and version 1 of control
+groups), and their units per second."""
 
 
 class MachineAccount(NamedTuple):
-    """What the system tells of this machine from its start to now; None where it does not tell."""
+    """Times since the machine started, as the system reports them; None if it does not."""
 
     steal_s: float | None
-    """Time that the host of a virtual machine took from the usable cores, all together."""
+    """Time that the host of a virtual machine took from the usable cores, summed up."""
     throttled_s: float | None
-    """Time for which a limit on processor time held this process up."""
+    """Time for which a processor time limit throttled this process."""
     pressure_s: float | None
-    """Time in which some thread of the machine was ready and had no core."""
+    """Time in which some thread of the machine was ready to run and had no core."""
 
     @classmethod
     def now(cls) -> MachineAccount:
-        """Return the account of this moment."""
+        """Return the current account."""
         ticks = stolen_ticks()
         steal_s = None if ticks is None else ticks / os.sysconf("SC_CLK_TCK")
         return cls(steal_s, throttled_s(), pressure_s())
 
     def since(self, earlier: MachineAccount) -> MachineAccount:
-        """Return what has come since an *earlier* account."""
+        """Return the difference to an *earlier* account."""
         return MachineAccount(
             *(
                 None if now is None or before is None else max(now - before, 0.0)
@@ -63,10 +65,10 @@ class MachineAccount(NamedTuple):
 def disturbance_of(
     accounts: Sequence[ThreadAccount | None], machine: MachineAccount
 ) -> Disturbance | None:
-    """Return what others took from workers, by the *accounts* of their threads and the machine's.
+    """Return the time that others took from the workers, by the accounts of threads and machine.
 
-    None if the system does not tell; nor does it where the workers have fewer cores: they wait for
-    each other, too.
+    Return None if the system does not report it, or if there are fewer cores than workers: then the
+    workers also wait for each other.
     """
     known = [account for account in accounts if account is not None]
     crowded = len(accounts) > len(usable_cores())
@@ -82,7 +84,7 @@ def disturbance_of(
 
 
 def stolen_ticks() -> int | None:
-    """Return what the host has taken from the usable cores; None if nobody tells."""
+    """Return the clock ticks that the host took from the usable cores; None if unknown."""
     wanted = {f"cpu{core}" for core in usable_cores()}
     found: list[int] = []
     with suppress(OSError, ValueError, IndexError), STAT_FILE.open(encoding="ascii") as lines:
@@ -94,7 +96,7 @@ def stolen_ticks() -> int | None:
 
 
 def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
-    """Return for how long a limit has held this process up, in seconds; None if nobody tells."""
+    """Return for how long a limit throttled this process, in seconds; None if unknown."""
     for path in _statistics(groups, mount):
         with suppress(OSError, ValueError):
             for line in path.read_text(encoding="ascii").splitlines():
@@ -105,7 +107,7 @@ def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
 
 
 def pressure_s(file: Path = PRESSURE_FILE) -> float | None:
-    """Return for how long some thread of the machine had no core, in seconds; None: untold."""
+    """Return for how long some thread of the machine had no core, in seconds; None if unknown."""
     with suppress(OSError, ValueError):
         found = PRESSURE.search(file.read_text(encoding="ascii"))
         return None if found is None else int(found[1]) / 1e6
@@ -113,7 +115,7 @@ def pressure_s(file: Path = PRESSURE_FILE) -> float | None:
 
 
 def _statistics(groups: Path, mount: Path) -> Iterator[Path]:
-    """Yield where the statistics of this process's group may be, the nearest first."""
+    """Yield possible places of the statistics of this process's group, the nearest first."""
     with suppress(OSError, ValueError):
         for line in groups.read_text(encoding="utf-8").splitlines():
             _, controllers, group = line.split(":", 2)

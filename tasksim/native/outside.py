@@ -1,8 +1,8 @@
-"""Tasks outside: those of a native run that no worker executes, such as messages.
+"""Outside tasks: tasks of a native run that no worker executes, such as messages.
 
-When such a task is released, the runtime hands it out, instead of pushing it to the scheduler; a
-thread outside, which no worker is, begins it, and tells the runtime when it has ended. Then its
-successors are released, as at the end of any other task.
+The runtime does not push a released outside task to the scheduler: it hands the task to the outside
+thread, which is no worker. This thread starts it and reports its end to the runtime, which then
+releases its successors as after any other task.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 __all__ = ["Ended", "HandsOut", "Outside"]
 
 Ended = tuple[int, float, float]
-"""A task that has ended, and when it began and ended: seconds of the run's clock."""
+"""An ended task, its start and its end in seconds of the run's clock."""
 
 
 class Outside(Protocol):
-    """Which tasks of a graph no worker executes, and what messages call a task.
+    """The outside tasks of a graph, and their labels in messages.
 
     Attributes
     ----------
     tasks : int8 array
-        Per task 1 if it is one of them, else 0.
+        1 for each outside task, otherwise 0.
     """
 
     tasks: NDArray[Any]
 
     def label(self, task: int) -> str:
-        """Return *task* as messages show it."""
+        """Return the label of *task* in messages."""
 
     def begin(self, runtime: HandsOut) -> None:
-        """Start the thread outside: *runtime* has started its clock."""
+        """Start the outside thread: the clock of *runtime* runs."""
 
 
 class HandsOut(Protocol):
-    """What the thread outside sees of a runtime."""
+    """Interface of a runtime for the outside thread."""
 
     @property
     def origin_s(self) -> float:
-        """When the clock was started, on the system's."""
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
 
     def handed_out(self, busy_s: float, idle_s: float) -> list[int] | None:
-        """Return the tasks of the thread outside that were released, each once; None at the end.
+        """Return newly released outside tasks, each once; None at the end of the run.
 
-        If there are none, wait for some: for *idle_s* if a worker sleeps, else *busy_s*.
+        If there are none, wait up to *idle_s* if a worker sleeps, otherwise up to *busy_s*.
         """
 
     def completed(self, ended: Sequence[Ended]) -> None:
-        """Note that tasks of the thread outside have *ended*."""
+        """Note that the outside tasks *ended*."""

@@ -1,7 +1,7 @@
-"""Processor time of threads: for how long a worker's thread had a core, by the system's account.
+"""Processor time of threads: how long a worker's thread had a core, by the system's account.
 
-A task loses the part of its wall time in which its thread had no core: to other programs, which
-preempt it; to the host of a virtual machine; or because its kernel blocks.
+A task loses the part of its wall time in which its thread had no core: because other programs
+preempted it, the host of a virtual machine took the core, or its kernel blocked.
 """
 
 from __future__ import annotations
@@ -33,31 +33,32 @@ __all__ = [
 ]
 
 LOOK_S: Final = 20e-6
-"""How often a thread looks at the clock, at most, in seconds: it is a system call of .5 us."""
+"""Shortest time between two readings of the clock, in seconds: a reading is a system call of 0.5
+us."""
 PAUSE_S: Final = 5e-6
-"""Time between two tasks, in seconds, beyond which a thread looks anew: ten times as long as the
-core needs from task to task."""
+"""Time between two tasks, in seconds, after which a thread reads the clock again: ten times the
+core's time between two tasks."""
 NOISE_S: Final = 2e-6
-"""By how many seconds two clocks differ though nothing disturbs."""
+"""Difference of the two clocks without any disturbance, in seconds."""
 MOST_PENDING: Final = 256
-"""Tasks that share a look, at most."""
+"""Largest number of tasks that share a reading of the clock."""
 SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
 
 
 class ProcessorUses:
-    """What the tasks of a run have had of a core; NaN and -1 where nobody looked.
+    """Processor time and preemptions of the tasks of a run; NaN and -1 where unknown.
 
     Parameters
     ----------
     tasks : int
-        How many tasks there are.
+        Number of tasks.
 
     Attributes
     ----------
     cpu_s : ndarray, float64 [tasks]
         Processor time in seconds.
     preemptions : ndarray, int32 [tasks]
-        How often the system took the core from the task.
+        Number of times that the system took the core from the task.
     """
 
     def __init__(self, tasks: int) -> None:
@@ -65,30 +66,30 @@ class ProcessorUses:
         self.preemptions: NDArray[np.int32] = np.full(tasks, -1, np.int32)
 
     def double(self) -> None:
-        """Make room for as many tasks again, of which nothing is known."""
+        """Double the number of tasks; the new ones are unknown."""
         more = ProcessorUses(len(self.cpu_s))
         self.cpu_s = np.concatenate([self.cpu_s, more.cpu_s])
         self.preemptions = np.concatenate([self.preemptions, more.preemptions])
 
 
 class ProcessorTime:
-    """The account of one thread, which alone calls it.
+    """Processor time of the tasks of one thread; only this thread calls it.
 
-    The clock is read when :data:`LOOK_S` have passed since it was read last, so that the tasks
-    between two looks share it, and after a pause, which is no task's. What the thread has lost
-    between two looks, the longest of these tasks has lost: they are short, unless one was
-    interrupted. The core's is the same (``core/native/processor_time.h``).
+    The clock is read at most every :data:`LOOK_S`, so that the tasks between two readings share
+    them, and after a pause, which belongs to no task. The time lost between two readings is
+    charged to the longest of their tasks: tasks between readings are short unless one was
+    interrupted. The core does the same (``core/native/processor_time.h``).
 
     Parameters
     ----------
     uses : ProcessorUses
-        Gets what each task has had.
+        Receives the processor time of each task.
     clock, preemptions : callable, optional
-        Of the thread: its processor time in seconds, how often it was preempted.
+        Functions that return the thread's processor time in seconds and its preemptions.
 
     Examples
     --------
-    A task takes 5 ms, of which its thread had a core for 3:
+    A task takes 5 ms, and its thread had a core for 3 of them:
 
     >>> uses, clock, taken = ProcessorUses(1), iter([0.0, 0.001, 0.004]), iter([0, 2])
     >>> account = ProcessorTime(uses, lambda: next(clock), lambda: next(taken))
@@ -108,17 +109,17 @@ class ProcessorTime:
     ) -> None:
         self._uses, self._clock, self._preemptions = uses, clock, preemptions
         self._pending: list[tuple[float, int]] = []
-        """Durations and numbers of the tasks since the last look."""
+        """Durations and numbers of the tasks since the last reading."""
 
     def begin(self, now_s: float) -> None:
-        """Begin, in the thread itself."""
+        """Start the account; call it in the thread itself."""
         self._preempted = self._preemptions()
         self._looked(now_s, self._clock())
 
     def look_after_pause(self, now_s: float) -> bool:
-        """Return whether it has looked, as time has passed since the last task ended.
+        """Read the clock if time passed since the last task ended; return whether it did.
 
-        Before a task starts: that time is no task's.
+        Call it before a task starts: the pause belongs to no task.
         """
         if now_s - self._ended_s < PAUSE_S:
             return False
@@ -134,12 +135,12 @@ class ProcessorTime:
         self._look(end_s)
 
     def finish(self, now_s: float) -> None:
-        """End, in the thread itself."""
+        """End the account; call it in the thread itself."""
         if self._pending:
             self._look(now_s)
 
     def _look(self, now_s: float) -> None:
-        """Read the clock; what was lost after the last task ended is no task's."""
+        """Read the clock; time lost after the end of the last task is charged to no task."""
         cpu_s = self._clock()
         lost_s = (now_s - self._looked_s) - (cpu_s - self._cpu_s)
         pause_s = now_s - self._ended_s
@@ -154,13 +155,14 @@ class ProcessorTime:
         self._cpu_s = cpu_s
 
     def _share_out(self, lost_s: float) -> None:
-        """Tell all pending tasks what they have had, of which *lost_s* in all were lost."""
+        """Record the processor time of all pending tasks, which lost *lost_s* in total."""
         uses = self._uses
         for duration_s, task in self._pending:
             uses.cpu_s[task], uses.preemptions[task] = duration_s, 0
         if len(self._pending) == 1:
             self._lose(*self._pending[0], max(lost_s, 0.0))
         elif lost_s > NOISE_S:
+            # The longest task takes the loss: a short one would hardly have been interrupted.
             for duration_s, task in sorted(self._pending, key=lambda each: -each[0]):
                 self._lose(duration_s, task, lost_s)
                 lost_s -= duration_s
@@ -168,7 +170,7 @@ class ProcessorTime:
                     break
 
     def _lose(self, duration_s: float, task: int, lost_s: float) -> None:
-        """Note what a task has lost; the first that is told gets all preemptions since the last."""
+        """Record the loss of a task; the first task that lost time gets all preemptions so far."""
         self._uses.cpu_s[task] = duration_s - min(lost_s, duration_s)
         if lost_s > NOISE_S:
             now = self._preemptions()
@@ -177,7 +179,7 @@ class ProcessorTime:
 
 
 class ThreadClock:
-    """The clock of the calling thread's processor time, for other threads to read while it runs."""
+    """Processor time clock of the calling thread; other threads can read it while it runs."""
 
     def __init__(self) -> None:
         self._clock: int | None = None
@@ -185,14 +187,15 @@ class ThreadClock:
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
 
     def now_s(self) -> float:
-        """Return the processor time in seconds; NaN where other threads cannot tell."""
+        """Return the processor time in seconds; NaN if other threads cannot read it."""
         return nan if self._clock is None else time.clock_gettime(self._clock)
 
 
 class UsualLoss:
-    """What executions of a kernel lose that nobody interrupts, since it waits for something else.
+    """Usual loss of a kernel: time without a core in executions that nothing interrupts.
 
-    The core's is the same (``core/native/processor_time.h``).
+    Such a kernel waits for something else. The core does the same
+    (``core/native/processor_time.h``).
 
     Examples
     --------
@@ -205,7 +208,7 @@ class UsualLoss:
         self._shares, self._count = 0.0, 0
 
     def own_s(self, wall_s: float, cpu_s: float, *, preempted: bool) -> float:
-        """Return how long an execution takes alone; by the wall if *cpu_s* is NaN, not known."""
+        """Return the undisturbed duration of an execution; *wall_s* if *cpu_s* is NaN (unknown)."""
         if isnan(cpu_s):
             return wall_s
         if not preempted:
@@ -217,14 +220,15 @@ class UsualLoss:
 
 
 class ThreadAccount(NamedTuple):
-    """What the system tells of a thread from its beginning to now."""
+    """Times of a thread since its start, as the system reports them."""
 
     cpu_s: float
-    """Processor time."""
+    """Processor time in seconds."""
     waited_s: float
-    """How long it was ready and had no core; NaN where the system does not tell."""
+    """Time in seconds in which it was ready and had no core; NaN if the system does not report it.
+    """
     preemptions: int
-    """How often the core was taken from it."""
+    """Number of times that the system took the core from it."""
 
     @classmethod
     def now(cls) -> ThreadAccount:
@@ -235,7 +239,7 @@ class ThreadAccount(NamedTuple):
         return cls(time.thread_time(), waited_s, preemptions())
 
     def since(self, earlier: ThreadAccount) -> ThreadAccount:
-        """Return what has come since an *earlier* account of the same thread."""
+        """Return the difference to an *earlier* account of the same thread."""
         return ThreadAccount(
             self.cpu_s - earlier.cpu_s,
             self.waited_s - earlier.waited_s,
@@ -244,7 +248,7 @@ class ThreadAccount(NamedTuple):
 
 
 def waited_share(accounts: Sequence[ThreadAccount | None]) -> float | None:
-    """Return for which share of the time that threads wanted a core they had none; None: unknown.
+    """Return the share of the time in which threads wanted a core but had none; None: unknown.
 
     Examples
     --------
@@ -253,6 +257,6 @@ def waited_share(accounts: Sequence[ThreadAccount | None]) -> float | None:
     """
     known = [account for account in accounts if account is not None]
     wanted_s = sum(account.cpu_s + account.waited_s for account in known)
-    if len(known) < len(accounts) or not wanted_s > 0:  # not a number, too
+    if len(known) < len(accounts) or not wanted_s > 0:  # true for NaN, too
         return None
     return sum(account.waited_s for account in known) / wanted_s

@@ -1,4 +1,4 @@
-"""Products of matrices that stay in the cache, on all cores at once: a ruler for the machine."""
+"""Products of cached matrices on all cores at once: a yardstick for the machine."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Products"]
 
-ROWS, COLUMNS = 125, 2000  # 1.6 ms a product
+ROWS, COLUMNS = 125, 2000  # 1.6 ms per product
 
 
 class Products:
-    """Threads that multiply matrices, each on a core of its own where there are enough.
+    """Threads that multiply matrices, each on a core of its own if there are enough.
 
     Parameters
     ----------
     workers : int
-        Threads.
+        Number of threads.
     cores : list of int, optional
-        The cores; by default those that this process may use.
+        Cores to use [default: all that this process may use].
     """
 
     def __init__(self, workers: int, cores: list[int] | None = None) -> None:
@@ -39,7 +39,7 @@ class Products:
         self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
 
     def times_s(self, chunks: int, products: int) -> list[list[float]]:
-        """Return, of each thread, how long each of so many chunks of so many products took."""
+        """Return the duration of each chunk of *products* products, per thread."""
         times: list[list[float]] = [[] for _ in self._inputs]
 
         def work(worker: int) -> None:
@@ -53,7 +53,7 @@ class Products:
         return times
 
     def shares(self, seconds: float) -> list[float]:
-        """Return, of each thread, for which part of so many *seconds* it had a core."""
+        """Return the share of the next *seconds* in which each thread had a core."""
         found = [0.0] * len(self._inputs)
 
         def work(worker: int) -> None:
@@ -69,7 +69,7 @@ class Products:
         np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
 
     def _together(self, work: Callable[[int], None]) -> None:
-        """Let all threads *work* at once."""
+        """Call *work* in all threads at once."""
         start = threading.Barrier(len(self._inputs))
 
         def begin(worker: int) -> None:

@@ -1,4 +1,4 @@
-"""Runtimes of native runs: Python's, and that of the compiled core, which does the same faster."""
+"""Runtimes of native runs: the one in Python, and the compiled core, which does the same faster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUNTIMES: Final[tuple[Runtime, ...]] = ("auto", "python", "compiled")
 
 
 class Chosen(NamedTuple):
-    """What executes a graph, its name, and why it is not the core."""
+    """A runtime: its execution class, its name, and why it is not the core."""
 
     execution: type[Execution] | type[CompiledExecution]
     name: str
@@ -27,9 +27,9 @@ class Chosen(NamedTuple):
 
 
 def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
-    """Return what executes graphs on *platform*; ``"auto"`` takes the core where it is there.
+    """Return the runtime for *platform*; ``"auto"`` takes the core if it is available.
 
-    Raises :exc:`InputError` if the core is wanted, and cannot be had.
+    Raise :exc:`InputError` if ``runtime="compiled"`` and the core is not available.
     """
     one_of(runtime, RUNTIMES, "runtime")
     why = "asked for" if runtime == "python" else _why_not(platform)
@@ -45,7 +45,7 @@ def choose_runtime(runtime: Runtime, platform: Platform) -> Chosen:
 
 
 def _why_not(platform: Platform) -> str:
-    """Return why the core cannot execute on *platform*; nothing if it can."""
+    """Return why the core cannot execute on *platform*; empty if it can."""
     from tasksim.core.library import status
     from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES
 
@@ -54,7 +54,7 @@ def _why_not(platform: Platform) -> str:
         return f"the core is {core.why}"
     if len(platform.classes) > MOST_CLASSES or len(platform.memories) > MOST_MEMORIES:
         return (
-            f"the core knows {MOST_CLASSES} classes of workers and {MOST_MEMORIES} memories, and "
-            "there are more"
+            f"the core supports at most {MOST_CLASSES} worker classes and {MOST_MEMORIES} "
+            "memories, and the platform has more"
         )
     return ""

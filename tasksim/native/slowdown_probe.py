@@ -1,4 +1,4 @@
-"""Slowdown probe: how many times as long work on all cores takes now as it would take alone."""
+"""Slowdown probe: ratio of the current duration of work on all cores to that on idle cores."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tasksim.native.products import Products
 __all__ = ["PAUSE_S", "PROBE_S", "SlowdownProbe"]
 
 PROBE_S: Final = 0.05
-"""Wall time of a probe, in seconds: several slices of a core, which last 3 to 4 ms each."""
+"""Duration of a probe, in seconds: several time slices of a core, which last 3 to 4 ms each."""
 PAUSE_S: Final = 0.35
-"""Time between recent probes, in seconds: others come and go within seconds."""
+"""Time between recent probes, in seconds: the load of others changes within seconds."""
 
 
 class SlowdownProbe:
-    """Asks for all cores for a moment; calling it returns the slowdown, 1 or more.
+    """Keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
 
-    The threads' processor time over the time by the clock on the wall says which part of the cores
-    they got. So neither the speed of the processor nor what else is in its caches counts.
+    The ratio of the threads' processor time to the wall time is the share of the cores that they
+    got. So neither the processor's speed nor the contents of its caches matter.
 
     Parameters
     ----------
     workers : int
-        Threads, each on a core of its own where there are enough.
+        Number of threads, each on a core of its own if there are enough.
 
     Examples
     --------
@@ -37,14 +37,14 @@ class SlowdownProbe:
         self._products = Products(workers)
 
     def __call__(self) -> float:
-        """Return how many times as long work takes now as it would alone."""
+        """Return the current slowdown: the duration of work relative to idle cores."""
         shares = self._products.shares(PROBE_S)
         return max(len(shares) / max(sum(shares), 1e-3), 1.0)
 
     def recent(self) -> list[float]:
-        """Return the last few slowdowns, the latest last, by waiting for them.
+        """Wait for the last few slowdowns and return them, the latest last.
 
-        They tell whether others come and go.
+        They show whether the load of others changes.
         """
         found = []
         for _ in range(RECENT_PROBES - 1):

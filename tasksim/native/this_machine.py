@@ -1,4 +1,4 @@
-"""Platform of this machine: its name, and a worker per usable core."""
+"""Platform of this machine: its name, and one worker per usable core."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["machine_name", "named_machine", "this_machine"]
 
 
 def machine_name() -> str:
-    """Return a name for this machine that is fit for files: its host name, tidied."""
+    """Return this machine's name for files: its host name in lower case, cleaned."""
     return re.sub(r"[^a-z0-9-]+", "-", platform.node().lower()).strip("-") or "machine"
 
 
 def named_machine(name: str | None) -> str:
-    """Return *name*, or that of this machine if there is none.
+    """Return *name*, or this machine's name if it is empty.
 
-    Raises :exc:`InputError` if files cannot be called so.
+    Raise :exc:`InputError` if it cannot be a file name.
     """
     if name and (name.startswith(".") or any(c in name for c in "/\\\0\n")):
         raise InputError(f"machine '{name}': a name with '/', or that begins with '.', is no file")
@@ -29,6 +29,6 @@ def named_machine(name: str | None) -> str:
 
 
 def this_machine(workers: int | None = None) -> Platform:
-    """Return this machine with so many *workers*, by default all usable cores, no overheads."""
+    """Return this machine without overheads; *workers* defaults to the number of usable cores."""
     count = workers if workers is not None else len(usable_cores())
     return replace(Platform.identical(count), name=machine_name())

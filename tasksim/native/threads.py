@@ -1,6 +1,6 @@
 """Threads of a native run: one per worker, and the main thread, which submits and waits.
 
-The same for both runtimes: how a run begins, how it is interrupted, how it ends.
+Both runtimes share how a run begins, how it is interrupted and how it ends.
 """
 
 from __future__ import annotations
@@ -23,42 +23,43 @@ if TYPE_CHECKING:
 __all__ = ["LOOK_S", "PATIENCE_S", "Progress", "Runtime", "conduct"]
 
 SWITCH_INTERVAL_S: Final = 1e-4
-"""How long a thread may keep Python's lock from one that asks for it. The default, 5 ms, is ten
-times a typical task: a worker back from its kernel would wait for the submission to pause."""
+"""Time for which a thread may keep Python's lock from another one, in seconds. The default, 5 ms,
+is ten times a typical task: a worker back from its kernel would wait for a pause in the submission.
+"""
 
 LOOK_S: Final = 0.2
-"""How often the main thread, while it waits, looks for signals and tells the progress: often enough
-for a person, too seldom to cost a run anything."""
+"""Interval at which the waiting main thread checks for signals and reports progress, in seconds:
+short enough for a person, too long to cost a run anything."""
 
 PATIENCE_S: Final = 2.0
-"""How long an interrupted run waits for the scheduler to return from what it is doing."""
+"""Time for which an interrupted run waits for the scheduler to return, in seconds."""
 
 LEAVE_S: Final = 0.3
-"""How long an interrupted run waits for the tasks under way: what a person takes for at once. Many
-times a usual task, so that threads are left behind only where tasks are long; a kernel in C cannot
-be stopped from without."""
+"""Time for which an interrupted run waits for running tasks, in seconds: a person takes it for
+immediate. It is many times a usual task, so only long tasks leave their threads behind; a C kernel
+cannot be stopped from outside."""
 
 Progress = Callable[[int, int], None]
-"""Called now and then with the number of tasks done and of all tasks."""
+"""Called from time to time with the number of finished tasks and of all tasks."""
 
 
 class Runtime(Protocol):
-    """What the threads of a run do."""
+    """Operations of the threads of a run."""
 
     def begin(self) -> None:
-        """Start the clock, once: before any thread goes on."""
+        """Start the clock once, before any thread proceeds."""
 
     def work(self, worker: int) -> None:
         """Execute tasks as *worker* until the run is over."""
 
     def submit(self, interrupts: Interrupts) -> None:
-        """Submit all tasks; what *interrupts* have noted is raised now and then."""
+        """Submit all tasks; raise from time to time what *interrupts* noted."""
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; likewise."""
+        """Wait until the run is over; raise from time to time what *interrupts* noted."""
 
     def give_up(self) -> None:
-        """Let no worker begin another task."""
+        """Keep workers from starting another task."""
 
     def stop(self) -> bool:
         """End the run; return False if a scheduler that does not return holds its lock."""
@@ -72,13 +73,12 @@ def conduct(
     pin: bool,
     progress: Progress | None,
 ) -> list[ThreadAccount | None]:
-    """Let threads, one per worker, called *names*, run to the end of the run.
+    """Run one thread per worker, with these *names*, to the end of the run.
 
-    Return the system's account of each; None of one that was left behind.
+    Return the system's account of each thread; None for one that was left behind.
 
-    However it ends, no thread is left behind, but for a scheduler that does not return, and, after
-    an interruption, for tasks that take long: their threads end with these tasks, or with the
-    process.
+    A run leaves threads behind in two cases only: a scheduler does not return, or an interrupted
+    run has long tasks. Their threads end with these tasks or with the process.
     """
     start = threading.Barrier(len(names) + 1, action=runtime.begin)
     cores = cores_for(len(names)) if pin else None
@@ -92,8 +92,8 @@ def conduct(
         )
         for worker, name in enumerate(names)
     ]
-    # Interruptions wait until they are looked for: one that came while the main thread takes
-    # or gives back the lock would leave it locked.
+    # Hold interruptions until they are checked for: one that arrived while the main thread takes or
+    # releases the lock would leave it locked.
     patience_s: float | None = None
     with _undisturbed(), Interrupts(held=True) as interrupts:
         try:
@@ -104,12 +104,12 @@ def conduct(
             runtime.wait(progress, interrupts)
             interrupts.check()
         except KeyboardInterrupt:
-            runtime.give_up()  # before anything else: no worker begins another task
+            runtime.give_up()  # first, so that no worker starts another task
             _interrupt(program)
             patience_s = LEAVE_S
             raise
         finally:
-            start.abort()  # where the main thread was interrupted before it let them go
+            start.abort()  # in case the main thread was interrupted before it reached the barrier
             if runtime.stop():
                 _join(threads, patience_s)
     return accounts
@@ -131,7 +131,7 @@ def _work(
 
 
 def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None:
-    """Wait until *threads* have ended, but no longer than *patience_s* for all; None: for ever."""
+    """Wait until *threads* end, at most *patience_s* for all of them; None: without a limit."""
     begun = perf_counter()
     for thread in filter(threading.Thread.is_alive, threads):
         left = None if patience_s is None else max(0.0, begun + patience_s - perf_counter())
@@ -139,7 +139,7 @@ def _join(threads: Sequence[threading.Thread], patience_s: float | None) -> None
 
 
 def _interrupt(program: Program) -> None:
-    """Let the tasks under way end early, where *program* can do that."""
+    """Interrupt the running tasks if *program* supports it."""
     interrupt = getattr(program, "interrupt", None)
     if interrupt is not None:
         interrupt()
@@ -147,7 +147,7 @@ def _interrupt(program: Program) -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Keep the garbage collector and long turns of Python's lock out of the measurement."""
+    """Keep the garbage collector and long holds of Python's lock out of the measurement."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:

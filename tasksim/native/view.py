@@ -1,4 +1,4 @@
-"""View of a native run: the wall clock, and bells on which worker threads sleep."""
+"""View of a native run: the wall clock, and condition variables of sleeping worker threads."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ __all__ = ["ThreadsView"]
 
 
 class ThreadsView(WorkersView):
-    """What the scheduler of *facts* sees of the threads that execute; all of it under *lock*."""
+    """The scheduler's view of the worker threads; every call holds *lock*."""
 
     def __init__(self, facts: Facts, lock: threading.Lock) -> None:
         super().__init__(facts, asleep=False)
         self._bells = [threading.Condition(lock) for _ in facts.platform.workers]
         self.origin = 0.0
-        """When the clock was started, on the system's."""
+        """Start of the run's clock, as a time of :func:`time.perf_counter`."""
 
     @property
     def now(self) -> float:
-        """The time in seconds since the start of the submission."""
+        """Time in seconds since the start of the submission."""
         return perf_counter() - self.origin
 
     def rouse(self, worker: int) -> None:
-        """Ring the bell of *worker*, which has been woken."""
+        """Notify *worker*, which has been woken."""
         self._bells[worker].notify()
 
-    # For the threads, not the scheduler
+    # Called by the worker threads, not by the scheduler
 
     def wait(self, worker: int) -> None:
-        """Wait, as *worker*, for its bell, once."""
+        """Wait once for a notification, as *worker*."""
         self._bells[worker].wait()
 
     def ring_all(self) -> None:
-        """Let all workers look whether the run is over."""
+        """Make all workers check whether the run is over."""
         for bell in self._bells:
             bell.notify_all()

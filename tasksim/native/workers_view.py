@@ -1,4 +1,4 @@
-"""View of a run on this machine: which of its workers sleep, and who of them is woken."""
+"""View of a run on this machine: which workers sleep, and which of them to wake."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["WorkersView"]
 
 
 class WorkersView(RunView):
-    """What the scheduler of *facts* sees of workers, who are all *asleep* at first, or none is.
+    """The scheduler's view of workers, which are all *asleep* at first, or all awake.
 
-    What it takes to let one that was woken ask for a task, its kinds say: :meth:`rouse`.
+    Subclasses define in :meth:`rouse` how a woken worker asks for a task.
     """
 
     def __init__(self, facts: Facts, *, asleep: bool) -> None:
@@ -25,7 +25,7 @@ class WorkersView(RunView):
 
     @abstractmethod
     def rouse(self, worker: int) -> None:
-        """Let *worker*, who slept until now, ask for a task."""
+        """Let *worker*, which slept until now, ask for a task."""
 
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps."""
@@ -51,10 +51,10 @@ class WorkersView(RunView):
             if asleep and self.can_run(task, worker):
                 self.wake(worker)
 
-    # For who runs the workers, not the scheduler
+    # Called by the code that runs the workers, not by the scheduler
 
     def fall_asleep(self, worker: int) -> None:
-        """Note that *worker* sleeps: its pop gave nothing."""
+        """Note that *worker* sleeps: its pop returned no task."""
         self._asleep[worker] = True
 
     def all_asleep(self) -> bool:

@@ -89,7 +89,7 @@ def test_who_does_nothing_wrong_passes(tasksim, graph):
 def test_a_process_that_ends_is_told_with_its_tasks(tasksim, tmp_path, kind, ended):
     called = tasksim(f"run misbehaving.py kind={kind} --workers 1 --isolate -o run")
     assert called.code == 1
-    assert f"({ended}); under way: {kind} #1 (x=3) on worker" in called.err
+    assert f"({ended}); running: {kind} #1 (x=3) on worker" in called.err
     assert not (tmp_path / "run").exists()
 
 

@@ -88,7 +88,7 @@ def test_arguments_are_the_task_s_and_then_the_worker_s():
 @needs_core
 def test_a_function_tells_by_what_it_returns():
     function = c_function(lambda number: 5 if number == 11 else 0, ctypes.c_int64)
-    with pytest.raises(TaskFailed, match=r"task #1 .* kernel task: it has returned 5"):
+    with pytest.raises(TaskFailed, match=r"task #1 .* kernel task: it returned 5"):
         execute(GRAPH, TWO, "eager", program=ByAddress(function, Tells.RESULT), runtime="compiled")
 
 

@@ -183,7 +183,7 @@ BROKEN = {
     ),
     "kernel called to describe": (
         adding(before=lambda g, x: add(np.zeros(1), np.zeros(1))), {},
-        "describing_takes_no_data", "describing it calls kernel add",
+        "describing_takes_no_data", "its description calls kernel add",
     ),
     "other priorities": (
         cholesky_that_runs(lambda graph: replace(graph, priority=1 + graph.priority)), SMALL,
@@ -191,11 +191,11 @@ BROKEN = {
     ),
     "other kernels": (
         cholesky_that_runs(lambda graph: replace(graph, kernels=graph.kernels[::-1])), SMALL,
-        "program_has_the_kernels_of_the_graph", "other kernels than its graph says",
+        "program_has_the_kernels_of_the_graph", "other kernels than its graph names",
     ),
     "data of no seed": (
         adding(initial=lambda rng, i: np.random.default_rng().random(2000)), {},
-        "same_seed_same_data", r"the same seed gave other data: x\[0\], x\[1\]",
+        "same_seed_same_data", r"the same seed gives other data: x\[0\], x\[1\]",
     ),
     "an undeclared write": (
         adding(take), {}, "accesses_are_honest",

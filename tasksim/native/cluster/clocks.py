@@ -1,7 +1,8 @@
-"""Clocks of the ranks: by how much each differs from that of rank 0, and how that changes.
+"""Clocks of the ranks: their offset and drift relative to the clock of rank 0.
 
-A rank asks rank 0 for the time and halves how long the answer took: so it knows the difference to
-within that half. The quickest of many answers counts. That is done before a run and after it.
+A rank asks rank 0 for the time and assumes that the answer was made half-way through the round
+trip, so its offset is known to within half of it. The fastest of many round trips counts. The
+comparison is made before and after a run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Clock", "Look", "clock_of", "look_at_clock"]
 
 ROUNDS: Final = 60
-"""Questions per rank: some milliseconds; the quickest is the one that nobody disturbed."""
+"""Round trips per rank, some milliseconds in all: the fastest is the undisturbed one."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Look:
     Attributes
     ----------
     at_s
-        When, on the rank's clock.
+        Time of the comparison on the rank's clock.
     offset_s
-        What is to be added to the rank's clock.
+        Offset to add to times of the rank's clock.
     uncertainty_s
-        By how much that may be wrong.
+        Largest possible error of the offset.
     """
 
     at_s: float
@@ -44,16 +45,16 @@ class Look:
 
 @dataclass(frozen=True)
 class Clock:
-    """A rank's clock during a run, as rank 0 sees it.
+    """A rank's clock during a run, relative to that of rank 0.
 
     Attributes
     ----------
     offset_s
-        What is to be added to it at the beginning.
+        Offset at the beginning, to add to times of the rank's clock.
     drift
-        Seconds per second by which that grows; 0 if it is not known to differ from none.
+        Growth of the offset in seconds per second; 0 if it is not significant.
     uncertainty_s
-        By how much a time may be wrong.
+        Largest possible error of an aligned time.
     """
 
     begun_s: float
@@ -62,13 +63,13 @@ class Clock:
     uncertainty_s: float
 
     def aligned(self, times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return times of the rank's clock on that of rank 0."""
+        """Return times of the rank's clock as times of rank 0's clock."""
         found: NDArray[np.float64] = times_s + self.offset_s + self.drift * (times_s - self.begun_s)
         return found
 
 
 def look_at_clock(ranks: Ranks, rounds: int = ROUNDS) -> Look:
-    """Compare the clock of this rank with that of rank 0; all ranks do it, one after the other."""
+    """Compare the clock of this rank with that of rank 0; collective, one rank after another."""
     found = Look(perf_counter(), 0.0, 0.0)
     for other in range(1, ranks.size):
         if ranks.rank == 0:
@@ -101,7 +102,7 @@ def _asked(comm: Any, rounds: int) -> Look:
 
 
 def clock_of(before: Look, after: Look) -> Clock:
-    """Return the clock of a rank from looks at it *before* and *after* a run.
+    """Return the clock of a rank from comparisons *before* and *after* a run.
 
     >>> clock_of(Look(0.0, 1.0, 1e-6), Look(100.0, 1.001, 1e-6)).drift
     1e-05
@@ -109,6 +110,7 @@ def clock_of(before: Look, after: Look) -> Clock:
     change_s = after.offset_s - before.offset_s
     uncertainty_s = max(before.uncertainty_s, after.uncertainty_s)
     between_s = after.at_s - before.at_s
+    # A change within the errors of both comparisons may be none: no drift is better than noise.
     known = abs(change_s) > before.uncertainty_s + after.uncertainty_s and between_s > 0
     if known:
         drift = round(change_s / between_s, 12)

@@ -1,9 +1,10 @@
 """Communicator of one rank: the thread that sends and receives while workers compute.
 
-It posts as the simulated one does. A send is ready when its task is released, as the last writer
-has ended; sends go by priority, then first come first served, so many in flight at most. A message
-that arrives before its receive is released, as earlier readers of the copy have not ended, waits in
-memory of its own. The thread is polite: it looks, and sleeps, longer while all workers are busy.
+It posts messages as the simulated one does. A send is ready when its task is released, that is when
+the last writer has ended; ready sends go by priority, then in arrival order, with a limited number
+in flight. A message that arrives before its receive is released, while earlier readers still use
+the copy, waits in a buffer of its own. While all workers are busy, the thread sleeps longer between
+polls.
 """
 
 from __future__ import annotations
@@ -35,55 +36,55 @@ if TYPE_CHECKING:
 __all__ = ["BUSY_S", "IDLE_S", "MOST_IN_FLIGHT", "Communicator", "error_tag"]
 
 MOST_IN_FLIGHT: Final = 10
-"""Sends that are under way at once: as many as StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
+"""Largest number of sends in flight, that of StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
 
 BUSY_S: Final = 200e-6
-"""How long the thread sleeps while all workers are busy, and no message is under way. Waking takes
-10 us of their cores: 5 % of these, if ranks have no core to spare."""
+"""Sleep of the thread in seconds while all workers are busy and no message is in flight. A wake-up
+takes 10 us of their cores: 5 % of them if the ranks have no core to spare."""
 IDLE_S: Final = 30e-6
-"""How long while a worker waits for what may have come. Not to sleep at all would be quicker on a
-machine that is quiet; on a busy one, the system lets who never sleeps wait for milliseconds. Where
-ranks share cores it is as long as while all are busy: who waits would take a third of a core, by
-waking, from the ranks that work."""
+"""Sleep of the thread in seconds while a worker is idle. Polling without sleep would be faster on a
+quiet machine; on a busy one, the system makes a thread that never sleeps wait for milliseconds.
+Where ranks share cores the thread sleeps for :data:`BUSY_S` instead: its wake-ups would take a
+third of a core from the ranks that compute."""
 
 LOOK_S: Final = 1e-3
-"""How often the thread looks at its processor time, in seconds: two tasks or three."""
+"""Interval between readings of the thread's processor time, in seconds: two or three tasks."""
 
 
 class _Under(NamedTuple):
-    """A message under way here."""
+    """A message in flight at this rank."""
 
-    task: int  # of this part; -1: it has come before its receive was released
+    task: int  # of this part; -1 if the message arrived before its receive was released
     number: int  # of the message
     sends: bool
     started_s: float
 
 
 class Communicator:
-    """The communication tasks of one rank's part, begun and completed by a thread of its own.
+    """The communication tasks of one rank's part, executed by a thread of its own.
 
     Parameters
     ----------
     ranks : Ranks
     whole : TaskGraph
-        The graph that was cut.
+        The whole graph.
     part : LocalPart
-        What this rank does.
+        The part of this rank.
     messages : MessageTable
-        All messages; the number of one is its tag.
+        All messages; the index of a message is its tag.
     parcels : Parcels
-        The data.
+        The memory of the data.
     fails : callable, optional
-        Called with a message if an error is told by another rank: ends all ranks by default.
+        Called with the error message of another rank; by default ends all ranks.
     idle_s : float, optional
-        How long the thread sleeps while a worker waits.
+        Sleep of the thread while a worker is idle.
     watch : AccessCheckedProgram, optional
-        Is told of data that messages write.
+        Notified of data that messages write.
 
     Attributes
     ----------
     tasks : int8 array
-        Per task of the part 1 if it is for this thread, else 0.
+        1 for each task of the part that belongs to this thread, otherwise 0.
     """
 
     def __init__(
@@ -121,38 +122,38 @@ class Communicator:
         self._arrived: set[int] = set()
         self._ended: list[Ended] = []
         self.cpu_s = 0.0
-        """Processor time of the thread, once it has ended."""
+        """Processor time of the thread in seconds, set when it ends."""
         self._looks: array[float] = array("d", (0.0, 0.0))
-        """When the thread looked at its processor time, and what that was, in turn."""
+        """Alternating times of readings and the thread's processor time at each of them."""
         self._origin_s = 0.0
 
     def label(self, task: int) -> str:
-        """Return *task* of the part as messages show it: by its number in the whole graph."""
+        """Return the label of *task* in messages: that of the same task in the whole graph."""
         return self._whole.label(int(self._part.task[task]))
 
     def begin(self, runtime: HandsOut) -> None:
-        """Start the thread: *runtime* has started its clock."""
+        """Start the thread: the clock of *runtime* runs."""
         self._thread = threading.Thread(
             target=self._work, args=(runtime,), name="communication", daemon=True
         )
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the end of the thread, which comes with that of the run."""
+        """Wait for the end of the thread, which comes with the end of the run."""
         if self._thread is not None:
             self._thread.join()
 
     def used_s(
         self, start_s: NDArray[np.float64], end_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return how long the thread had a core between each start and end, seconds of the run."""
+        """Return the thread's processor time between each start and end, in seconds of the run."""
         times_s, cpu_s = np.reshape(self._looks, (-1, 2)).T
         found: NDArray[np.float64] = np.interp(end_s, times_s, cpu_s) - np.interp(
             start_s, times_s, cpu_s
         )
         return found
 
-    # The thread
+    # The communication thread
 
     def _work(self, runtime: HandsOut) -> None:
         be_prompt()
@@ -189,18 +190,18 @@ class Communicator:
         return perf_counter() - self._origin_s
 
     def _accept(self, task: int) -> None:
-        """Take *task*, which was released."""
+        """Accept *task*, which was released."""
         number = self._number[task]
         if self._sends[task]:
             self._came += 1
             heappush(self._ready, (-int(self._messages.priority[number]), self._came, task))
             return
         self._expected[number] = task
-        if number in self._arrived:  # all of it, elsewhere
+        if number in self._arrived:  # arrived in full, in a buffer of its own
             self._unpack(number, self._now())
 
     def _send(self) -> bool:
-        """Begin what may be sent; return whether there was anything."""
+        """Start the sends that may start; return whether there were any."""
         begun = False
         while self._ready and self._in_flight < MOST_IN_FLIGHT:
             _, _, task = heappop(self._ready)
@@ -215,7 +216,7 @@ class Communicator:
         return begun
 
     def _receive(self) -> bool:
-        """Begin to receive what has come; return whether there was anything."""
+        """Start to receive arrived messages; return whether there were any."""
         came = False
         status = self._mpi.Status()
         while (message := self._comm.Improbe(status=status)) is not None:
@@ -241,13 +242,14 @@ class Communicator:
         self._under.append(under)
 
     def _finish(self) -> bool:
-        """Complete what has ended; return whether there was anything."""
+        """Complete finished requests; return whether there were any."""
         if not self._requests:
             return False
         done = self._mpi.Request.Testsome(self._requests)
         if not done:
             return False
         now = self._now()
+        # From the last one down: removal moves the last request into the freed place.
         for place in sorted(done, reverse=True):
             under = self._under[place]
             for column in (self._requests, self._under):
@@ -271,7 +273,7 @@ class Communicator:
         self._ended.append((under.task, under.started_s, now))
 
     def _unpack(self, number: int, started_s: float) -> None:
-        """Copy what came before its receive was released to where it belongs."""
+        """Copy a message that arrived before its receive was released to its datum."""
         self._arrived.remove(number)
         handle = int(self._messages.handle[number])
         if self._watch is not None:
@@ -282,12 +284,12 @@ class Communicator:
         self._ended.append((self._expected.pop(number), started_s, self._now()))
 
     def _told(self, message: Any, status: Any) -> None:
-        """End all ranks with the error that another rank tells."""
+        """End all ranks with the error that another rank sent."""
         text = bytearray(status.Get_count(self._mpi.BYTE))
         message.Recv([text, self._mpi.BYTE])
         self._fails(text.decode())
 
 
 def error_tag(messages: MessageTable) -> int:
-    """Return the tag by which rank 0 is told of an error: that after all messages."""
+    """Return the tag of error messages to rank 0: the one after all messages."""
     return len(messages)

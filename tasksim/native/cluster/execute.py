@@ -1,7 +1,7 @@
-"""Execution over ranks: every rank cuts the same graph, and executes its part.
+"""Execution over ranks: every rank cuts the same graph and executes its part.
 
-Each rank runs the native runtime on its share of the cores, with a thread that communicates.
-Nothing is said between ranks about the graph: all come to the same messages.
+Each rank runs the native runtime on its share of the cores, with a communication thread. Ranks do
+not exchange the graph: all of them derive the same messages from it.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class ClusterRecord:
-    """What all ranks have recorded of one run; rank 0 has it.
+    """The records of all ranks of one run, on rank 0.
 
     Attributes
     ----------
     ranks : list of RankRecord
     clocks : list of Clock
-        How each rank's clock was read as that of rank 0.
+        Relation of each rank's clock to that of rank 0.
     engine, engine_why : str
-        What executed, and why it was not the core.
+        Runtime that executed, and why it was not the core.
     """
 
     ranks: list[RankRecord]
@@ -79,41 +79,41 @@ class ClusterRecord:
 
 
 def cut_for(graph: TaskGraph, grid: Grid, owner: str, ranks: int) -> Distribution:
-    """Return *graph* cut for so many *ranks*.
+    """Return *graph* cut for *ranks* ranks.
 
     Raises
     ------
     InputError
-        If the grid has more nodes, or fewer, than there are ranks; if a reduction would be spread
-        over ranks.
+        If the number of nodes in the grid is not that of the ranks, or if a reduction would span
+        ranks.
     """
     rows, columns = grid
     if grid.nodes != ranks:
         raise InputError(
-            f"--grid {rows}x{columns} has {grid.nodes} ranks, and there are {ranks}; start them "
+            f"--grid {rows}x{columns} needs {grid.nodes} ranks, but there are {ranks}; start them "
             f"with: mpiexec -n {grid.nodes} tasksim run ..."
         )
     if ranks > 1 and np.any(graph.access_mode == AccessMode.REDUCTION):
         raise InputError(
-            f"graph {graph.name}: its reductions keep contributions per worker, which only one "
-            "process has; legal over ranks: graphs without reductions"
+            f"graph {graph.name}: its reductions keep contributions per worker, which only work "
+            "within one process; legal over ranks: graphs without reductions"
         )
     return cut_by(graph, grid, owner)
 
 
 def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
-    """Return this rank's share of the machine: so many *workers*, by default all its cores.
+    """Return this rank's share of the machine, with *workers* workers (default: all its cores).
 
-    The rank is kept on its cores, where the system allows it, if each rank has cores of its own.
+    If each rank has cores of its own, the rank is bound to them where the system allows it.
 
-    Raises :exc:`InputError` if there are fewer cores than ranks, and nothing says *workers*.
+    Raise :exc:`InputError` if there are fewer cores than ranks and *workers* is not given.
     """
     cores = ranks.cores
     place, here = ranks.here
     share = len(cores) // here
     if not share and workers is None:
         raise InputError(
-            f"{here} ranks on a machine whose cores are {len(cores)}: not one for each; say "
+            f"{here} ranks share {len(cores)} cores of this machine: fewer than one each; pass "
             "--workers 1 to let them share cores, or start fewer ranks"
         )
     count = share if workers is None else workers
@@ -123,25 +123,25 @@ def platform_of_rank(ranks: Ranks, workers: int | None) -> Platform:
 
 
 def shares_cores(ranks: Ranks, workers: int) -> bool:
-    """Return whether a rank with so many *workers* runs on cores of other ranks, too."""
+    """Return whether a rank with *workers* workers also uses cores of other ranks."""
     _, here = ranks.here
     return workers > len(ranks.cores) // here
 
 
 def refuse_planner(scheduler: Scheduler) -> None:
-    """Raise :exc:`InputError` if *scheduler* plans all tasks before any has run.
+    """Raise :exc:`InputError` if *scheduler* plans all tasks before the run.
 
-    A rank has tasks that no worker executes, its messages, and none of them can be planned.
+    Messages are tasks that no worker executes, and such a scheduler cannot plan them.
     """
     if isinstance(scheduler, StaticScheduler | GraphTest):
         raise InputError(
             f"scheduler {scheduler.name} plans a whole graph, and a rank has messages, too; legal "
-            "over ranks: those that decide as tasks become ready, such as lws, prio, dmdas"
+            "over ranks: schedulers that decide when tasks become ready, such as lws, prio, dmdas"
         )
 
 
 class RankExecution:
-    """The execution of one rank's part, as often as wanted.
+    """Executes one rank's part, as often as wanted.
 
     Parameters
     ----------
@@ -149,18 +149,18 @@ class RankExecution:
     graph : TaskGraph
         The whole graph.
     cut : Distribution
-        The same on all ranks.
+        The cut graph, the same on all ranks.
     platform : Platform
         The workers of this rank.
     seed : int
-        Of the data.
+        Seed of the data.
     check_accesses : bool, default False
-        Whether tasks run one at a time, and fail if they write what they do not declare to write.
+        Whether tasks run one at a time and fail if they write data that they do not declare.
 
     Notes
     -----
-    Where the program can be made with a part of its data, a rank has memory for what its part owns
-    or reads.
+    A program that can be bound to a part of its data allocates only the data that the rank's part
+    owns or reads.
     """
 
     def __init__(
@@ -187,7 +187,8 @@ class RankExecution:
         self._program = RankProgram(self._part, self.whole)
         self.parcels = Parcels(bound, cut.graph)
         for handle in np.unique(cut.messages.handle).tolist():
-            self.parcels.buffer(handle)  # before the clock starts; and refused before, if at all
+            # allocate before the clock starts, and reject data that cannot be sent
+            self.parcels.buffer(handle)
 
     def run(
         self,
@@ -198,9 +199,9 @@ class RankExecution:
         pin: bool = True,
         runtime: Runtime = "auto",
     ) -> ClusterRecord | None:
-        """Execute the graph with all ranks; return the record on rank 0, None on others.
+        """Execute the graph with all ranks; return the record on rank 0, None on the others.
 
-        If a task fails on any rank, all of them end at once.
+        A task that fails on any rank ends all ranks at once.
         """
         ranks, graph = self._ranks, self._part.graph
         policy = ranks.together(lambda: _policy(scheduler, ranks.size))
@@ -228,7 +229,8 @@ class RankExecution:
             machine = MachineAccount.now()
             ranks.comm.Barrier()
             try:
-                # Each rank alone would keep its first worker on the first core, and so all of them.
+                # Each rank would pin its first worker to the first core, so all ranks would share
+                # it.
                 execution.run(random.Random(seed), pin=pin and not shared)
                 check_part(self._part, execution.table())
             except Exception as error:
@@ -237,7 +239,7 @@ class RankExecution:
             communicator.join()
             tasks, workers = execution.table(), len(self._platform.workers)
             if shared:
-                disturbance = None  # who a worker waited for, others or ranks, nobody tells
+                disturbance = None  # a worker waits for other programs and for other ranks alike
             elif disturbance is not None and len(usable_cores()) <= workers:
                 disturbance = disturbance.without(communicator.cpu_s)
                 used_s = communicator.used_s(tasks.start_s, tasks.end_s)
@@ -254,10 +256,10 @@ class RankExecution:
         return ClusterRecord(list(records), list(clocks), chosen.name, chosen.why)
 
     def judged(self) -> tuple[Residual | None, dict[str, float]]:
-        """Return the residual of the result, and errors that the program knows; on rank 0.
+        """Return the residual of the result and the program's errors, on rank 0; collective.
 
-        All ranks call this. Programs that cannot be judged together have their result brought to
-        rank 0 before.
+        If the program cannot be judged on all ranks together, its result is first brought to rank
+        0.
         """
         if not self._judged_together:
             bring_to_rank_0(self._ranks, self.cut, self.parcels)
@@ -268,7 +270,7 @@ class RankExecution:
             return residual, getattr(self._bound, "errors", dict)()
 
     def _end_all(self, error: Exception) -> None:
-        """End all ranks with an error of this one: rank 0 says it, unless it does not hear."""
+        """End all ranks with an error of this one; rank 0 reports it, unless it does not answer."""
         import time
 
         rank, comm = self._ranks.rank, self._ranks.comm
@@ -283,7 +285,8 @@ class RankExecution:
 
 
 HEARING_S: Final = PATIENCE_S / 2
-"""How long a rank waits for rank 0 to say its error: of two that fail, one is to be heard."""
+"""Time for which a rank waits for rank 0 to report its error, in seconds: if two ranks fail, only
+one error is reported."""
 
 
 def _policy(scheduler: str | Scheduler, ranks: int) -> Scheduler:
@@ -299,7 +302,7 @@ def _estimates_of_part(
     estimates: Sequence[Sequence[float]] | None,
     classes: int,
 ) -> Any:
-    """Return what the scheduler believes of the tasks of a part: of communication, no time."""
+    """Return the scheduler's estimates for the tasks of a part; communication takes no time."""
     part = cut.parts[rank]
     if estimates is None:
         return [[nan] * len(part.graph)] * classes

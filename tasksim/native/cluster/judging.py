@@ -1,4 +1,4 @@
-"""Judging of a run over ranks: each with the data that it owns, sums made over all ranks."""
+"""Judging of a run over ranks: each rank judges the data that it owns, sums go over all ranks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["AmongRanks"]
 
 
 class AmongRanks:
-    """All ranks of a run, as :class:`tasksim.kernels.together.Together` has them.
+    """The ranks of a run, for :class:`tasksim.kernels.together.Together`.
 
     Parameters
     ----------
     ranks : Ranks
     cut : Distribution
-        The graph cut for them: a datum is counted by the rank that owns it.
+        The graph cut for them; the rank that owns a datum counts it.
     """
 
     def __init__(self, ranks: Ranks, cut: Distribution) -> None:
@@ -42,11 +42,11 @@ class AmongRanks:
         return int(self._cut.owners[handle]) == self.rank
 
     def executor(self, task: int) -> int:
-        """Return which rank executed *task*."""
+        """Return the rank that executed *task*."""
         return int(self._cut.executor[task])
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the *values* of all ranks, the same on all."""
+        """Return the sum of *values* over all ranks, on all of them."""
         given = np.ascontiguousarray(values)
         summed = np.empty_like(given)
         self._ranks.comm.Allreduce(given, summed)
@@ -60,9 +60,9 @@ class AmongRanks:
             self._ranks.comm.Recv(values, source)
 
     def asked(self, judge: Callable[[Fetch], T], give: Fetch) -> T | None:
-        """Return what *judge* makes, on rank 0, of the data that it asks their owners for.
+        """Call *judge* on rank 0 with data fetched from their owners, and return its result.
 
-        The others give what is asked for, until it has returned or failed; they return None.
+        The other ranks serve data until it returns or fails; they return None.
         """
         if self.rank == 0:
             return self._lead(judge, give)
@@ -80,7 +80,7 @@ class AmongRanks:
             problem, datum = comm.recv(source=owner)
             if problem:
                 name = self._cut.graph.handle_name(handle)
-                raise InputError(f"{name}, of rank {owner}, cannot be looked at here: {problem}")
+                raise InputError(f"{name}, of rank {owner}, cannot be sent to rank 0: {problem}")
             return datum
 
         try:
@@ -96,7 +96,7 @@ class AmongRanks:
 
 
 def _picklable(datum: Any) -> tuple[str, Any]:
-    """Return *datum* behind an empty text; where it cannot be sent, behind the reason."""
+    """Return ``("", datum)``, or the reason why *datum* cannot be pickled and None."""
     if not isinstance(datum, np.ndarray):
         try:
             pickle.dumps(datum)

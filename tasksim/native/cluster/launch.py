@@ -1,8 +1,8 @@
-"""Launch of ranks: what is known before MPI is, who watches over a rank, how all are ended.
+"""Launch of ranks: facts known before MPI starts, the watcher of a rank, the end of all ranks.
 
-``mpiexec`` ends all ranks when one of them dies, and says so at length, but not which it was. So
-each rank is watched by the process that mpiexec has started: it forks before anything is imported,
-and the child is the rank. When that is killed, the watcher says which rank it was, and asks
+``mpiexec`` ends all ranks when one of them dies, with a long message that does not name the rank.
+So the process that mpiexec started watches over its rank: it forks before anything is imported, and
+the child is the rank. If the child is killed, the watcher reports which rank it was and asks
 mpiexec to end the others.
 """
 
@@ -19,27 +19,28 @@ from typing import Final, NoReturn
 __all__ = ["die_with", "end_all", "launched_rank", "launched_ranks", "stop_all", "watch_over_rank"]
 
 SIZES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
-"""Where launchers say how many ranks there are: MPICH and its kin, Open MPI, Cray."""
+"""Variables with the number of ranks: of MPICH and its relatives, Open MPI, Cray."""
 RANKS: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID")
 
 PATIENCE_S: Final = 2.0
-"""How long a rank that has asked for the end of all waits for it: mpiexec takes milliseconds."""
+"""Time for which a rank that asked for the end of all ranks waits for it, in seconds: mpiexec takes
+milliseconds."""
 
 HEARD_S: Final = 0.2
-"""How long mpiexec has to read what a rank says before it is asked to end all: then it reads no
-more, and what it has not read is lost."""
+"""Time for mpiexec to read the output of a rank before it is asked to end all ranks, in seconds:
+output that it has not read by then is lost."""
 
 _DEATH_OF_PARENT: Final = 1
-"""``PR_SET_PDEATHSIG`` of Linux: the signal that a process gets when its parent ends."""
+"""``PR_SET_PDEATHSIG`` of Linux: sets the signal that a process gets when its parent ends."""
 
 
 def launched_ranks() -> int:
-    """Return how many ranks the launcher says that there are; 1 if there is none."""
+    """Return the number of ranks according to the launcher; 1 without a launcher."""
     return _number(SIZES, 1)
 
 
 def launched_rank() -> int:
-    """Return which of them this is, 0 if there is no launcher."""
+    """Return the number of this rank; 0 without a launcher."""
     return _number(RANKS, 0)
 
 
@@ -49,9 +50,9 @@ def _number(names: tuple[str, ...], otherwise: int) -> int:
 
 
 def watch_over_rank() -> None:
-    """Go on in a child process, if this is one of several ranks; this one waits for its end.
+    """Fork if this is one of several ranks: the child continues, this process waits for its end.
 
-    To be called before there are threads.
+    Call this before any thread is started.
     """
     if launched_ranks() == 1 or not hasattr(os, "fork"):
         return
@@ -70,9 +71,10 @@ def watch_over_rank() -> None:
 
 
 def die_with(parent: int) -> None:
-    """Let this process be killed when *parent* ends, as mpiexec kills only what it has started."""
-    with suppress(OSError, AttributeError):  # another system than Linux
+    """Have this process killed when *parent* ends: mpiexec kills only processes that it started."""
+    with suppress(OSError, AttributeError):  # not on Linux
         ctypes.CDLL(None).prctl(_DEATH_OF_PARENT, signal.SIGKILL)
+    # The parent may have ended before prctl took effect.
     if os.getppid() != parent:
         os._exit(1)
 
@@ -83,18 +85,18 @@ def _pass_on(child: int, signum: int) -> None:
 
 
 def end_all(message: str) -> NoReturn:
-    """Print *message*, and end all ranks with exit code 1, at once."""
+    """Print *message* and end all ranks at once with exit code 1."""
     sys.stdout.flush()
     sys.stderr.write(f"Error: {message}\n")
     stop_all(1)
 
 
 def stop_all(code: int) -> NoReturn:
-    """End all ranks with exit code *code*, at once, when what was printed has been read."""
+    """End all ranks at once with exit code *code*, after their output was read."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     time.sleep(HEARD_S)
-    if "PMI_FD" in os.environ:  # as MPI_Abort does, but that has something to say itself
+    if "PMI_FD" in os.environ:  # like MPI_Abort, which prints a message of its own
         with suppress(OSError, ValueError):
             os.write(int(os.environ["PMI_FD"]), f"cmd=abort exitcode={code}\n".encode())
             time.sleep(PATIENCE_S)

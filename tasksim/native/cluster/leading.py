@@ -1,7 +1,7 @@
-"""Leading: what all ranks do together, by word of rank 0, which alone decides what comes next.
+"""Leading: rank 0 alone decides which collective action comes next, and the others follow.
 
-The others wait politely: they leave the cores to whoever uses them, also to probes of how busy
-these are. Nothing that ranks could see differently, such as a clock, decides anything on them.
+Waiting ranks sleep between polls and leave the cores to others, also to probes of the machine's
+load. No decision depends on values that differ between ranks, such as clocks.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ T = TypeVar("T")
 __all__ = ["Leading", "agreed_probe"]
 
 NAP_S: Final = 1e-3
-"""How long a rank that waits for a word sleeps between two looks: some thousandths of a core."""
+"""Sleep between two polls of a waiting rank, in seconds: some thousandths of a core."""
 
 
 class Leading(Generic[T]):
-    """Actions that all ranks do when rank 0 says so; each takes part in what the others do.
+    """Collective actions that start when rank 0 says so.
 
     Parameters
     ----------
     ranks : Ranks
     actions : sequence of callables
-        The same on all ranks.
+        The same actions on all ranks.
     """
 
     def __init__(self, ranks: Ranks, actions: Sequence[Callable[[], T]]) -> None:
         self._ranks, self._actions = ranks, actions
 
     def do(self, action: int) -> T:
-        """Do an action, by its number, with all ranks; for rank 0."""
+        """Run the action with number *action* on all ranks; called on rank 0."""
         self._say(action + 1)
         return self._actions[action]()
 
     def end(self) -> None:
-        """Let the others go on to what comes after; for rank 0."""
+        """Release the other ranks from :meth:`follow`; called on rank 0."""
         self._say(0)
 
     def follow(self) -> None:
-        """Do what rank 0 says until it says no more; for the others."""
+        """Run the actions that rank 0 chooses until it ends; called on the other ranks."""
         word = np.zeros(1, np.int64)
         while True:
             request = self._ranks.comm.Irecv(word, 0)
@@ -63,9 +63,9 @@ class Leading(Generic[T]):
 
 
 def agreed_probe(ranks: Ranks, probe: Callable[[], float]) -> float:
-    """Return what *probe* takes where it takes longest, of one rank per machine; for all ranks."""
+    """Return the longest *probe*, of one rank per machine; collective."""
     place, _ = ranks.here
     found_s = probe() if place == 0 else 0.0
-    ranks.wait_for_all()  # asleep, while others probe
+    ranks.wait_for_all()  # asleep while others probe
     all_s: Any = ranks.comm.allgather(found_s)
     return float(max(all_s))

@@ -1,7 +1,7 @@
-"""Parcels: the memory of a datum as MPI sends and receives it, in place.
+"""Parcels: the memory of data, sent and received by MPI in place.
 
-A datum is one piece of memory or several, such as the rows of a result; several are sent by a
-datatype of their addresses. Nothing is packed, and nothing is an object of Python.
+A datum is one or several pieces of memory, such as the rows of a result; an MPI datatype of their
+addresses sends several pieces. Nothing is packed or pickled.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["Parcels", "rows_of"]
 
 
 class Parcels:
-    """The data of a program, as MPI takes them.
+    """The data of a program as MPI buffers.
 
     Parameters
     ----------
     program : Program
-        The whole graph bound to its data. If it does not say where these are, messages have the
-        right size, and nothing in them.
+        The whole graph bound to its data. If the program does not expose their memory, messages
+        have the right size and contain zeros.
     graph : TaskGraph
-        The whole graph, with data that only make an order.
+        The whole graph, including data that only order tasks.
     """
 
     def __init__(self, program: Program, graph: TaskGraph) -> None:
@@ -45,23 +45,23 @@ class Parcels:
         self._buffers: dict[int, tuple[Any, int, Any]] = {}
 
     def pieces(self, handle: int) -> list[Piece]:
-        """Return address and length of each piece of *handle*; none if it has no memory."""
+        """Return address and length of each piece of *handle*; empty if it has no memory."""
         if handle not in self._known:
             self._known[handle] = list(self._pieces(handle))
         return self._known[handle]
 
     def size_bytes(self, handle: int) -> int:
-        """Return how many bytes a message with *handle* has."""
+        """Return the size of a message with *handle* in bytes."""
         return sum(length for _, length in self.pieces(handle))
 
     def buffer(self, handle: int) -> tuple[Any, int, Any]:
-        """Return *handle* as MPI sends it, or receives into it."""
+        """Return the MPI buffer of *handle*, to send or to receive."""
         if handle not in self._buffers:
             self._buffers[handle] = self._made(self.pieces(handle))
         return self._buffers[handle]
 
     def unpack(self, handle: int, data: NDArray[np.uint8]) -> None:
-        """Copy *data*, which have arrived elsewhere, to where *handle* is."""
+        """Copy *data*, received in another buffer, to the memory of *handle*."""
         from mpi4py import MPI
 
         begin = 0
@@ -84,7 +84,7 @@ class Parcels:
 
     def _pieces(self, handle: int) -> Iterator[Piece]:
         if handle >= self._program.graph.handles:
-            return  # it only makes an order
+            return  # the handle only orders tasks
         pieces = getattr(self._program, "pieces", None)
         if pieces is None:
             yield from _places(self._nothing[: int(self._graph.handle_size[handle])])
@@ -94,12 +94,12 @@ class Parcels:
 
     @cached_property
     def _nothing(self) -> NDArray[np.uint8]:
-        """Memory that nobody reads, for programs that have no data."""
+        """Memory that nobody reads, for programs without data."""
         return np.zeros(int(self._graph.handle_size.max(initial=0)), np.uint8)
 
 
 def rows_of(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield the parts of *array* each of which is one piece of memory, in their order."""
+    """Yield the contiguous parts of *array* in order."""
     if array.flags.c_contiguous or array.flags.f_contiguous:
         yield array
     elif array.ndim < 2:

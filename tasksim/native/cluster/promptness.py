@@ -1,7 +1,7 @@
-"""Promptness of a thread that sleeps most of the time: how soon it runs when it wakes.
+"""Promptness of a thread that sleeps most of the time: how soon it runs after it wakes.
 
-A communication thread has no core of its own. It needs one for microseconds, at once: while it
-waits for the end of a worker's slice of time, some milliseconds, all that need its messages wait.
+A communication thread has no core of its own. It needs one for microseconds, immediately: while it
+waits for the end of a worker's time slice, some milliseconds, all readers of its messages wait.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final
 __all__ = ["be_prompt"]
 
 SLACK_NS: Final = 1000
-"""By how much sleeping may take longer; by default 50 us, more than what is slept."""
+"""Allowed extra sleep in nanoseconds; the default of 50 us exceeds the sleep itself."""
 SLICE_NS: Final = 100_000
-"""The slice of time that the thread asks for, the least that Linux grants: since 6.12, who asks for
-little comes before who has more, which needs no privilege and takes nothing from anybody."""
+"""Requested time slice in nanoseconds, the smallest that Linux grants: since 6.12, threads with
+short slices run first, which needs no privilege and takes nothing from other threads."""
 
 _TIMER_SLACK: Final = 29
 _SET_ATTRIBUTES: Final = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
-"""The number of ``sched_setattr`` on machines of some make, as C libraries have no name for it."""
+"""Number of the system call ``sched_setattr`` per architecture: C libraries have no name for it."""
 
 
 class _Attributes(ctypes.Structure):
@@ -39,7 +39,7 @@ class _Attributes(ctypes.Structure):
 
 
 def be_prompt() -> None:
-    """Let the calling thread sleep as short as it asks to, and run soon, where it can: on Linux."""
+    """Let the calling thread wake on time and run soon afterwards; no effect but on Linux."""
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         library.prctl(_TIMER_SLACK, SLACK_NS, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""Ranks: the processes of one run over MPI, and how they agree before it begins.
+"""Ranks: the processes of one run over MPI, and their agreement before it begins.
 
-What goes wrong on one rank before the run is raised on all of them, where all can still end in
-good order; only rank 0 says it.
+An error on one rank before the run is raised on all ranks, so that all of them end in an orderly
+way; only rank 0 reports it.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NAP_S: Final = 200e-6
-"""How long a rank that waits for others sleeps between two looks: MPI never sleeps, and takes
-the core of whoever is still computing."""
+"""Sleep between two polls of a waiting rank, in seconds: MPI itself never sleeps, and takes the
+core of a rank that still computes."""
 
 __all__ = ["Ranks", "refuse_unequal", "world"]
 
 
 class Ranks:
-    """The ranks of a communicator of MPI, as this one of them sees them.
+    """The ranks of an MPI communicator, seen from one of them.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        All of them.
+        The communicator.
 
     Attributes
     ----------
     rank, size : int
-        Which this is, and how many there are.
+        Number of this rank, and number of ranks.
     """
 
     def __init__(self, comm: Any) -> None:
@@ -49,12 +49,12 @@ class Ranks:
 
     @cached_property
     def cores(self) -> list[int]:
-        """The cores that ranks of this machine may use, when they were looked at first."""
+        """Cores that ranks of this machine may use, read at the first access."""
         return usable_cores()
 
     @cached_property
     def here(self) -> tuple[int, int]:
-        """Which this is among the ranks of this machine, and how many of them there are."""
+        """Index of this rank among those of its machine, and their number."""
         from mpi4py import MPI
 
         local = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
@@ -63,16 +63,16 @@ class Ranks:
         return found
 
     def wait_for_all(self) -> None:
-        """Wait until all ranks have come here, and leave the cores to those that have not."""
+        """Wait until all ranks are here; leave the cores to the others meanwhile."""
         request = self.comm.Ibarrier()
         while not request.Test():
             time.sleep(NAP_S)
 
     def together(self, make: Callable[[], T]) -> T:
-        """Return what *make* returns, when no rank has failed; else all ranks raise.
+        """Return the result of *make* if it succeeds on all ranks; otherwise raise on all.
 
-        Rank 0 raises the first error, whose message names the rank if not all have the same; the
-        others end with its exit code, silently.
+        Rank 0 raises the first error; its message names the rank unless all ranks have the same
+        error. The other ranks exit silently with its exit code.
         """
         made: T | None = None
         mine: tuple[str, int] | None = None
@@ -83,7 +83,7 @@ class Ranks:
         all_errors: list[tuple[str, int] | None] = self.comm.allgather(mine)
         first = next((rank for rank, error in enumerate(all_errors) if error), None)
         if first is None:
-            return made  # type: ignore[return-value]  # nobody has failed: neither has this one
+            return made  # type: ignore[return-value]  # no rank failed, so this one has a result
         text, code = all_errors[first] or ("", 1)
         if self.rank:
             raise SystemExit(code)
@@ -92,9 +92,9 @@ class Ranks:
 
 
 def world(what: str) -> Ranks:
-    """Return all ranks of this launch, which all have the same version of tasksim.
+    """Return all ranks of this launch, after a check that their versions of tasksim agree.
 
-    Raises :exc:`InputError` if mpi4py is not installed; *what* needs it.
+    Raise :exc:`InputError` if mpi4py is not installed; *what* names the feature that needs it.
     """
     try:
         from mpi4py import MPI
@@ -109,7 +109,7 @@ def world(what: str) -> Ranks:
     launched = launched_ranks()
     if launched != ranks.size:
         raise InputError(
-            f"mpiexec has started {launched} ranks, but mpi4py sees {ranks.size}: they are of "
+            f"mpiexec started {launched} ranks, but mpi4py sees {ranks.size}: they belong to "
             "different MPIs; use the mpiexec of the MPI that mpi4py was built for"
         )
     versions = ranks.comm.allgather(version_of("tasksim"))
@@ -118,13 +118,13 @@ def world(what: str) -> Ranks:
 
 
 def refuse_unequal(versions: Sequence[str | None]) -> None:
-    """Raise :exc:`InputError` unless all ranks have the same of these *versions* of tasksim."""
+    """Raise :exc:`InputError` unless all *versions* of tasksim on the ranks are equal."""
     usual = Counter(versions).most_common(1)[0][0]
     others = [
         f"rank {rank} has {version}" for rank, version in enumerate(versions) if version != usual
     ]
     if others:
         raise InputError(
-            f"tasksim is not the same on all ranks: {', '.join(others)}, the others {usual}; "
+            f"ranks have different versions of tasksim: {', '.join(others)}, the others {usual}; "
             "they would cut the graph differently"
         )

@@ -1,4 +1,4 @@
-"""Records of a run over ranks: the columns of all ranks on one clock, as one run has them."""
+"""Records of a run over ranks: the tables of all ranks merged on one clock."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 
 @dataclass(frozen=True, eq=False)
 class RankRecord:
-    """What became of the tasks of one rank's part, its times on the clock of rank 0.
+    """Record of the tasks of one rank's part, with times of rank 0's clock.
 
     Attributes
     ----------
     tasks : TaskTable
-        Of the part: numbers and workers are the rank's.
+        Tasks of the part, with the rank's numbers of tasks and workers.
     workers : int
-        How many workers the rank has.
+        Number of workers of the rank.
     disturbance : Disturbance or None
-        What others took from them.
+        Time that others took from the workers.
     """
 
     tasks: TaskTable
@@ -54,12 +54,12 @@ class RankRecord:
     disturbance: Disturbance | None = None
 
     def earliest_s(self) -> float:
-        """Return when the first task was submitted."""
+        """Return the time of the first submission."""
         return float(self.tasks.submitted_s.min(initial=np.inf))
 
 
 def check_part(part: LocalPart, tasks: TaskTable) -> None:
-    """Raise :exc:`CheckFailed` unless each task of *part* began after those that it waits for."""
+    """Raise :exc:`CheckFailed` unless each task of *part* started after its predecessors ended."""
     graph = part.graph
     before = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
     early = tasks.start_s[graph.successors] < tasks.end_s[before]
@@ -67,12 +67,12 @@ def check_part(part: LocalPart, tasks: TaskTable) -> None:
         edge = int(np.argmax(early))
         one, other = graph.label(int(before[edge])), graph.label(int(graph.successors[edge]))
         raise CheckFailed(
-            f"{other} of this rank begins before {one}, which it waits for, has ended"
+            f"{other} of this rank began before {one}, which it depends on, had ended"
         )
 
 
 def rank_workers(platforms: Sequence[Platform]) -> tuple[WorkerInfo, ...]:
-    """Return the workers of a run over ranks, those of each of the *platforms* in turn."""
+    """Return the workers of a run over ranks: those of each platform in turn."""
     return tuple(
         WorkerInfo(f"{rank}.{worker.name}", worker.architecture, rank)
         for rank, platform in enumerate(platforms)
@@ -81,7 +81,7 @@ def rank_workers(platforms: Sequence[Platform]) -> tuple[WorkerInfo, ...]:
 
 
 def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
-    """Return the tasks of the whole graph; the first submission is at 0."""
+    """Return the task table of the whole graph; the first submission is at 0."""
     graph = cut.graph
     zero_s = min(record.earliest_s() for record in records)
     columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIMES}
@@ -110,9 +110,9 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
 
 
 def disturbance_of_ranks(records: Sequence[RankRecord]) -> Disturbance | None:
-    """Return what others took from the workers of all ranks; None if one does not know.
+    """Return the disturbance of all ranks' workers; None if it is unknown for a rank.
 
-    What the host or a limit took is not told apart by rank: several may be on one machine.
+    Time that hosts or limits took is left out: several ranks may run on one machine.
     """
     parts = [record.disturbance for record in records if record.disturbance is not None]
     if len(parts) < len(records):
@@ -124,7 +124,7 @@ def disturbance_of_ranks(records: Sequence[RankRecord]) -> Disturbance | None:
 
 
 def message_table(cut: Distribution, records: Sequence[RankRecord]) -> MessageTable:
-    """Return all messages; a message starts when it is posted to MPI, and ends at its reader."""
+    """Return all messages; a message starts when it is posted to MPI and ends at its reader."""
     zero_s = min(record.earliest_s() for record in records)
     messages = cut.messages
     times = {name: np.zeros(len(messages)) for name in (*SENT, *RECEIVED)}
@@ -151,7 +151,7 @@ RECEIVED = {"awaited_s": "ready_s", "end_s": "end_s"}
 
 
 def _senders(cut: Distribution, records: Sequence[RankRecord]) -> NDArray[np.int32]:
-    """Return per message the task of the whole graph whose end has released it; -1: none has."""
+    """Return, per message, the task of the whole graph that released its send, or -1."""
     messages = cut.messages
     found = np.full(len(messages), -1, np.int32)
     for message, (node, send) in enumerate(
@@ -166,7 +166,7 @@ def _senders(cut: Distribution, records: Sequence[RankRecord]) -> NDArray[np.int
 def _in_whole_graph(
     part: LocalPart, by: NDArray[Any], sent_by: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return the tasks *by* of a part as the whole graph has them; for a message, who sent it."""
+    """Return tasks *by* of a part as tasks of the whole graph; for a message, its sender."""
     known = np.maximum(by, 0)
     message = part.message[known]
     senders = np.append(sent_by, -1)
@@ -175,19 +175,19 @@ def _in_whole_graph(
 
 
 def aligned(tasks: TaskTable, shift: Any) -> TaskTable:
-    """Return *tasks* with their times as *shift* makes them."""
+    """Return *tasks* with their times mapped by *shift*."""
     columns = {field.name: getattr(tasks, field.name) for field in fields(tasks)}
     return TaskTable(**{n: shift(c) if n in TIMES else c for n, c in columns.items()})
 
 
 def without_own_thread(tasks: TaskTable, used_s: NDArray[np.float64]) -> TaskTable:
-    """Return *tasks* without what their rank's own thread took from them: others did not.
+    """Return *tasks* with the time that their rank's communication thread took credited to them.
 
-    That thread, which communicates, had a core for *used_s* while each ran. The tasks of such a run
-    always take that time, too, so it counts as their processor time. A task that lost hardly more,
-    less than anybody else takes at a time, was not preempted.
+    That thread had a core for *used_s* while each task ran. It takes this time in every run, so it
+    counts as processor time of the tasks. A task that lost hardly more, less than another program
+    takes at a time, was not preempted.
     """
-    lost_s = tasks.duration_s - tasks.cpu_s  # not a number: nobody knows
+    lost_s = tasks.duration_s - tasks.cpu_s  # NaN where it is unknown
     own_s = np.fmin(used_s, np.fmax(lost_s, 0.0))
     by_others = lost_s - own_s > LONGEST_OWN_GAP_S
     return replace(

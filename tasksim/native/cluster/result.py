@@ -1,6 +1,6 @@
-"""Result of a run over ranks: its final data brought to rank 0, where it is checked as any other.
+"""Result of a run over ranks: its final data, collected on rank 0 and checked there.
 
-Rank 0 receives each datum from the rank that owns it, straight to where its own program has it.
+Rank 0 receives each datum from the rank that owns it, directly into its own program's memory.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["bring_to_rank_0"]
 
 AT_ONCE = 64
-"""Messages between two waits: enough to keep the ranks busy, few enough for any MPI."""
+"""Largest number of messages in flight: enough to keep the ranks busy, few enough for any MPI."""
 
 
 def bring_to_rank_0(ranks: Ranks, cut: Distribution, parcels: Parcels) -> None:
-    """Bring what tasks have written, and others own, to rank 0; all ranks call this."""
+    """Bring data that tasks wrote to rank 0 from their owners; collective."""
     whole = cut.graph
     written = whole.access_handle[whole.access_mode != AccessMode.R]
     elsewhere = [int(h) for h in np.unique(written) if cut.owners[h] != 0]

@@ -1,4 +1,4 @@
-"""Share of one rank: the tasks of its part of a graph, executed by the program of the whole."""
+"""Program of one rank: the tasks of its part of a graph, executed by the whole program."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["RankProgram", "selected_calls"]
 
 
 class RankProgram:
-    """A part of a graph, its tasks ready to be called: those of the *whole* program.
+    """A part of a graph whose tasks are executed by the *whole* program.
 
     Parameters
     ----------
     part : LocalPart
-        What the rank does; its communication tasks are not executed here.
+        The part of the rank; its communication tasks are not executed here.
     whole : Program
         The whole graph bound to its data.
     """
@@ -43,34 +43,34 @@ class RankProgram:
         self._whole.run(self._numbers[task], worker)
 
     def calls(self, core: ctypes.CDLL) -> Calls:
-        """Return what each task calls without Python, as far as the whole program says it."""
+        """Return the calls of the tasks without Python, as far as the whole program has them."""
         calls = getattr(self._whole, "calls", None)
         if calls is None:
             return CallTable(len(self.graph)).calls(kept=None)
         return selected_calls(calls(core), self._task)
 
     def failure(self, task: int, told: int) -> KernelError:
-        """Return the error of *task*, whose function has told that it failed."""
+        """Return the error of *task*, whose function returned the error code *told*."""
         error: KernelError = self._whole.failure(self._numbers[task], told)  # type: ignore[attr-defined]
         return error
 
     def interrupt(self) -> None:
-        """End the tasks under way, where the program can do that."""
+        """Interrupt the running tasks if the program supports it."""
         interrupt = getattr(self._whole, "interrupt", None)
         if interrupt is not None:
             interrupt()
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
         self._whole.reset()
 
     def check(self) -> Residual | None:
-        """Return the residual of the whole result, which has to be here."""
+        """Return the residual of the whole result, which must be on this rank."""
         return self._whole.check()
 
 
 def selected_calls(calls: Calls, tasks: Int32) -> Calls:
-    """Return the *calls* of some *tasks*, in their order; -1 calls nothing."""
+    """Return the *calls* of selected *tasks*, in their order; -1 calls nothing."""
     there = tasks >= 0
     known = tasks[there]
     counts = np.zeros(len(tasks), np.int64)

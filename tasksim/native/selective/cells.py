@@ -1,8 +1,8 @@
-"""Model cells: what signatures of a kernel tell of another size of it, by a fitted model.
+"""Model cells: estimates of a kernel's duration for one size from other sizes of the kernel.
 
-Beyond the paper, whose kernels of other sizes are other kernels: durations of a kernel are a power
-of its operations over the sizes that were measured. How far sizes lie from that line says how well
-it tells of one more.
+This goes beyond the paper, where kernels of other sizes are other kernels. A kernel's duration is
+modelled as a power of its number of operations, fitted to the measured sizes. The scatter of the
+sizes about that line gives the interval for one more size.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["Told", "told_by_others"]
 
 LEAST_SIZES: Final = 3
-"""Two make a line, the third says how far sizes are from it."""
+"""Smallest number of sizes: two define the line, the third shows the scatter about it."""
 LEAST_SAMPLES: Final = 2
-"""Of a size that counts: one may be anything."""
+"""Smallest number of samples of a size: a single one may be an outlier."""
 
 
 class Told(NamedTuple):
-    """What other sizes tell of one: its mean, and the half-width of the interval, in means."""
+    """Estimate from other sizes: the mean, and the relative half-width of its interval."""
 
     mean_s: float
     half_width: float
@@ -37,7 +37,7 @@ NOTHING: Final = Told(0.0, inf)
 
 
 def told_by_others(statistics: Statistics, signature: Signature) -> Told:
-    """Return what the other sizes of a kernel tell of *signature*; an infinite width: nothing.
+    """Return the estimate for *signature* from other sizes of its kernel; infinite width: none.
 
     Examples
     --------
@@ -64,21 +64,22 @@ def told_by_others(statistics: Statistics, signature: Signature) -> Told:
     rest = y - y.mean() - slope * shift
     degrees = len(x) - 2
     away = log(at) - float(x.mean())
-    # Of one more size, not of the line: how far that is from it counts, too.
+    # Prediction interval, not the line's confidence interval: the scatter of one more size counts.
     error = sqrt(float(rest @ rest) / degrees * (1 + 1 / len(x) + away**2 / float(shift @ shift)))
+    # The bound keeps the exponential finite.
     width = expm1(min(50.0, quantile(statistics, degrees) * error))
     return Told(exp(float(y.mean()) + slope * away), width)
 
 
 def _alike(one: Signature, other: Signature) -> bool:
-    """Return whether two signatures are sizes of one kernel, and not the same."""
+    """Return whether two signatures are different sizes of one kernel."""
     names = [tuple(name for name, _ in s.parameters) for s in (one, other)]
     same = (one.kernel, one.dtype) == (other.kernel, other.dtype)
     return same and names[0] == names[1] and one != other
 
 
 def _work(signature: Signature) -> float:
-    """Return the operations of a kernel; of one that does not tell them, what its sizes make."""
+    """Return the operations of a kernel; if unknown, the product of its sizes."""
     sizes = dict(signature.parameters)
     if signature.kernel in flop_kernels():
         return float(flop(signature.kernel, **sizes))

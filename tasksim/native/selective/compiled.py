@@ -1,8 +1,8 @@
 """Compiled account of a selective run: kept in the core, on threads that stay there.
 
-The same order of things as in :mod:`tasksim.native.selective.execution`, without Python between two
-tasks: it takes time, and the place of the tasks' data in the caches. Each task is executed on the
-thread of its own worker, as in a full run.
+It takes the same steps as :mod:`tasksim.native.selective.execution`, without Python between two
+tasks: Python would take time and evict the tasks' data from the caches. Each task is executed on
+the thread of its own worker, as in a full run.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ __all__ = ["CompiledAccount", "in_core"]
 def in_core(program: Program, scheduler: Scheduler) -> bool:
     """Return whether the core can keep the account of runs of *program* under *scheduler*.
 
-    It can where it is there, all tasks have addresses, also what makes their data safe, and the
-    scheduler is the core's, too.
+    It can if it is available, all tasks (and the code that makes their data safe) have addresses,
+    and the scheduler is one of the core's.
     """
     if not status().available or ported(scheduler) is None:
         return False
@@ -74,20 +74,20 @@ class CompiledAccount:
     facts : Facts
     program : Program
     rules : Rules
-        What its choices are made by.
+        The parameters of its choices.
     company : bool, default True
-        Whether the neighbours of a task that is measured execute too.
+        Whether the neighbours of a measured task execute too.
     rehearse : bool, default True
-        Whether what its worker was only charged before it is executed first, so that data which
-        that would have touched are in the caches.
+        Whether the task that its worker skipped just before is executed first, so that the data
+        which it would have touched are in the caches.
 
     Attributes
     ----------
     effort : Effort
     path : PathRecord
-        That of the task that ended last, by signatures.
+        Path record of the task that ended last, by signatures.
     accounts : list of ThreadAccount or None
-        What the system tells of the workers' threads.
+        System account of each worker's thread.
     """
 
     effort: Effort
@@ -104,7 +104,7 @@ class CompiledAccount:
         rehearse: bool = True,
     ) -> None:
         core = interface.functions()
-        assert core is not None  # whoever asks for this has looked
+        assert core is not None  # the caller has checked that there is a core
         self._core = selective_interface.declared(core)
         self._facts, self._program, self._rules = facts, program, rules
         self._flags = {"company": int(company), "rehearse": int(rehearse)}
@@ -117,7 +117,7 @@ class CompiledAccount:
     def run(
         self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
     ) -> float:
-        """Run the graph; return the makespan on the account, in seconds."""
+        """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._facts.scheduler, self._facts.graph):
             self._make(rng)
         names = [worker.name for worker in self._facts.platform.workers]
@@ -129,25 +129,25 @@ class CompiledAccount:
         return float(self._columns["end_s"].max(initial=0.0))
 
     def table(self) -> TaskTable:
-        """Return what became of each task, on the account."""
+        """Return the task table, with times on the account."""
         return task_table(self._facts.graph, self._columns)
 
-    # What the threads do
+    # Called by the threads of the run
 
     def begin(self) -> None:
         """Do nothing: the account begins at 0."""
 
     def work(self, worker: int) -> None:
-        """Keep the account, and execute the tasks of *worker*, until the run is over."""
+        """Keep the account and execute the tasks of *worker* until the run is over."""
         self._core.tasksim_selective_work(self._run, worker)
 
     def submit(self, interrupts: Interrupts) -> None:
-        """Submit all tasks, at 0 on the account."""
+        """Submit all tasks at time 0 of the account."""
         interrupts.check()
         self._core.tasksim_selective_submit(self._run)
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; tell the *progress* meanwhile."""
+        """Wait until the run is over, and report *progress* meanwhile."""
         total = len(self._facts.graph)
         more = True
         while more:
@@ -157,7 +157,7 @@ class CompiledAccount:
                 progress(total - self._core.tasksim_selective_left(self._run), total)
 
     def give_up(self) -> None:
-        """Let no worker begin another task."""
+        """Keep workers from starting another task."""
         self._core.tasksim_selective_stop(self._run)
 
     def stop(self) -> bool:
@@ -165,7 +165,7 @@ class CompiledAccount:
         self._core.tasksim_selective_stop(self._run)
         return True
 
-    # Before and after
+    # Set-up and results
 
     def _make(self, rng: random.Random) -> None:
         facts, kept = self._facts, list[Any]()
@@ -189,14 +189,14 @@ class CompiledAccount:
         if self._run is None:
             raise RuntimeError(f"the core does not take this run: status {told.value}")
         self._kept = [given, named, selection, *kept]
-        # Not at the end of the process: threads that were left behind may still be in there.
+        # Not at the end of the process: threads that were left behind may still run in the core.
         weakref.finalize(self, self._core.tasksim_selective_free, self._run).atexit = False
         answer = self._core.tasksim_selective_attach(self._run)
         if answer != interface.DONE:
             raise RuntimeError(f"the core does not take this scheduler: status {answer}")
 
     def _selection(self, kept: list[Any]) -> Selection:
-        """Return what the core chooses by; *kept* is told the arrays."""
+        """Return the parameters of the core's choices; append their arrays to *kept*."""
         rules, policy = self._rules, self._rules.policy
 
         def column(values: Any, dtype: Any) -> int | None:
@@ -229,7 +229,7 @@ class CompiledAccount:
         )
 
     def _told_s(self) -> list[float]:
-        """Return per signature what other sizes tell of it; 0 where that is not enough."""
+        """Return the estimate per signature from other sizes; 0 where it is not precise enough."""
         rules = self._rules
         if not rules.statistics.cells:
             return [0.0] * len(rules.found)
@@ -269,7 +269,7 @@ class CompiledAccount:
                 summaries[signature] = Summary.of(count, mean_s, squares)
 
     def _error(self) -> BaseException | None:
-        """Return the error that the run has come to: that of the reference."""
+        """Return the error of the run, the same as that of the reference, or None."""
         outcome, facts = interface.Outcome(), self._facts
         told = self._core.tasksim_selective_outcome(self._run, ctypes.byref(outcome))
         if told == interface.DONE:

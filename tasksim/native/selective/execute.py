@@ -1,4 +1,4 @@
-"""Selective runs: from a task graph to a run of which only a part was executed."""
+"""Selective runs: execution of a part of a task graph's tasks to predict the makespan of all."""
 
 from __future__ import annotations
 
@@ -44,16 +44,15 @@ class Selective:
 
     Attributes
     ----------
-    run : Run
+        The run, with times of the account: its makespan is the prediction of a full run.
         Its times are those of the account: the makespan is the prediction of a full run.
-    effort : Effort
+        Numbers of executed and skipped tasks.
         What was executed, and what not.
-    wall_s : float
+        Wall time, with the full run before it if the policy needs one.
         How long it has taken; a full run before it, for counts, included.
-    path : PathRecord
+        Practical critical path, per signature.
         The practical critical path, per signature.
-    others_share : float or None
-        For which share of the time that its threads wanted a core they had none; None: unknown.
+        Share of the time in which the threads wanted a core but had none; None: unknown.
     """
 
     run: Run
@@ -84,41 +83,42 @@ def execute_selectively(
     Parameters
     ----------
     program : Program
-        The graph bound to its data. Its data are reset first; what they are afterwards is nothing
-        that anybody wanted to compute.
+        The graph bound to its data. Its data are reset first, and meaningless afterwards.
     platform : Platform
-        Its workers become threads.
+        Platform whose workers become threads.
     scheduler : str, optional
     policy : {"conditional", "local", "online", "apriori", "eager"}
-        When a kernel is known well enough: :data:`tasksim.native.selective.policies.POLICIES`.
+        Rule for when a kernel is known well enough:
+        :data:`tasksim.native.selective.policies.POLICIES`.
     tolerance : float
-        Half-widths of intervals up to which it is, in means: above 0, at most 1.
+        Half-width of a known kernel's interval relative to its mean: above 0, at most 1.
     statistics : Statistics, optional
-        What is known from runs before; what is measured is added.
+        Measurements from earlier runs; new ones are added.
     sampling : {"spread", "apart", "first"}
-        Which tasks of a kernel are executed: spread over the run; the same, but those that are the
-        first to touch some data measured apart from the others; or the first, as in the paper.
+        Tasks of a kernel to execute: spread over the run; spread, with first touches of
+        data measured apart from other tasks; or the first ones, as in the paper.
     estimates : sequence of sequences of float, optional
-        What the scheduler believes, seconds, ``[class][task]``; some schedulers need it.
+        Estimated durations for the scheduler in seconds, ``[class][task]``; some schedulers
+        need them.
     seed, pin
-        As of :func:`tasksim.native.execute.execute`.
+        As in :func:`tasksim.native.execute.execute`.
     company : bool, default True
-        Whether the neighbours of a task that is measured execute too.
+        Whether the neighbours of a measured task execute too.
     runtime : {"auto", "python", "compiled"}, optional
-        What keeps the account: by default the compiled core, where it is there and can.
+        Runtime that keeps the account; ``"auto"`` takes the compiled core where it can.
     progress : callable, optional
-        Called a few times per second with the number of tasks done and of all tasks.
+        Called a few times per second with the number of finished tasks and of all tasks.
 
     Raises
     ------
     InputError
-        If the tolerance is none, there is no such policy, or a worker is a device.
+        If the tolerance is out of range, the policy is unknown, or a worker is a device.
     TaskFailed
-        If a kernel fails, perhaps on data that skipped tasks did not compute.
+        If a kernel fails, possibly on data that skipped tasks did not compute.
 
     See Also
     --------
-    tasksim.native.execute.execute : executes all.
+    tasksim.native.execute.execute : Executes all tasks.
     """
     chosen = policy_of(policy)
     checked_tolerance(tolerance)
@@ -164,7 +164,7 @@ class _Maker:
         self.signed = (*signatures(graph, apart=apart), workers)
 
     def run(self, rules: Rules, progress: Progress | None) -> Selective:
-        """Return one run, the data reset before it."""
+        """Return one run, after a reset of the data."""
         graph, platform = self._program.graph, self._platform
         begun = perf_counter()
         able = [(1 << len(platform.classes)) - 1] * len(graph)

@@ -1,10 +1,10 @@
-"""Execution of a graph of which only a part is executed: an account of time, per worker.
+"""Selective execution of a graph: some tasks are executed, the others only charged to an account.
 
-The order of things is that of a replay: an event is the end of a task, on the account. Of a task
-that is skipped it is known when it begins; of one that is executed when it is over, and until then
-not before as long as it has taken. So time on the account goes on by itself while nobody executes,
-and with the wall clock while somebody does. Where all is executed this is a native run, where
-nothing is, a simulation.
+The account is a simulated clock per run. Events are ends of tasks on the account, in the order of a
+replay. The end of a skipped task is known when it starts. The end of an executed task is known when
+it is over, and until then is no earlier than the time that it has run so far. So the account
+proceeds at once while no task executes, and with the wall clock while one does. If all tasks are
+executed, this is a native run; if none is, a simulation.
 """
 
 from __future__ import annotations
@@ -39,51 +39,51 @@ if TYPE_CHECKING:
 __all__ = ["SKIPPED_BEFORE", "Chooses", "Effort", "Executes", "SelectiveExecution"]
 
 LEAST_S: Final = 1e-5
-"""The shortest wait for what is being measured: what it takes to wake a thread."""
+"""Shortest wait for a measured task, in seconds: the time to wake a thread."""
 
 
 SKIPPED_BEFORE: Final = "; tasks before it were skipped, so that its data are not computed"
 
 
 class Chooses(Protocol):
-    """Who chooses between executing a task and charging what is known of it."""
+    """Chooses between the execution of a task and a charge of its known mean."""
 
     def charge_s(self, task: int, worker: int, before: PathRecord, now_s: float) -> float | None:
-        """Return what *task* is charged; None: it has to be executed."""
+        """Return the charge of *task* in seconds; None: execute it."""
 
     def measured(self, task: int, seconds: float) -> None:
-        """Note what *task* has taken."""
+        """Note the measured duration of *task*."""
 
 
 class Executes(Protocol):
-    """Who executes a task on the thread that calls."""
+    """Executes tasks on the calling thread."""
 
     def expect(self, worker: int) -> None:
-        """Note that *worker* is about to execute: nothing has begun yet."""
+        """Note that *worker* is about to execute a task that has not started yet."""
 
     def elapsed_s(self, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far, or has taken in all."""
+        """Return the time that the task of *worker* has run so far, or its duration at the end."""
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
-        """Execute *task* as *worker*; *safe*: on data that it does not fail on."""
+        """Execute *task* as *worker*; *safe*: on data that it cannot fail on."""
 
 
 @dataclass
 class Effort:
-    """What a selective run has executed.
+    """Amount of work that a selective run executed.
 
     Attributes
     ----------
     executed : int
-        Tasks that were measured.
+        Number of measured tasks.
     accompanied : int
-        Tasks that were charged, and executed all the same, as company for those.
+        Number of tasks that were charged but executed all the same, beside measured ones.
     skipped : int
-        Tasks that were only charged.
+        Number of tasks that were only charged.
     executed_s : float
-        What those that were measured have taken.
+        Total duration of the measured tasks in seconds.
     rehearsed : int
-        Of the others, tasks that were executed once more, before one that was measured.
+        Number of charged tasks that were executed before a measured one, to fill the caches.
     """
 
     executed: int = 0
@@ -94,7 +94,7 @@ class Effort:
 
 
 class SelectiveExecution:
-    """One selective run: the threads that execute, and the account.
+    """One selective run: its threads and its account.
 
     Parameters
     ----------
@@ -102,10 +102,10 @@ class SelectiveExecution:
     tasks : Executes
     chooses : Chooses
     paths : PathRecords
-        Kept up to date with every task that ends.
+        Updated with every task that ends.
     company : bool, default True
-        Whether the neighbours of a task that is measured execute too, as they would in a full run:
-        two cores are often two threads of one, and all share memory.
+        Whether the neighbours of a measured task execute too, as they would in a full run: two
+        cores are often two threads of one core, and all cores share memory.
     """
 
     def __init__(
@@ -137,16 +137,16 @@ class SelectiveExecution:
         self.effort = Effort()
         self.accounts: list[ThreadAccount | None] = []
         self._task = [-1] * workers
-        self._jobs: deque[int] = deque()  # workers whose tasks are to be executed, by any thread
-        # Of tasks whose end is known: when, the how manieth that began, which worker.
+        self._jobs: deque[int] = deque()  # workers whose tasks wait for execution by any thread
+        # Known ends of tasks: time on the account, number of the start, worker.
         self._ends: list[tuple[float, int, int]] = []
         self._begun = [0] * workers
         self._starts = 0
-        self._measuring: dict[int, float] = {}  # worker -> when its task began, on the account
-        self._accompanying: set[int] = set()  # workers that execute what is charged
-        self._executed = [False] * workers  # whether the task of each is, or was, executed
+        self._measuring: dict[int, float] = {}  # worker -> start of its task on the account
+        self._accompanying: set[int] = set()  # workers that execute a charged task
+        self._executed = [False] * workers  # whether each worker's task is or was executed
 
-    # The main thread
+    # Called by the main thread
 
     def run(
         self,
@@ -156,7 +156,7 @@ class SelectiveExecution:
         pin: bool = True,
         progress: Progress | None = None,
     ) -> float:
-        """Run the graph; return the makespan on the account, in seconds."""
+        """Run the graph; return the makespan on the account in seconds."""
         with blaming(self._scheduler, self._facts.graph):
             self._scheduler.attach(self._view, rng)
         names = [worker.name for worker in self._facts.platform.workers]
@@ -166,14 +166,14 @@ class SelectiveExecution:
         return self.ledger.makespan_s()
 
     def table(self) -> TaskTable:
-        """Return what became of each task, on the account."""
+        """Return the task table, with times on the account."""
         return self.ledger.table()
 
     def begin(self) -> None:
         """Do nothing: the account begins at 0."""
 
     def submit(self, interrupts: Interrupts) -> None:
-        """Submit all tasks, at 0 on the account."""
+        """Submit all tasks at time 0 of the account."""
         interrupts.check()
         with self._lock:
             try:
@@ -191,7 +191,7 @@ class SelectiveExecution:
         self.ledger.all_submitted = True
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
-        """Wait until the run is over; tell the *progress* meanwhile."""
+        """Wait until the run is over, and report *progress* meanwhile."""
         total, over = len(self._facts.graph), False
         while not over:
             over = self._over.wait(LOOK_S)
@@ -200,7 +200,7 @@ class SelectiveExecution:
                 progress(total - self._left, total)
 
     def give_up(self) -> None:
-        """Let no worker begin another task."""
+        """Keep workers from starting another task."""
         self._over.set()
 
     def stop(self) -> bool:
@@ -214,13 +214,14 @@ class SelectiveExecution:
             self._lock.release()
         return True
 
-    # The worker threads
+    # Called by the worker threads
 
     def work(self, _: int) -> None:
-        """Keep the account, and execute what there is to execute, until the run is over.
+        """Keep the account and execute tasks until the run is over.
 
-        Who keeps the account executes what it comes upon itself, as whatever worker: to hand it to
-        another thread takes as long as a small task. Only what is to run beside it is handed on.
+        The thread that keeps the account executes the next task itself, for whichever worker: a
+        hand-over to another thread takes as long as a small task. Only tasks that run beside it are
+        handed over.
         """
         try:
             while (worker := self._next_job()) is not None:
@@ -233,7 +234,7 @@ class SelectiveExecution:
                 self._finish()
 
     def _next_job(self) -> int | None:
-        """Return the worker whose task is to be executed next; None: all is over."""
+        """Return the worker whose task is to be executed next; None when the run is over."""
         with self._lock:
             while not self._over.is_set():
                 wait_s = self._advance()
@@ -256,7 +257,7 @@ class SelectiveExecution:
                 f"{graph.label(task)} failed on worker {name}: {error}{why if skipped else ''}"
             ) from error
 
-    # Under the lock
+    # Called with the lock held
 
     def _returned(self, worker: int) -> None:
         """Note that the task of *worker* has been executed."""
@@ -264,19 +265,19 @@ class SelectiveExecution:
             self._accompanying.discard(worker)
             return
         seconds = self._tasks.elapsed_s(worker)
-        # The clocks of two threads may differ by what the account has gone on meanwhile.
+        # The account may be ahead of this thread's clock.
         end_s = max(self._measuring.pop(worker) + seconds, self._view.now)
         heappush(self._ends, (end_s, self._begun[worker], worker))
         self._chooses.measured(self._task[worker], seconds)
         self.effort.executed_s += seconds
 
     def _advance(self) -> float | None:
-        """Let the account go on as far as it can; return how long to wait where time is the cause.
+        """Advance the account as far as possible; return the time to wait for a measured task.
 
-        None: the thread that returns first from a task goes on with it.
+        None: the thread that returns first from a task advances it.
         """
         while not self._over.is_set():
-            # As in a replay: all that ends at an instant, then the workers, by their numbers.
+            # As in a replay: first all ends at an instant, then the workers in order.
             if not self._ends or self._ends[0][0] > self._view.now:
                 self._serve()
             if not self._ends:
@@ -293,12 +294,12 @@ class SelectiveExecution:
         return None
 
     def _horizon_s(self) -> float:
-        """Return until when, on the account, nothing ends of what is being measured."""
+        """Return the time on the account before which no measured task ends."""
         elapsed = self._tasks.elapsed_s
         return min((s + elapsed(w) for w, s in self._measuring.items()), default=inf)
 
     def _serve(self) -> None:
-        """Let all workers that are awake ask for tasks."""
+        """Let all awake workers ask for tasks."""
         view = self._view
         while view.awake:
             awake, view.awake = sorted(view.awake), []
@@ -338,7 +339,7 @@ class SelectiveExecution:
                 self._accompany(worker)
 
     def _accompany(self, worker: int) -> None:
-        """Let *worker* execute the task that it is charged, unless it has."""
+        """Have *worker* execute its charged task, unless it did so already."""
         if not self._company or self._executed[worker]:
             return
         self._accompanying.add(worker)
@@ -347,13 +348,13 @@ class SelectiveExecution:
         self._hand_out(worker)
 
     def _hand_out(self, worker: int) -> None:
-        """Let the task of *worker* be executed."""
+        """Queue the task of *worker* for execution."""
         self._executed[worker] = True
         self._tasks.expect(worker)
         self._jobs.append(worker)
 
     def _end(self, worker: int, end_s: float) -> None:
-        """Note the end of the task of *worker* on the account, and push what that releases."""
+        """Note the end of the task of *worker* on the account, and push released tasks."""
         task, ledger, view = self._task[worker], self.ledger, self._view
         view.go_on(end_s)
         ledger.end[task] = end_s

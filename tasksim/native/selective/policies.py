@@ -1,8 +1,8 @@
 """Policies of selective execution: when a kernel is known well enough to be skipped.
 
-Those of E. Hutter and E. Solomonik, "Accelerating distributed-memory autotuning via statistical
-analysis of execution paths", as far as one node has them: where there every process keeps its own
-statistics and passes them on with its messages, all workers here share one memory and one table.
+The policies are those of E. Hutter and E. Solomonik, "Accelerating distributed-memory autotuning
+via statistical analysis of execution paths", applied to one node: there, every process keeps its
+own statistics and passes them on with its messages; here, all workers share one table in memory.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Policy(NamedTuple):
     Attributes
     ----------
     counts : {"", "own", "path", "profile", "share"}
-        How often a kernel occurs, which lets its interval be wider: not asked; how often its worker
-        has met it; how often it is on the sub-critical path of the task; how often it was on the
-        critical path of a full run before. Or what its share of the makespan lets it be.
+        Number of occurrences of a kernel by which its interval may be wider: none; those that its
+        worker met; those on the sub-critical path of the task; those on the critical path of a full
+        run before. ``"share"`` uses the kernel's share of the makespan instead.
     every_configuration : bool
         Whether each kernel is executed at least once per configuration.
     reuses : bool
-        Whether statistics are kept from one configuration to the next where nobody says otherwise.
+        Whether statistics are kept from one configuration to the next by default.
     summary : str
     """
 
@@ -71,12 +71,12 @@ POLICIES: Final[dict[str, Policy]] = {
 
 
 def policy_of(name: str) -> Policy:
-    """Return the policy of that name.
+    """Return the policy called *name*.
 
     Raises
     ------
     InputError
-        If there is none; says the nearest.
+        If it is unknown; with the most similar name.
     """
     if name not in POLICIES:
         raise unknown("policy", name, POLICIES)
@@ -84,7 +84,7 @@ def policy_of(name: str) -> Policy:
 
 
 def checked_tolerance(tolerance: float) -> float:
-    """Return *tolerance* if it is one.
+    """Return *tolerance* after a check.
 
     Raises
     ------
@@ -97,12 +97,12 @@ def checked_tolerance(tolerance: float) -> float:
 
 
 BURSTS: Final = 4
-"""In how many times samples that are spread over a run are taken: one after the other each time,
-while the caches hold what they would in a full run, but often enough to see all of the run."""
+"""Number of bursts in which spread samples are taken: consecutive tasks find the caches as in a
+full run, and several bursts cover the whole run."""
 
 
 class Rules(NamedTuple):
-    """What a choice is made by: the parameters of :class:`Chooser`, in their order."""
+    """Parameters of a :class:`Chooser`, in their order."""
 
     policy: Policy
     statistics: Statistics
@@ -115,25 +115,25 @@ class Rules(NamedTuple):
 
 
 class Chooser:
-    """Chooses, for each task of one run, between executing it and charging what is known.
+    """Chooses, for each task of a run, between its execution and a charge of the known mean.
 
     Parameters
     ----------
     policy : Policy
     statistics : Statistics
-        What is known; what is measured is added.
+        Measurements so far; new ones are added.
     tolerance : float
-        Half-widths of intervals up to which a mean is known well enough, in means; 0: never.
+        Half-width up to which a mean is known well enough, relative to the mean; 0: never.
     found : sequence of Signature
     of_task : sequence of int
-        Per task the place of its signature in *found*.
+        Index in *found* of the signature of each task.
     workers : int
     profile : sequence of int, optional
-        How often each signature is on the critical path of a run before.
+        Number of occurrences of each signature on the critical path of an earlier run.
     sampling : {"spread", "apart", "first"}
-        Which tasks of a kernel are executed, as many as make it known: spread over the run, as a
-        graph tells how many there are; apart, the same, as the signatures tell first touches from
-        others; or the first ones, as in the paper, whose programs do not tell.
+        Tasks of a kernel to execute: spread over the run, as the graph has their number; apart,
+        the same with separate signatures for first touches; or the first ones, as in the paper,
+        whose programs do not know the number.
     """
 
     def __init__(
@@ -164,10 +164,10 @@ class Chooser:
         self._begun = [0] * len(found)
         self._before = [statistics.count(signature) for signature in found]
         self._count = list(self._before)
-        # Per signature how many samples make the mean of one known, and the mean.
+        # Per signature: the number of samples that make a single occurrence known, and the mean.
         self._needed = [inf] * len(found)
         self._mean_s = [0.0] * len(found)
-        self._told = [False] * len(found)  # by other sizes
+        self._told = [False] * len(found)  # whether other sizes made it known
         self._workers = workers
         for place in range(len(found)):
             self._look(place)
@@ -176,7 +176,7 @@ class Chooser:
         self._work_s = sum(n * mean for n, mean in zip(self._occurs, self._mean_s, strict=True))
 
     def _ask_others(self, place: int) -> None:
-        """Take a signature for known if other sizes of its kernel make it so."""
+        """Mark a signature as known if other sizes of its kernel suffice."""
         told = told_by_others(self._statistics, self._signatures[place])
         if told.half_width <= self._tolerance:
             self._needed[place], self._mean_s[place] = 0.0, told.mean_s
@@ -185,14 +185,15 @@ class Chooser:
     def charge_s(
         self, task: int, worker: int, before: PathRecord, now_s: float = 0.0
     ) -> float | None:
-        """Return what *task* is charged without being executed; None: it has to be executed.
+        """Return the charge of *task* in seconds; None: execute it.
 
-        *before* is the record of the path that it goes on, from *now_s* on.
+        *before* is the record of the path that it continues, *now_s* the time on the account.
         """
         place = self._of_task[task]
         self._met[place] += 1
         self._met_by[worker][place] += 1
-        # What occurs so often has an interval narrower by the root of that.
+        # The interval of n occurrences is narrower by the root of n, so that 1/n of the samples
+        # suffice.
         needed = self._needed[place] / self._times(place, worker, before, now_s)
         if self._wants(place, needed):
             self._begun[place] += 1
@@ -200,15 +201,15 @@ class Chooser:
         return self._mean_s[place]
 
     def withdraw(self, task: int) -> None:
-        """Note that *task* is not executed, though that was wanted: another decides it, too."""
+        """Note that *task* is not executed after all: the other end of a message decided so."""
         self._begun[self._of_task[task]] -= 1
 
     def mean_s(self, task: int) -> float:
-        """Return what such tasks take on average; 0 where less than two are known."""
+        """Return the mean duration of such tasks; 0 if there are fewer than two samples."""
         return self._mean_s[self._of_task[task]]
 
     def _wants(self, place: int, needed: float) -> bool:
-        """Return whether a task is to be executed, of a signature that wants so many samples."""
+        """Return whether to execute a task whose signature needs *needed* samples."""
         if not self._spread or needed == inf:
             return self._begun[place] < self._least or needed > self._count[place]
         missing = max(needed - self._before[place], self._least)
@@ -227,10 +228,10 @@ class Chooser:
         return max(1, self._profile[place]) if counts == "profile" else 1
 
     def _share(self, place: int, before: PathRecord, now_s: float) -> float:
-        """Return the share of the makespan that is a kernel's: of all work, or of the path so far.
+        """Return a kernel's share of the makespan: of all work, or of the path so far.
 
-        Kernels of which each is wrong by its tolerance over its share, and over the root of how
-        many there are, are together as wrong as the tolerance lets them be.
+        If each kernel's relative error is the tolerance over its share and over the root of the
+        number of kernels, the error of all kernels together is the tolerance.
         """
         if self._work_s <= 0:
             return 0.0
@@ -240,7 +241,7 @@ class Chooser:
         return max(self._occurs[place] * mean_s / self._work_s, on_path_s / longest_s)
 
     def measured(self, task: int, seconds: float) -> None:
-        """Note what *task* has taken."""
+        """Note the measured duration of *task*."""
         place = self._of_task[task]
         before_s = self._mean_s[place]
         self._statistics.add(self._signatures[place], seconds)
@@ -248,7 +249,7 @@ class Chooser:
         self._work_s += self._occurs[place] * (self._mean_s[place] - before_s)
 
     def _look(self, place: int) -> None:
-        """Note how well a signature is known: looked up for every task that would cost more."""
+        """Update the samples needed by a signature: cheaper here than for every task."""
         if self._told[place]:
             return
         signature = self._signatures[place]

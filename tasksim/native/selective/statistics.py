@@ -1,4 +1,4 @@
-"""Statistics of kernels: what has been measured of each signature, and how well it is known.
+"""Statistics of kernels: measured durations per signature, and the precision of their means.
 
 A signature is a kernel with its exact parameters; other sizes are other kernels.
 """
@@ -34,13 +34,13 @@ __all__ = [
 Intervals = Literal["student", "normal"]
 INTERVALS: Final = ("student", "normal")
 LEVEL: Final = 0.95
-"""Confidence where nobody says another: that of the paper."""
+"""Default confidence level, that of the paper."""
 
 
 class Signature(NamedTuple):
-    """A kernel and its exact parameters, with the type of what it computes with.
+    """A kernel, its exact parameters, and the data type of its computation.
 
-    *touches*: of tasks that are the first to access some of their data, which take longer.
+    *touches* marks tasks that are the first to access some of their data; they take longer.
     """
 
     kernel: str
@@ -54,7 +54,7 @@ class Signature(NamedTuple):
 
 
 class Summary:
-    """The durations of a signature so far: how many, their mean, and how far they scatter."""
+    """Number, mean and scatter of the durations of a signature."""
 
     __slots__ = ("_squares", "count", "mean_s")
 
@@ -64,7 +64,7 @@ class Summary:
         self._squares = 0.0
 
     def add(self, seconds: float) -> None:
-        """Note one more duration (Welford's recurrence)."""
+        """Add a duration (Welford's recurrence)."""
         self.count += 1
         shift = seconds - self.mean_s
         self.mean_s += shift / self.count
@@ -72,31 +72,31 @@ class Summary:
 
     @property
     def state(self) -> tuple[int, float, float]:
-        """How many, their mean, and the sum of squares about it."""
+        """Number of durations, their mean, and the sum of squares about it."""
         return self.count, self.mean_s, self._squares
 
     @classmethod
     def of(cls, count: int, mean_s: float, squares: float) -> Summary:
-        """Return the summary of that :attr:`state`."""
+        """Return the summary with this :attr:`state`."""
         found = cls()
         found.count, found.mean_s, found._squares = count, mean_s, squares
         return found
 
     @property
     def deviation_s(self) -> float:
-        """The standard deviation of the sample; 0 of one duration."""
+        """Standard deviation of the sample; 0 for a single duration."""
         return sqrt(self._squares / (self.count - 1)) if self.count > 1 else 0.0
 
 
 class Statistics:
-    """What is known of signatures, all workers of a node together.
+    """Statistics of signatures, shared by all workers of a node.
 
     Parameters
     ----------
     intervals : {"student", "normal"}
-        The quantile: Student's of so many samples, or the normal one, as the paper has it.
+        Kind of quantile: Student's for the number of samples, or normal, as in the paper.
     level : float, default 0.95
-        The confidence of an interval of a mean.
+        Confidence level of the interval of a mean.
     cells : bool, default False
         Whether other sizes of a kernel may make one known (:mod:`tasksim.native.selective.cells`).
 
@@ -118,26 +118,27 @@ class Statistics:
         self.intervals = intervals
         self.level = level
         self.cells = cells
-        _quantile(1, level)  # loads what it needs: that takes longer than a run
+        _quantile(1, level)  # import SciPy now: that takes longer than a run
         self.summaries: dict[Signature, Summary] = {}
 
     def add(self, signature: Signature, seconds: float) -> None:
-        """Note one duration of a signature."""
+        """Add a duration of a signature."""
         self.summaries.setdefault(signature, Summary()).add(seconds)
 
     def count(self, signature: Signature) -> int:
-        """Return how many durations of a signature are known."""
+        """Return the number of durations of a signature."""
         found = self.summaries.get(signature)
         return 0 if found is None else found.count
 
     def mean_s(self, signature: Signature) -> float:
-        """Return the mean duration of a signature that has been measured."""
+        """Return the mean duration of a measured signature."""
         return self.summaries[signature].mean_s
 
     def half_width(self, signature: Signature, times: int = 1) -> float:
-        """Return the half-width of the interval of the mean, in means; infinite of one sample.
+        """Return the half-width of the interval relative to the mean; infinite for one sample.
 
-        Of what occurs so many *times* on a path it is smaller, as the paper has it: by the root.
+        For a kernel that occurs *times* times on a path it is smaller by the root of *times*, as in
+        the paper.
         """
         found = self.summaries.get(signature)
         if found is None or found.count < 2:
@@ -153,17 +154,18 @@ class Statistics:
 
 
 MOST_DEGREES: Final = 1000
-"""From so many on, Student's quantile stays what it is: within .2 % of the normal one."""
+"""Largest number of degrees of freedom with a quantile of its own: from there on, Student's is
+within 0.2 % of the normal one."""
 
 
 def quantile(statistics: Statistics, degrees: int) -> float:
-    """Return the quantile that *statistics* take, with so many degrees of freedom."""
+    """Return the quantile for *degrees* degrees of freedom."""
     known = min(degrees, MOST_DEGREES)
     return _quantile(known if statistics.intervals == "student" else 0, statistics.level)
 
 
 def quantiles(statistics: Statistics) -> NDArray[np.float64]:
-    """Return those quantiles by the degrees of freedom; the first is that of none: infinite."""
+    """Return the quantiles by degrees of freedom; the one for 0 degrees is infinite."""
     return _quantiles(statistics.intervals, statistics.level)
 
 
@@ -190,7 +192,7 @@ def _quantile(degrees: int, level: float) -> float:
 
 
 def signatures(graph: TaskGraph, *, apart: bool = False) -> tuple[list[Signature], list[int]]:
-    """Return the signatures of a graph, and per task the place of its own among them.
+    """Return the signatures of a graph, and the index of each task's signature.
 
     With *apart*, tasks that are the first to touch some data have signatures of their own.
     """
@@ -211,14 +213,14 @@ def signatures(graph: TaskGraph, *, apart: bool = False) -> tuple[list[Signature
 def _apart(
     graph: TaskGraph, found: list[Signature], places: NDArray[np.integer]
 ) -> tuple[list[Signature], list[int]]:
-    """Return the signatures with those of first touches apart; only such that tasks have."""
+    """Return the signatures that tasks have, with those of first touches apart."""
     both = [*found, *(signature._replace(touches=True) for signature in found)]
     used, of_task = np.unique(places + len(found) * _touches(graph), return_inverse=True)
     return [both[place] for place in used.tolist()], of_task.ravel().tolist()
 
 
 def _touches(graph: TaskGraph) -> NDArray[np.bool_]:
-    """Return which tasks are the first, as submitted, to access some of their data."""
+    """Return a mask of tasks that are the first, as submitted, to access some of their data."""
     first = np.unique(graph.access_handle, return_index=True)[1]
     touches = np.zeros(len(graph), dtype=np.bool_)
     touches[np.searchsorted(graph.access_ptr, first, side="right") - 1] = True

@@ -1,8 +1,7 @@
-"""Timed tasks: tasks executed one by one, with the times just before and just after each.
+"""Timed tasks: tasks executed one by one, with the times just before and after each.
 
-What others took of a task is left out, by the processor time of its thread.
-Through the compiled core where it is there: then nobody who holds Python's lock delays the second
-time.
+Time that others took is left out, by the processor time of the task's thread. The compiled core
+calls the tasks if it is available: then a holder of Python's lock cannot delay the second time.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ __all__ = ["TimedTasks"]
 
 
 class TimedTasks:
-    """The tasks of a program, to be executed on threads of their callers.
+    """Tasks of a program, executed on the threads of their callers.
 
     Parameters
     ----------
     program : Program
     workers : int
-        How many may execute at once.
+        Number of tasks that may execute at once.
     beside : callable, optional
-        Processor time, in seconds, of a thread that shares the workers' cores: what it takes from
-        a task the task takes in a full run, too. Not a number: nobody knows what others take.
+        Returns the processor time, in seconds, of a thread that shares the workers' cores: it takes
+        time from tasks in a full run, too, so this time counts as theirs. NaN if unknown.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class TimedTasks:
         self._clock: list[tuple[Callable[[], float], float]] = [
             (ThreadClock().now_s, nan)
         ] * workers
-        """Of each worker: a clock of what its task has had of a core, and what it said before."""
+        """Per worker: a clock of its task's processor time, and the reading before the task."""
         self._usual = [UsualLoss() for _ in program.graph.kernels]
         self._make_safe: Callable[[int], None] | None = getattr(program, "make_safe", None)
         self._core: Any = None
@@ -64,7 +63,7 @@ class TimedTasks:
             self._connect(workers)
 
     def _connect(self, workers: int) -> None:
-        """Let the core call what has an address."""
+        """Let the core call the tasks that have an address."""
         program = self._program
         functions = interface.functions()
         assert functions is not None
@@ -83,16 +82,16 @@ class TimedTasks:
             ctypes.cast(self._times.ctypes.data + width * w, ctypes.POINTER(ctypes.c_double))
             for w in range(workers)
         ]
-        # Not at the end of the process: threads that were left behind may still be in there.
+        # Not at the end of the process: threads that were left behind may still run in the core.
         weakref.finalize(self, core.tasksim_timed_free, self._handle).atexit = False
 
     def expect(self, worker: int) -> None:
-        """Note that *worker* is about to execute: nothing has begun yet."""
+        """Note that *worker* is about to execute a task that has not started yet."""
         self._times[worker] = 0.0
         self._own_s[worker] = 0.0
 
     def elapsed_s(self, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far at least, or has taken in all."""
+        """Return a lower bound on the time that the task of *worker* ran; at the end, its time."""
         if self._own_s[worker]:
             return self._own_s[worker]
         began = float(self._times[worker, 0])
@@ -100,12 +99,12 @@ class TimedTasks:
             return 0.0
         now_s, before_s = self._clock[worker]
         wall_s, cpu_s = perf_counter() - began, now_s() - before_s
-        return max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # not a number: by the wall
+        return max(cpu_s, 0.0) if cpu_s < wall_s else wall_s  # NaN: by the wall clock
 
     def run(self, task: int, worker: int, *, safe: bool) -> None:
-        """Execute *task* as *worker*; *safe*: on data that it does not fail on.
+        """Execute *task* as *worker*; *safe*: on data that it cannot fail on.
 
-        Raises :exc:`tasksim.kernels.errors.KernelError` if it fails.
+        Raise :exc:`tasksim.kernels.errors.KernelError` if it fails.
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)
@@ -116,19 +115,19 @@ class TimedTasks:
         began, ended = self._times[worker].tolist()
         cpu_s, interrupted = now_s() - before_s, preemptions() > preempted
         if self._beside is not None:
-            # That thread has preempted it, too: for less than anybody else does.
+            # The shared thread also preempts the task, but for shorter than other programs do.
             interrupted &= ended - began - cpu_s > LONGEST_OWN_GAP_S
         usual = self._usual[int(self._program.graph.kernel[task])]
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)
 
     def _clock_here(self) -> Callable[[], float]:
-        """Return the clock of what a task on the calling thread has of a core, in seconds."""
+        """Return a clock of the processor time of a task on the calling thread, in seconds."""
         now_s, beside, workers = ThreadClock().now_s, self._beside, len(self._own_s)
         return now_s if beside is None else lambda: now_s() + beside() / workers
 
     def _call(self, task: int, worker: int) -> None:
-        """Execute *task*, and note when it began and ended."""
+        """Execute *task*, and note its start and end."""
         if not self._in_core[task]:
             self._times[worker, 0] = perf_counter()
             self._program.run(task, worker)

@@ -1,4 +1,4 @@
-"""View of a selective run: a clock that is set, and workers that ask again when they are woken."""
+"""View of a selective run: a simulated clock, and workers that ask again when they are woken."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["AccountView"]
 
 
 class AccountView(WorkersView):
-    """What the scheduler of *facts* sees of a run whose clock is an account.
+    """The scheduler's view of a run whose clock is an account.
 
     Attributes
     ----------
     awake : list of int
-        The workers that are to ask for a task.
+        Workers that are about to ask for a task.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -28,11 +28,11 @@ class AccountView(WorkersView):
 
     @property
     def now(self) -> float:
-        """The time on the account, in seconds."""
+        """Time on the account in seconds."""
         return self._now
 
     def go_on(self, now: float) -> None:
-        """Set the account to *now*, unless it is later already."""
+        """Advance the account to *now*, unless it is later already."""
         self._now = max(self._now, now)
 
     def rouse(self, worker: int) -> None:

@@ -102,7 +102,7 @@ def test_without_mpi4py_it_is_said_what_to_install(monkeypatch):
 
 def test_more_ranks_than_cores_are_refused_unless_workers_are_said():
     ranks = SimpleNamespace(here=(0, 3), cores=[0, 1])
-    with pytest.raises(InputError, match="3 ranks on a machine whose cores are 2"):
+    with pytest.raises(InputError, match="3 ranks share 2 cores of this machine"):
         platform_of_rank(ranks, None)
     assert len(platform_of_rank(ranks, 1).workers) == 1
 

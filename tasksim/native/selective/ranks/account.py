@@ -1,9 +1,9 @@
-"""Account over ranks: what one node's is, of the workers of all ranks and the messages between.
+"""Account over ranks: one simulated clock for the workers of all ranks and their messages.
 
-Rank 0 keeps it. So nothing has to be agreed on between ranks, whatever their schedulers do: where
-all is known it is a simulation of the cluster, in which a message takes what such messages take on
-average, whatever else is under way. Data move once the send is made and the receive is ready; a
-rank has so many sends in flight at most, the most urgent first, as in the simulated cluster.
+Rank 0 keeps it, so ranks need not agree on anything, whatever their schedulers do. If all durations
+are known, the run is a simulation of the cluster in which a message takes its mean duration,
+whatever else is in flight. Data move when the send is made and the receive is ready; the number of
+a rank's sends in flight is limited, and the most urgent go first, as in the simulated cluster.
 """
 
 from __future__ import annotations
@@ -33,28 +33,29 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "RanksAccount"]
 
 SEEDS: Final = 1 << 20
-"""The seeds of the ranks of one run are consecutive, as those of a simulated cluster's nodes."""
+"""Distance between the seeds of two runs: ranks use consecutive seeds, like a simulated cluster's
+nodes."""
 
 
 class RanksAccount:
-    """One selective run over ranks, as rank 0 keeps it.
+    """One selective run over ranks, kept by rank 0.
 
     Parameters
     ----------
     cut : Distribution
-        The graph, a part per rank.
+        The graph, with a part per rank.
     platforms : sequence of Platform
-        The workers of each rank.
+        Workers of each rank.
     schedulers : sequence of Scheduler
-        That of each rank.
+        Scheduler of each rank.
     orders : Orders
     chooses : ChoosesOverRanks
     paths : RankPaths
-        Kept up to date with every task and message that ends.
+        Updated with every task and message that ends.
     estimates : sequence, optional
-        What each rank's scheduler believes of the tasks of its part.
+        Estimated durations for each rank's scheduler, for the tasks of its part.
     company : bool, default True
-        Whether the neighbours of a task that is measured execute too, on all ranks.
+        Whether the neighbours of a measured task execute too, on all ranks.
 
     Attributes
     ----------
@@ -62,9 +63,9 @@ class RanksAccount:
     paths : RankPaths
         As given.
     effort, messages : Effort
-        What was executed of the tasks, and what was sent of the messages.
+        Executed tasks and sent messages.
     over : bool
-        Whether all is done.
+        Whether the run is over.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class RanksAccount:
         self._priority: list[int] = messages.priority.tolist()
         self._awaited = [False] * len(messages)
         self._announced = [False] * len(messages)
-        # Who does something: a worker of a rank, or, of rank -1, a message.
+        # Actors: (rank, worker), or (-1, message) for a message.
         self._task: dict[tuple[int, int], int] = {}
         self._under_way = UnderWay()
         self._accompanying: set[tuple[int, int]] = set()
@@ -105,17 +106,17 @@ class RanksAccount:
         self.effort, self.messages = Effort(), Effort()
         self.over = False
 
-    # What rank 0 calls
+    # Called by rank 0
 
     def begin(self, seed: int) -> None:
-        """Submit all tasks of all ranks, at 0 on the account."""
+        """Submit all tasks of all ranks at time 0 of the account."""
         try:
             self._submit(seed)
         except (Exception, SystemExit) as error:
             _blame(self.members, error)
 
     def advance(self) -> None:
-        """Let the account go on as far as it can."""
+        """Advance the account as far as possible."""
         try:
             self._advance()
         except (Exception, SystemExit) as error:
@@ -151,9 +152,9 @@ class RanksAccount:
                 self._end(actor, end_s)
 
     def waits_for(self) -> Iterator[tuple[int, int, float]]:
-        """Return the workers that keep the account from its next event, with their ranks.
+        """Yield rank and worker of the tasks that the next event of the account waits for.
 
-        Of each: how long its task must have taken, so that the account goes on.
+        The third value is the time for which the task must have run to let the account proceed.
         """
         ends = self._under_way.ends
         if self.over or not ends or ends[0][2] in self._accompanying:
@@ -163,42 +164,42 @@ class RanksAccount:
                 yield rank, worker, ends[0][0] - start_s
 
     def returned(self, rank: int, worker: int, seconds: float) -> None:
-        """Note that the task of *worker* has been executed, in so many seconds."""
+        """Note that the task of *worker* was executed in *seconds*."""
         actor = rank, worker
         if actor not in self._under_way.measuring:
             self._accompanying.discard(actor)
             return
-        # Clocks of two threads may differ by what the account has gone on meanwhile.
+        # The account may be ahead of this rank's clock.
         since_s = self._now - self._under_way.measuring[actor]
         self._under_way.measured(actor, max(seconds, since_s))
         self._chooses.measured(rank, self._task[actor], seconds)
         self.effort.executed_s += seconds
 
     def returned_message(self, message: int, source_s: float, target_s: float) -> None:
-        """Note that *message* has been sent, in so many seconds as its two ends have it."""
+        """Note that *message* was sent, with its durations at the source and at the target."""
         self._under_way.measured((-1, message), target_s)
         self._chooses.measured_message(message, source_s, target_s)
         self.messages.executed_s += target_s
 
     @property
     def makespan_s(self) -> float:
-        """When the last task ended."""
+        """End of the last task in seconds."""
         return max(member.ledger.makespan_s() for member in self.members)
 
     @property
     def has_skipped(self) -> bool:
-        """Whether anything was charged, so that data are not what they should be."""
+        """Whether anything was charged, so that data may be wrong."""
         effort = self.effort
         return effort.skipped + effort.accompanied + self.messages.skipped > 0
 
     def task_of(self, rank: int, worker: int) -> int:
-        """Return the task of its part that *worker* has, or had last."""
+        """Return the current or last task of *worker*, numbered as in its part."""
         return self._task[rank, worker]
 
     # Workers
 
     def _settle(self) -> None:
-        """Let all workers that are awake ask for tasks, then the ranks send and hear."""
+        """Let all awake workers ask for tasks, then let ranks send and process arrivals."""
         while True:
             for member in self.members:
                 if member.view.awake:
@@ -249,7 +250,7 @@ class RanksAccount:
                 self._accompany(other)
 
     def _accompany(self, actor: tuple[int, int]) -> None:
-        """Let a worker execute the task that it is charged, unless it has."""
+        """Have a worker execute its charged task, unless it did so already."""
         if not self._company or self._executed[actor]:
             return
         self._accompanying.add(actor)
@@ -262,7 +263,7 @@ class RanksAccount:
         self._orders.task(*actor, self._task[actor], rehearsed, safe=self.has_skipped)
 
     def _end(self, actor: tuple[int, int], end_s: float) -> None:
-        """Note the end of a worker's task on the account, and push what that releases."""
+        """Note the end of a worker's task on the account, and push released tasks."""
         rank, worker = actor
         member, task = self.members[rank], self._task[actor]
         ledger, view = member.ledger, member.view
@@ -292,7 +293,7 @@ class RanksAccount:
     # Messages
 
     def _ready(self, member: Member, task: int) -> None:
-        """Send or await a message, whose task was released."""
+        """Send or await the message whose task was released."""
         member.ledger.hand_over(task)
         message = member.message[task]
         if self._ends_of[message][0] == (member.number, task):
@@ -305,7 +306,7 @@ class RanksAccount:
         member.wake(self._woken)
 
     def _communicate(self, member: Member) -> None:
-        """Send what a rank has to send, and let it hear what has ended."""
+        """Start a rank's ready sends, and let it process ended messages."""
         member.woken = False
         while member.out and member.in_flight < MOST_IN_FLIGHT:
             _, _, message = heappop(member.out)
@@ -317,7 +318,7 @@ class RanksAccount:
             self._end_message(member, member.done.popleft())
 
     def _move(self, message: int) -> None:
-        """Let the data of *message* move, or charge what that takes."""
+        """Start the transfer of *message*, or charge its duration."""
         now, actor, (source, target) = self._now, (-1, message), self._ends_of[message]
         for rank, task in (source, target):
             ledger = self.members[rank].ledger
@@ -334,7 +335,7 @@ class RanksAccount:
             self._under_way.will_end(actor, now + charge_s)
 
     def _arrive(self, message: int) -> None:
-        """Note that *message* has arrived: its sender and its receiver hear of that."""
+        """Note that *message* arrived, at its source and at its target."""
         source, target = self._ends_of[message]
         self.members[source[0]].in_flight -= 1
         later = self._ends_of.later(message)
@@ -343,7 +344,7 @@ class RanksAccount:
         record = self.paths.ended(later, self._chooses.kind(*source), times)
         for rank, task in (source, target):
             member = self.members[rank]
-            self.paths.carry(record, rank, [task])  # it waits with the message's own task
+            self.paths.carry(record, rank, [task])  # the record waits with the message's own task
             member.done.append(task)
             member.wake(self._woken)
 
@@ -360,7 +361,7 @@ class RanksAccount:
     # The end
 
     def _idle(self) -> bool:
-        """Return whether nothing is under way on any rank."""
+        """Return whether nothing is in progress on any rank."""
         return not (self._under_way.ends or self._under_way.measuring or self._woken)
 
     def _stop_if_stuck_or_done(self) -> None:
@@ -373,7 +374,7 @@ class RanksAccount:
 
 
 def _blame(members: Sequence[Member], error: BaseException) -> NoReturn:
-    """Raise *error*, named after the scheduler that raised it, if one of the *members*' did."""
+    """Raise *error*, blamed on the scheduler of the member that raised it."""
     for member in members:
         told = blamed(error, member.scheduler, member.facts.graph)
         if told is not error:

@@ -1,8 +1,8 @@
-"""Choosing over ranks: each rank by its own statistics, messages by those of both their ends.
+"""Choices over ranks: each rank uses its own statistics, messages those of both their ends.
 
-A message is a kernel: its signature is its size, who sends it and who receives it. Its sender and
-its receiver time it each on their own. It is skipped where both would skip it, or, as an option,
-where either would; as all choices are made in one place, both ends do the same.
+A message is a kernel whose signature is its size, source and target. Source and target time it
+independently. It is skipped if both would skip it or, as an option, if either would; as all choices
+are made in one place, both ends do the same.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ __all__ = [
 
 MessageRule = Literal["all", "any"]
 MESSAGES: Final = ("all", "any")
-"""Which of the ends of a message have to know it well enough for it to be skipped."""
+"""Rule for messages: whether all ends must know it well enough, or any."""
 
 MESSAGE: Final = "message"
-"""The kernel of a message's signature."""
+"""Kernel name of messages' signatures."""
 
 
 class RankSignatures:
-    """The signatures of a graph that was cut: of its tasks, then of its messages.
+    """The signatures of a cut graph: first its tasks', then its messages'.
 
     Attributes
     ----------
     found : list of Signature
     of_task : list of list of int
-        Per rank and task of its part the place of its signature; a message's is the same at both
-        its ends.
+        Index of the signature of each task of each rank's part; both ends of a message have the
+        same one.
     """
 
     def __init__(self, cut: Distribution) -> None:
@@ -82,9 +82,9 @@ def _signatures_of(messages: MessageTable) -> tuple[list[Signature], list[int]]:
 def statistics_of_ranks(
     policy: str, make: Callable[[], Statistics], ranks: int
 ) -> list[Statistics]:
-    """Return the statistics of each rank; *eager* has the same ones for all of them.
+    """Return the statistics of each rank; for *eager*, all ranks share one object.
 
-    So there what one rank has measured is known to all, as the paper's eager policy spreads it.
+    The paper's eager policy spreads the measurements of one rank to all of them.
     """
     if policy == "eager":
         return [make()] * ranks
@@ -92,10 +92,10 @@ def statistics_of_ranks(
 
 
 class RankRules(NamedTuple):
-    """What choices over ranks are made by.
+    """Parameters of choices over ranks.
 
-    *statistics* has those of each rank, or the same ones for all of them; *profile* how often each
-    signature is on the critical path of a run before.
+    *statistics* holds those of each rank, or one object for all of them; *profile* the number of
+    occurrences of each signature on the critical path of an earlier run.
     """
 
     policy: Policy
@@ -115,12 +115,12 @@ class RankChoosers:
     known : RankSignatures
     cut : Distribution
     workers : sequence of int
-        How many each rank has; who communicates is one more.
+        Number of workers of each rank; the communication thread is one more.
 
     Raises
     ------
     InputError
-        If the rule of messages is none.
+        If the rule for messages is unknown.
     """
 
     def __init__(
@@ -149,17 +149,17 @@ class RankChoosers:
         ]  # fmt: skip
 
     def kind(self, rank: int, task: int) -> int:
-        """Return the place of the signature of a task of a rank's part."""
+        """Return the signature index of a task of a rank's part."""
         return self._of_task[rank][task]
 
     def charge_s(
         self, rank: int, task: int, worker: int, before: PathRecord, now_s: float
     ) -> float | None:
-        """Return what a task is charged; None: it has to be executed."""
+        """Return the charge of a task in seconds; None: execute it."""
         return self._choosers[rank].charge_s(task, worker, before, now_s)
 
     def charge_message_s(self, message: int, before: PathRecord, now_s: float) -> float | None:
-        """Return what a message is charged, its receiver's mean; None: it has to be sent."""
+        """Return the charge of a message, the mean of its target; None: send it."""
         ends = self._ends[message]
         told: list[float | None] = [
             self._choosers[rank].charge_s(task, self._workers[rank], before, now_s)
@@ -175,11 +175,11 @@ class RankChoosers:
         return self._choosers[target].mean_s(task) or told[0] or told[1]
 
     def measured(self, rank: int, task: int, seconds: float) -> None:
-        """Note what a task has taken."""
+        """Note the measured duration of a task."""
         self._choosers[rank].measured(task, seconds)
 
     def measured_message(self, message: int, source_s: float, target_s: float) -> None:
-        """Note what a message has taken, as its two ends have it; once if they share statistics."""
+        """Note both durations of a message; only the target's if both ends share statistics."""
         (source, send), (target, receive) = self._ends[message]
         if self._statistics[source] is not self._statistics[target]:
             self._choosers[source].measured(send, source_s)

@@ -1,4 +1,4 @@
-"""Crew of one rank: a thread per worker, each of which executes what it is ordered to."""
+"""Crew of one rank: a thread per worker, which executes the tasks that it is ordered to."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FAILED: Final = 3
 
 
 class Answer(NamedTuple):
-    """What a rank says: of a task that has begun, has returned or has failed, or of a message.
+    """Report of a rank on a task that started, returned or failed, or on a message.
 
-    *place* is a worker, or a message; *first_s* when it began, on rank 0's clock, or what it took.
+    *place* is a worker or a message; *first_s* is the start on rank 0's clock, or the duration.
     """
 
     what: int
@@ -43,16 +43,16 @@ class Crew:
     Parameters
     ----------
     program : Program
-        Of the whole graph.
+        Program of the whole graph.
     part : LocalPart
-        What the rank does.
+        The part of the rank.
     workers : int
     offset_s : float
-        What is to be added to this rank's clock to have that of rank 0.
+        Offset to add to this rank's clock to get that of rank 0.
     cores : {"to spare", "one each", "too few"}
-        Whether the thread that gives orders has a core besides those of the workers; or these have
-        each one, which it shares with them; or other ranks share these, and nobody knows who takes
-        what from whom.
+        Cores of the ordering thread: ``"to spare"`` if it has one besides the workers' cores;
+        ``"one each"`` if it shares the workers' cores; ``"too few"`` if other ranks share them,
+        too, so that lost time cannot be attributed.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Crew:
         }
         self._tasks = TimedTasks(program, workers, beside.get(cores))
         self._counts = [False] * workers
-        """Whether the task of each that is to be measured has begun."""
+        """Whether the measured task of each worker has started."""
         self._number: list[int] = part.task.tolist()
         self._offset_s = offset_s
         self._orders: list[SimpleQueue[tuple[int, int, bool] | None]] = [
@@ -81,7 +81,7 @@ class Crew:
         self._under_way = 0
 
     def order(self, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
-        """Let *worker* execute *task* of the part; before that one to be rehearsed; -1: none."""
+        """Order *worker* to execute *task* of the part, after *rehearsed*; -1: no rehearsal."""
         self._under_way += 1
         self._counts[worker] = False
         self._orders[worker].put((task, rehearsed, safe))
@@ -91,7 +91,7 @@ class Crew:
         self._ordering_s = ThreadClock().now_s
 
     def elapsed_s(self, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far, without what others took."""
+        """Return the time that the task of *worker* has run so far, less time taken by others."""
         return self._tasks.elapsed_s(worker) if self._counts[worker] else 0.0
 
     @property
@@ -100,7 +100,7 @@ class Crew:
         return self._under_way >= len(self._orders)
 
     def answers(self) -> list[Answer]:
-        """Return what workers have to say."""
+        """Return the reports of the workers since the last call."""
         found, self._heard = self._heard, []
         try:
             while True:
@@ -110,19 +110,19 @@ class Crew:
             return found
 
     def listen(self, patience_s: float) -> None:
-        """Wait until a worker has something to say, so long at most."""
+        """Wait up to *patience_s* for a report."""
         try:
             self._heard.append(self._told.get(timeout=patience_s))
         except Empty:
             return
 
     def end(self) -> None:
-        """Let all workers end after what they have been ordered."""
+        """Let all workers end after their pending orders."""
         for orders in self._orders:
             orders.put(None)
 
     def work(self, worker: int) -> None:
-        """Execute what *worker* is ordered to until there is no more."""
+        """Execute orders as *worker* until there are no more."""
         while (order := self._orders[worker].get()) is not None:
             try:
                 self._execute(worker, *order)

@@ -1,4 +1,4 @@
-"""Ends of messages: the task of the rank that sends each, and of the one that receives it."""
+"""Ends of messages: the sending and the receiving task of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MessageEnds"]
 
 
 class MessageEnds:
-    """The two ends of each message, each a rank and the number of a task of its part.
+    """The two ends of each message, each a rank and a task number of its part.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class MessageEnds:
         self._both = list(zip(sources, targets, strict=True))
 
     def __getitem__(self, message: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the end that sends, and the one that receives."""
+        """Return the sending and the receiving end."""
         return self._both[message]
 
     def later(self, message: int) -> tuple[int, int]:
-        """Return the end that was ready last: the start of *message* has waited for that one."""
+        """Return the end that became ready last: *message* could not start before."""
         source, target = self._both[message]
         ready_s = [self._members[rank].ledger.ready[task] for rank, task in (source, target)]
         return target if ready_s[1] > ready_s[0] else source

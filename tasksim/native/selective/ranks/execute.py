@@ -1,4 +1,4 @@
-"""Selective runs over ranks: from a cut graph to a run of which only a part was executed."""
+"""Selective runs over ranks: execution of a part of a cut graph to predict the makespan of all."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ __all__ = ["SelectiveOverRanks", "execute_over_ranks"]
 
 @dataclass(frozen=True)
 class SelectiveOverRanks:
-    """A selective run over ranks; rank 0 has it.
+    """A selective run over ranks, on rank 0.
 
     Attributes
     ----------
     run : Run
-        Its times are those of the account: the makespan is the prediction of a full run.
+        The run, with times of the account: its makespan is the prediction of a full run.
     effort, messages : Effort
-        What was executed of the tasks, and what was sent of the messages.
+        Executed tasks and sent messages.
     wall_s : float
-        How long it has taken; a full run before it, for counts, included.
+        Wall time, with the full run before it if the policy needs one.
     path : PathRecord
-        The practical critical path, per signature of tasks and messages.
+        Practical critical path, per signature of tasks and messages.
     others_share : float or None
-        For which share of the time that the workers of all ranks wanted a core they had none; None:
-        unknown. Threads that communicate are among those who have it, if they have no core besides.
+        Share of the time in which workers of all ranks wanted a core but had none; None: unknown.
+        Communication threads without a core of their own count among the others.
     """
 
     run: Run
@@ -97,7 +97,7 @@ def execute_over_ranks(
 ) -> SelectiveOverRanks | None:
     """Run a graph over all ranks, and skip tasks and messages that are known well enough.
 
-    All ranks call this together; rank 0 keeps the account, and all statistics.
+    This call is collective; rank 0 keeps the account and all statistics.
 
     Parameters
     ----------
@@ -106,26 +106,27 @@ def execute_over_ranks(
     execution : RankExecution
         The graph, cut and bound to data.
     platforms : sequence of Platform
-        The workers of each rank.
+        Workers of each rank.
     scheduler : str, optional
-        Each rank has one of its own.
+        Each rank creates one.
     policy, tolerance, sampling, company
-        As of :func:`tasksim.native.selective.execute.execute_selectively`.
+        As in :func:`tasksim.native.selective.execute.execute_selectively`.
     statistics : sequence of Statistics, optional
-        What each rank knows from runs before; rank 0's count.
+        Measurements of each rank from earlier runs; those on rank 0 are used.
     messages : {"all", "any"}
-        Whether both ends of a message have to know it, or either.
+        Whether all ends of a message must know it, or any.
     estimates : sequence of sequences of float, optional
-        What schedulers believe of the tasks of the whole graph, ``[class][task]``.
+        Estimated durations for the schedulers, of the whole graph's tasks, ``[class][task]``.
     seed, pin
-        As of a full run.
+        As in a full run.
 
     Raises
     ------
     InputError
-        If the tolerance is none, or there is no such policy or rule of messages; on all ranks.
+        If the tolerance is out of range, or the policy or the rule for messages is unknown; on
+        all ranks.
 
-    If a kernel fails on any rank, all of them end at once.
+    A kernel that fails on any rank ends all ranks at once.
     """
     chosen = policy_of(policy)
     checked_tolerance(tolerance)
@@ -144,7 +145,7 @@ def execute_over_ranks(
 
 
 class _RankRun:
-    """Makes runs of one execution; all ranks have one."""
+    """Makes runs of one execution; each rank has one."""
 
     def __init__(
         self,
@@ -170,12 +171,12 @@ class _RankRun:
             self._cores = "one each"
         self._others_share: float | None = None
         self._known = RankSignatures(self._cut) if not ranks.rank else None
-        # One clock tells the time of all ranks of a machine.
+        # All ranks of a machine read the same clock.
         alike = ranks.here[1] == ranks.size
         self._offset_s = 0.0 if alike else look_at_clock(ranks).offset_s
 
     def make(self, rules: RankRules) -> RanksAccount | None:
-        """Make one run, the data reset before it; return the account on rank 0."""
+        """Make one run after a reset of the data; return the account on rank 0."""
         ranks, execution = self._ranks, self._execution
         platform = self._platforms[ranks.rank]
         with single_threaded_blas():
@@ -199,12 +200,12 @@ class _RankRun:
     def _work(
         self, crew: Crew, loop: Callable[[Callable[[], bool]], None]
     ) -> list[ThreadAccount | None]:
-        """Let the workers of this rank work; return the system's account of each."""
+        """Run the workers of this rank; return the system's account of each."""
         rank = self._ranks.rank
         platform = self._platforms[rank]
         try:
             return let_work(crew, platform, self._execution.whole, loop, pin=self._pin)
-        except TaskFailed as error:  # on whatever rank
+        except TaskFailed as error:  # on any rank
             end_all(str(error))
         except Exception as error:
             end_all(f"rank {rank}: {error}")
@@ -225,14 +226,14 @@ class _RankRun:
         )
 
     def _believed(self, rank: int) -> Any:
-        """Return what the scheduler of a rank believes of its part: of messages, no time."""
+        """Return the estimates for a rank's part; messages take no time."""
         if self._estimates is None:
             return None
         task, rows = self._cut.parts[rank].task, np.asarray(self._estimates)
         return np.where(task < 0, 0.0, rows[:, np.maximum(task, 0)]).tolist()
 
     def told(self, account: RanksAccount, wall_s: float) -> SelectiveOverRanks:
-        """Return what became of a run."""
+        """Return the run for *account*."""
         graph = self._cut.graph
         records = [RankRecord(m.ledger.table(), m.workers) for m in account.members]
         run = Run(

@@ -1,7 +1,8 @@
-"""Hands of a rank: its workers and its mail, and the thread that gives them orders.
+"""Hands of a rank: its workers, its mail, and the thread that gives them orders.
 
-Rank 0 keeps the account and orders; the others do what they are told, and say how it went. The
-thread is polite, as that of a full run is: workers need the cores.
+Rank 0 keeps the account and gives orders; the other ranks follow them and report. Like the
+communication thread of a full run, the ordering thread sleeps between polls: workers need the
+cores.
 """
 
 from __future__ import annotations
@@ -38,27 +39,27 @@ __all__ = ["Follower", "Hands", "Leader", "let_work"]
 
 END, EXECUTE, SEND, RECEIVE, ASK = range(5)
 TEXT: Final = 1
-"""The tag of what a failed task has said."""
+"""Tag of a failed task's error message."""
 SO_FAR: Final = 7
-"""The answer of a worker that was asked: how long its task has taken so far."""
+"""Report of a worker on request: the time that its task has run so far."""
 
 
 class Hands:
-    """What executes and communicates on one rank.
+    """Workers and mail of one rank.
 
     Parameters
     ----------
     crew : Crew
     mail : Mail
     shared : bool
-        Whether ranks share cores: then who waits looks less often.
+        Whether ranks share cores: then the thread polls less often.
     """
 
     def __init__(self, crew: Crew, mail: Mail, *, shared: bool) -> None:
         self.crew, self._mail, self._shared = crew, mail, shared
 
     def do(self, what: int, one: int, two: int = 0, three: int = -1, safe: int = 0) -> None:
-        """Do what an order says."""
+        """Execute an order."""
         if what == EXECUTE:
             self.crew.order(one, two, three, safe=bool(safe))
         elif what == SEND:
@@ -67,58 +68,58 @@ class Hands:
             self._mail.receive(one)
 
     def answers(self) -> list[Answer]:
-        """Return what has happened since."""
+        """Return the reports since the last call."""
         return [*self.crew.answers(), *self._mail.answers()]
 
     def nap(self) -> None:
-        """Leave the cores to the workers for a moment, at most until one has something to say."""
+        """Leave the cores to the workers for a moment, or until one of them reports."""
         busy = self._shared or (self.crew.busy and not self._mail.under_way)
         self.crew.listen(BUSY_S if busy else IDLE_S)
 
 
 class Leader:
-    """Rank 0: keeps the account, gives orders, hears answers.
+    """Rank 0: keeps the account, gives orders, receives reports.
 
     Parameters
     ----------
     wires : Wires
     hands : Hands
-        Its own.
+        Workers and mail of rank 0.
     """
 
     def __init__(self, wires: Wires, hands: Hands) -> None:
         self._wires, self._hands = wires, hands
         self._began: dict[tuple[int, int], float] = {}
         self._so_far: dict[tuple[int, int], tuple[float, float]] = {}
-        """Of tasks on other ranks: how long each had taken, and when that was heard."""
+        """Per task on another rank: the time that it had run, and when that was reported."""
         self._asked: set[tuple[int, int]] = set()
         self._sent: dict[int, float] = {}
         self._times: dict[int, dict[int, float]] = {}
         self._account: RanksAccount | None = None
         self._row: NDArray[np.float64] = np.zeros(3)
 
-    # What the account orders
+    # Called by the account
 
     def task(self, rank: int, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
-        """Let *worker* of *rank* execute a task of its part."""
+        """Have *worker* of *rank* execute a task of its part."""
         self._forget((rank, worker))
         self._order(rank, EXECUTE, worker, task, rehearsed, int(safe))
 
     def message(self, message: int) -> None:
-        """Let a message be sent and received."""
+        """Have a message sent and received."""
         assert self._account is not None
         messages = self._account.cut.messages
         self._order(int(messages.target[message]), RECEIVE, message)
         self._order(int(messages.source[message]), SEND, message)
 
     def elapsed_s(self, rank: int, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far, at least."""
+        """Return a lower bound on the time that the task of *worker* has run so far."""
         if not rank:
             return self._hands.crew.elapsed_s(worker)
         return self._so_far.get((rank, worker), (0.0, 0.0))[0]
 
     def _ask(self, account: RanksAccount) -> None:
-        """Ask the workers of other ranks that the account waits for, if they may be far enough."""
+        """Ask workers of other ranks that the account waits for, if they may be far enough."""
         now_s = perf_counter()
         for rank, worker, needed_s in account.waits_for():
             asked = rank, worker
@@ -131,7 +132,7 @@ class Leader:
                 self._order(rank, ASK, worker)
 
     def _forget(self, worker: tuple[int, int]) -> None:
-        """Forget how far a worker of a rank is: its task has returned, or is yet to begin."""
+        """Forget the progress of a worker: its task returned, or is yet to start."""
         self._began.pop(worker, None)
         self._so_far.pop(worker, None)
 
@@ -143,10 +144,10 @@ class Leader:
         row[: len(numbers)] = numbers
         self._wires.orders.Send(row, rank)
 
-    # What goes on
+    # Main loop
 
     def lead(self, account: RanksAccount, seed: int, going: Callable[[], bool]) -> None:
-        """Keep *account* to its end, or as long as it is *going*."""
+        """Keep *account* until it is over, or while *going* returns True."""
         self._account = account
         account.begin(seed)
         while going():
@@ -154,12 +155,12 @@ class Leader:
             if account.over:
                 return
             self._ask(account)
-            # Heard before the account asks how long the others have taken.
+            # Process reports before the account asks for elapsed times.
             if not self._hear():
                 self._hands.nap()
 
     def end(self, ranks: int) -> None:
-        """Let the others go on to what comes after."""
+        """Release the other ranks from :meth:`Follower.follow`."""
         for rank in range(1, ranks):
             self._order(rank, END)
 
@@ -189,7 +190,7 @@ class Leader:
             self._began[worker] = answer.first_s
         elif answer.what == SO_FAR:
             self._asked.discard(worker)
-            if worker in self._began:  # else it tells of a task that has returned
+            if worker in self._began:  # otherwise the report is on a task that returned
                 self._so_far[worker] = answer.first_s, perf_counter()
         elif answer.what == RETURNED:
             self._forget(worker)
@@ -200,7 +201,7 @@ class Leader:
             self._message_answered(account, answer)
 
     def _message_answered(self, account: RanksAccount, answer: Answer) -> None:
-        """Note a time of a message; when both ends have said all, it has been sent."""
+        """Note a time of a message; once both ends have reported all, it was sent."""
         times = self._times.setdefault(answer.place, {})
         times[answer.what] = answer.first_s
         if len(times) == len((SENT, DONE, CAME)):
@@ -210,7 +211,7 @@ class Leader:
 
 
 LEAST_S: Final = 1e-9
-"""The shortest that a message takes, should clocks be wrong by more than it took."""
+"""Shortest duration of a message, in seconds, in case the clocks' error exceeds it."""
 
 
 def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
@@ -223,20 +224,20 @@ def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
 
 
 class Follower:
-    """Another rank: does what rank 0 orders.
+    """Another rank: executes the orders of rank 0.
 
     Parameters
     ----------
     wires : Wires
     hands : Hands
-        Its own.
+        Workers and mail of this rank.
     """
 
     def __init__(self, wires: Wires, hands: Hands) -> None:
         self._wires, self._hands = wires, hands
 
     def follow(self, going: Callable[[], bool]) -> None:
-        """Do what rank 0 orders until it says no more, or as long as it is *going*."""
+        """Execute orders of rank 0 until it ends, or while *going* returns True."""
         order: NDArray[np.int64] = np.zeros(5, np.int64)
         orders = self._wires.orders
         while going():
@@ -268,7 +269,7 @@ class Follower:
 
 
 class _Working:
-    """The threads of a rank while it works: its crew, and the one that leads or follows."""
+    """Threads of a working rank: its crew, and the thread that leads or follows."""
 
     def __init__(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
         self._crew, self._loop = crew, loop
@@ -280,7 +281,7 @@ class _Working:
         """Do nothing: the account begins at 0."""
 
     def work(self, worker: int) -> None:
-        """Execute what *worker* is ordered to."""
+        """Execute the orders of *worker*."""
         self._crew.work(worker)
 
     def submit(self, interrupts: Interrupts) -> None:
@@ -296,12 +297,12 @@ class _Working:
             raise self._error
 
     def give_up(self) -> None:
-        """Let the thread that leads or follows end."""
+        """Tell the thread that leads or follows to end."""
         self._given_up = True
         self._over.wait(LOOK_S)
 
     def stop(self) -> bool:
-        """Let the workers end."""
+        """Tell the workers to end."""
         self._given_up = True
         self._crew.end()
         return True
@@ -325,9 +326,9 @@ def let_work(
     *,
     pin: bool,
 ) -> list[ThreadAccount | None]:
-    """Let a rank's *crew* work until *loop*, which leads or follows, has come to its end.
+    """Run a rank's *crew* until *loop*, which leads or follows, returns.
 
-    Return the system's account of each worker's thread; None of one that was left behind.
+    Return the system's account of each worker's thread; None for one that was left behind.
     """
     names = [worker.name for worker in platform.workers]
     return conduct(_Working(crew, loop), names, program, pin=pin, progress=None)

@@ -1,8 +1,9 @@
-"""Mail of one rank: messages that are really sent and received, each timed at both its ends.
+"""Mail of one rank: messages that are really sent and received, timed at both ends.
 
-The receiver is ready before the sender's clock starts: what is timed is a message, not how long one
-end has waited for its order. The sender has it when the receiver has begun to take it; the
-receiver, when it has all of it, and looks as often as the thread of a full run that communicates.
+The receiver is ready before the sender's clock starts, so that the time is that of the message and
+not of an end that waits for its order. The sender's time ends when the receiver has begun to take
+the message. The receiver's ends when it has all of it; it polls as often as the communication
+thread of a full run.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["CAME", "SENT", "Mail", "Wires"]
 
 SENT: Final = 4
-"""The answer of a sender: when it began, on rank 0's clock; then when it was done."""
+"""Report of a sender: its start on rank 0's clock."""
 CAME: Final = 5
-"""The answer of a receiver: when it had the message, on rank 0's clock."""
+"""Report of a receiver: the arrival of the message on rank 0's clock."""
 DONE: Final = 6
-"""The second answer of a sender."""
+"""Second report of a sender: its end on rank 0's clock."""
 
 
 class Wires:
-    """What ranks talk over: apart from each other, and from whatever else they say.
+    """Communicators of the ranks, separate from each other and from all other messages.
 
-    All ranks make it together.
+    Their creation is collective.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Wires:
     Attributes
     ----------
     orders, data, ready : mpi4py.MPI.Comm
-        Orders and answers; messages; who is ready for them.
+        For orders and reports; for messages; for readiness to receive.
     """
 
     def __init__(self, ranks: Ranks) -> None:
@@ -53,11 +54,11 @@ class Mail:
     ----------
     wires : Wires
     messages : MessageTable
-        Of the whole graph; the number of one is its tag.
+        Messages of the whole graph; the index of a message is its tag.
     parcels : Parcels
-        The data.
+        The memory of the data.
     offset_s : float
-        What is to be added to this rank's clock to have that of rank 0.
+        Offset to add to this rank's clock to get that of rank 0.
     """
 
     def __init__(
@@ -72,23 +73,23 @@ class Mail:
 
     @property
     def under_way(self) -> bool:
-        """Whether a message is."""
+        """Whether a message is in flight."""
         return bool(self._waiting or self._sending or self._receiving)
 
     def send(self, message: int) -> None:
-        """Send *message*, once its receiver is ready."""
+        """Send *message* as soon as its receiver is ready."""
         target = int(self._messages.target[message])
         self._waiting[message] = self._wires.ready.Irecv(bytearray(), target, message)
 
     def receive(self, message: int) -> None:
-        """Receive *message*; tell its sender that this rank is ready for it."""
+        """Receive *message*, and tell its sender that this rank is ready."""
         source = int(self._messages.source[message])
         buffer = self._parcels.buffer(int(self._messages.handle[message]))
         self._receiving[message] = self._wires.data.Irecv(buffer, source, message)
         self._saying.append(self._wires.ready.Isend(b"", source, message))
 
     def answers(self) -> list[Answer]:
-        """Return what has happened since, on the clock of rank 0."""
+        """Return the reports since the last call, with times of rank 0's clock."""
         found: list[Answer] = []
         for message in _over(self._receiving):
             found.append(Answer(CAME, message, self._now_s()))
@@ -107,7 +108,7 @@ class Mail:
 
 
 def _over(requests: dict[int, Any]) -> list[int]:
-    """Return the messages whose requests are complete, and forget these."""
+    """Return the messages with complete requests, and remove these requests."""
     found = [message for message, request in requests.items() if request.Test()]
     for message in found:
         del requests[message]

@@ -28,28 +28,28 @@ class Member:
     Parameters
     ----------
     number : int
-        The rank.
+        Number of the rank.
     part : LocalPart
-        What it does: tasks and messages, numbered as it submits them.
+        Its tasks and messages, numbered as it submits them.
     platform : Platform
-        Its workers.
+        Platform of its workers.
     scheduler : Scheduler
-        Its own; it sees no other rank's tasks.
+        Scheduler of the rank; it sees no tasks of other ranks.
     estimates : sequence of sequences of float, optional
-        What the scheduler believes of the tasks of the part, ``[class][task]``.
+        Estimated durations for the scheduler, of the part's tasks, ``[class][task]``.
     idle : callable
-        Whether nothing is under way on any rank.
+        Returns whether nothing is in progress on any rank.
 
     Attributes
     ----------
     out : list
-        Sends that are ready: a heap of priority, turn and message.
+        Ready sends: a heap of priority, turn and message.
     in_flight : int
-        How many of its messages are on their way.
+        Number of the rank's sends in flight.
     done : deque of int
-        Messages' tasks that have ended, of which the rank has not heard.
+        Tasks of ended messages that the rank has not processed yet.
     left : int
-        Tasks and messages that have not ended.
+        Number of tasks and messages that have not ended.
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class Member:
 
     @property
     def workers(self) -> int:
-        """How many workers it has."""
+        """Number of workers."""
         return len(self.platform.workers)
 
     def let_sleep(self, worker: int) -> None:
-        """Note that the scheduler has nothing for *worker* now."""
+        """Note that the scheduler has no task for *worker* now."""
         self.view.fall_asleep(worker)
         self.patience.left -= 1
         if not self.patience.left:
             self.patience.look(self.view.now)
 
     def wake(self, woken: deque[Member]) -> None:
-        """Join those that have been *woken*, to send and to hear, unless it is among them."""
+        """Join *woken*, the members that are to communicate, unless this one is among them."""
         if not self.woken:
             self.woken = True
             woken.append(self)

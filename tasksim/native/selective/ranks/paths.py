@@ -1,7 +1,7 @@
-"""Paths over ranks: the records of :mod:`tasksim.runtime.pathrecords`, carried by messages, too.
+"""Paths over ranks: the records of :mod:`tasksim.runtime.pathrecords`, also carried by messages.
 
-A message carries its sender's record to the receiver, whose tasks go on with that of them that is
-the later one: the winner's replaces the loser's. Messages are on the path as tasks are.
+A message carries its sender's record to the receiver, whose tasks continue with the later of both
+records: the winner's replaces the loser's. Messages are on the path like tasks.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 __all__ = ["RankPaths"]
 
 Key = tuple[int, int]
-"""A rank, and a task of its part."""
+"""Rank, and number of a task of its part."""
 
 
 class RankPaths:
-    """The records of all workers of all ranks, and those that wait with released tasks.
+    """Path records of all workers of all ranks, and of released tasks.
 
     Parameters
     ----------
     kinds : int
-        How many kinds of tasks and messages are counted.
+        Number of kinds of tasks and messages to count.
     workers : sequence of int
-        How many workers each rank has.
+        Number of workers of each rank.
 
     Attributes
     ----------
     longest : PathRecord
-        That of what ended last.
+        Record of the task that ended last.
     """
 
     def __init__(self, kinds: int, workers: Sequence[int]) -> None:
@@ -42,20 +42,20 @@ class RankPaths:
         self.longest = self._empty
 
     def before(self, key: Key, worker: int, ready_s: float) -> PathRecord:
-        """Return the record of what the start of a task on *worker* waits for."""
+        """Return the record of the predecessor that a task on *worker* started after."""
         own = self._own[key[0]][worker]
         return own if own.end_s > ready_s else self._carried.get(key, self._empty)
 
     def before_message(self, key: Key) -> PathRecord:
-        """Return the record of what released a message where it became ready last: at *key*."""
+        """Return the record that released a message at *key*, its end that was ready last."""
         return self._carried.get(key, self._empty)
 
     def ended(
         self, key: Key, kind: int, times: tuple[float, float, float], worker: int | None = None
     ) -> PathRecord:
-        """Note that a task has ended on *worker*, None: a message; return its record.
+        """Note that a task ended on *worker* (None: a message); return its record.
 
-        *times* are when it was ready, started and ended, in seconds.
+        *times* are the ready, start and end times in seconds.
         """
         ready_s, start_s, end_s = times
         before = self.before_message(key) if worker is None else self.before(key, worker, ready_s)
@@ -68,6 +68,6 @@ class RankPaths:
         return record
 
     def carry(self, record: PathRecord, rank: int, released: Iterable[int]) -> None:
-        """Let tasks of a *rank* that were *released* go on with *record*."""
+        """Let *released* tasks of a *rank* continue with *record*."""
         for task in released:
             self._carried[rank, task] = record

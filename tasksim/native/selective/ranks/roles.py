@@ -1,4 +1,4 @@
-"""Roles beside an account over ranks: who chooses what is executed, and who has it executed."""
+"""Interfaces of an account over ranks: the choice of tasks to execute, and their execution."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ __all__ = ["ChoosesOverRanks", "Orders"]
 
 
 class ChoosesOverRanks(Protocol):
-    """Who chooses between executing and charging, for tasks and messages of all ranks."""
+    """Chooses between execution and charge, for tasks and messages of all ranks."""
 
     def kind(self, rank: int, task: int) -> int:
-        """Return what a task of a rank's part is counted as."""
+        """Return the signature index of a task of a rank's part."""
 
     def charge_s(
         self, rank: int, task: int, worker: int, before: PathRecord, now_s: float
     ) -> float | None:
-        """Return what a task is charged; None: it has to be executed."""
+        """Return the charge of a task in seconds; None: execute it."""
 
     def charge_message_s(self, message: int, before: PathRecord, now_s: float) -> float | None:
-        """Return what a message is charged; None: it has to be sent."""
+        """Return the charge of a message in seconds; None: send it."""
 
     def measured(self, rank: int, task: int, seconds: float) -> None:
-        """Note what a task has taken."""
+        """Note the measured duration of a task."""
 
     def measured_message(self, message: int, source_s: float, target_s: float) -> None:
-        """Note what a message has taken, as its sender and its receiver have it."""
+        """Note the durations of a message at its source and at its target."""
 
 
 class Orders(Protocol):
-    """Who has tasks executed and messages sent, and says how far they are."""
+    """Has tasks executed and messages sent, and reports their progress."""
 
     def task(self, rank: int, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
-        """Let *worker* of *rank* execute a task of its part, after one rehearsed; -1: none."""
+        """Have *worker* of *rank* execute *task* of its part, after *rehearsed* unless it is -1."""
 
     def message(self, message: int) -> None:
-        """Let a message be sent and received."""
+        """Have a message sent and received."""
 
     def elapsed_s(self, rank: int, worker: int) -> float:
-        """Return how long the task of *worker* has taken so far, at least."""
+        """Return a lower bound on the time that the task of *worker* has run so far."""

@@ -1,4 +1,4 @@
-"""Under way on an account over ranks: what has begun, what of it is measured, and known ends."""
+"""Work in progress on an account over ranks: its starts, its known ends, and what is measured."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["UnderWay"]
 
 
 class UnderWay:
-    """What workers and messages do. An *actor* is a rank and its worker, or -1 and a message.
+    """Activities of workers and messages. An *actor* is (rank, worker), or (-1, message).
 
     Attributes
     ----------
     ends : list of (float, int, tuple of int)
-        A heap of the ends that are known: when, in which order they began, of whom.
+        Heap of known ends: time, number of the start, actor.
     measuring : dict
-        When those began on the account that are really executed or sent.
+        Start on the account of each actor that is really executed or sent.
     """
 
     def __init__(self) -> None:
@@ -30,20 +30,20 @@ class UnderWay:
         self._starts = 0
 
     def begin(self, actor: tuple[int, int]) -> None:
-        """Note that *actor* begins something, after all that have begun so far."""
+        """Note that *actor* starts an activity, after all others so far."""
         self._starts += 1
         self._begun[actor] = self._starts
 
     def will_end(self, actor: tuple[int, int], end_s: float) -> None:
-        """Note when what *actor* does ends."""
+        """Note the end of the activity of *actor*."""
         heappush(self.ends, (end_s, self._begun[actor], actor))
 
     def measured(self, actor: tuple[int, int], seconds: float) -> None:
-        """Note that what *actor* has really done took so long."""
+        """Note that the measured activity of *actor* took *seconds*."""
         self.will_end(actor, self.measuring.pop(actor) + seconds)
 
     def horizon_s(self, elapsed_s: Callable[[int, int], float]) -> float:
-        """Return until when nothing ends of what is measured; of a message, its start."""
+        """Return the time before which no measured activity ends; of a message, its start."""
         if not self.measuring:
             return inf
         return min(
