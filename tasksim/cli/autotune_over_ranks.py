@@ -31,7 +31,7 @@ def autotune_over_ranks(
     tell: Callable[[Autotuned], None],
 ) -> None:
     """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
-    from tasksim.native.cluster.launch import PATIENCE_S, end_all, stop_all
+    from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all, stop_all
     from tasksim.native.cluster.ranks import world
     from tasksim.tuning.over_ranks import OverRanks
 
@@ -57,7 +57,7 @@ def autotune_over_ranks(
         if not ranks.rank:
             note("interrupted before any configuration was done")
             stop_all(INTERRUPTED)
-        time.sleep(PATIENCE_S)  # while rank 0 tells what is done
+        time.sleep(ABORT_PATIENCE_S)  # while rank 0 tells what is done
         os._exit(INTERRUPTED)
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")

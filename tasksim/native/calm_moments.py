@@ -54,13 +54,13 @@ __all__ = [
 
 T = TypeVar("T")
 
-MOST_TAKEN: Final = 0.02
+MAX_SHARE_TAKEN: Final = 0.02
 """Largest share of the cores that others may take during a calm value. A run of 20 ms loses 0.05 to
 0.4 % to the system on idle cores, and 25 to 40 % beside one busy process."""
 PROBE_TOLERANCE: Final = 0.06
 """Largest share by which a calm probe may exceed the fastest one: calm probes differ by 2 to 4 %, a
 probe beside a busy neighbour takes 20 to 90 % longer."""
-PATIENCE_S: Final = 900.0
+CALM_PATIENCE_S: Final = 900.0
 """Default total time to wait for calm moments, in seconds: disturbances on the machine used for
 development come and go within minutes."""
 FIRST_PROBES: Final = 30
@@ -72,7 +72,7 @@ the wait is idle."""
 LONGEST_WAIT_S: Final = 10.0
 """Longest wait before a measurement, in seconds: a disturbed value is better than none."""
 
-CHUNKS, PRODUCTS = 8, 2  # 20 ms of matrix products
+PROBE_CHUNKS, PRODUCTS_PER_CHUNK = 8, 2  # 20 ms of matrix products
 
 
 class Gate(Protocol[T]):
@@ -105,7 +105,9 @@ class MeasuredGate(Generic[T]):
         Largest share of the cores that others may take during a calm value.
     """
 
-    def __init__(self, share_taken: Callable[[T], float], tolerance: float = MOST_TAKEN) -> None:
+    def __init__(
+        self, share_taken: Callable[[T], float], tolerance: float = MAX_SHARE_TAKEN
+    ) -> None:
         self._share_taken, self._tolerance = share_taken, tolerance
         self._rest_s = 0.0
 
@@ -198,7 +200,7 @@ class Probe:
 
     def __call__(self) -> float:
         """Return the duration of a chunk in seconds."""
-        return max(map(statistics.median, self._products.times_s(CHUNKS, PRODUCTS)))
+        return max(map(statistics.median, self._products.times_s(PROBE_CHUNKS, PRODUCTS_PER_CHUNK)))
 
 
 def is_measurable(workers: int, cores: Sequence[int] | None = None) -> bool:
@@ -270,7 +272,7 @@ def measure_calmly(
     gate: Gate[T],
     *,
     repetitions: int,
-    patience_s: float = PATIENCE_S,
+    patience_s: float = CALM_PATIENCE_S,
     progress: Callable[[int, int], None] | None = None,
 ) -> CalmValues[T]:
     """Run all *actions* in turn, and repeat disturbed ones until each value is calm.

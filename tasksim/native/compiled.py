@@ -24,7 +24,7 @@ from tasksim.native.core_errors import broken_rule, kernel_failure
 from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ProcessorUses
-from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
+from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
@@ -169,7 +169,7 @@ class CompiledExecution:
         status = interface.MORE
         while status == interface.MORE:
             interrupts.check()
-            status = self._core.tasksim_native_submit(self._run, LOOK_S)
+            status = self._core.tasksim_native_submit(self._run, POLL_INTERVAL_S)
         if called is not None and isinstance(called.error, KeyboardInterrupt):
             raise called.error
 
@@ -178,7 +178,7 @@ class CompiledExecution:
         total = len(self._facts.graph)
         status = interface.MORE
         while status == interface.MORE:
-            status = self._core.tasksim_native_wait(self._run, LOOK_S)
+            status = self._core.tasksim_native_wait(self._run, POLL_INTERVAL_S)
             interrupts.check()
             if progress is not None:
                 progress(total - self._core.tasksim_native_left(self._run), total)

@@ -57,7 +57,7 @@ __all__ = ["Subject", "check_application", "checks", "parametrize_with_checks"]
 
 SCHEDULERS: Final = ("eager", "lws", "prio", "random")
 """Schedulers to run under (central, stealing, by priority, random): none of them needs models."""
-ORDERS: Final = 4
+RANDOM_ORDERS: Final = 4
 """Number of random task orders: a missing dependency between two tasks shows in half of them."""
 
 
@@ -279,7 +279,7 @@ def accesses_are_honest(subject: Subject) -> None:
 def any_order_of_the_graph_is_right(subject: Subject) -> None:
     """Any order that the dependencies allow gives the right result."""
     program = subject.program()
-    for seed in range(ORDERS):
+    for seed in range(RANDOM_ORDERS):
         program.reset()
         _run_in(program, _drawn_order(program.graph, random.Random(seed)))
         _judge(program, "in an order that its dependencies allow")

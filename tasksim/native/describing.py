@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Described", "describing_bytes", "sizes_of_data", "watched_describing"]
 
-PER_TASK_BYTES: Final = 8192
+MAX_BYTES_PER_TASK: Final = 8192
 """Memory allowed per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
 room for long lists. Smaller data cannot be told from other arrays by their size."""
-SOME_TASKS: Final = 64
+EXTRA_TASKS: Final = 64
 """Additional tasks of memory for the parts that do not depend on the number of tasks."""
 
 
@@ -57,7 +57,7 @@ class Described:
 
 def describing_bytes(graph: TaskGraph) -> int:
     """Return the memory that the construction of *graph* may need, whatever its data."""
-    return PER_TASK_BYTES * (len(graph) + graph.handles + SOME_TASKS)
+    return MAX_BYTES_PER_TASK * (len(graph) + graph.handles + EXTRA_TASKS)
 
 
 def sizes_of_data(graph: TaskGraph, flow: TaskFlow | None) -> set[int]:
@@ -65,7 +65,7 @@ def sizes_of_data(graph: TaskGraph, flow: TaskFlow | None) -> set[int]:
     sizes = set(graph.handle_size.tolist())
     if flow is not None:
         sizes |= {block.whole.nbytes for block in flow.blocks if block.whole is not None}
-    return {size for size in sizes if size >= PER_TASK_BYTES}
+    return {size for size in sizes if size >= MAX_BYTES_PER_TASK}
 
 
 @contextmanager

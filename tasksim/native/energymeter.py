@@ -12,18 +12,18 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["POWERCAP", "VARIABLE", "EnergyMeter", "powercap"]
+__all__ = ["POWERCAP", "POWERCAP_VARIABLE", "EnergyMeter", "powercap"]
 
 POWERCAP: Final = Path("/sys/class/powercap")
 """Folder in which Linux exposes the counters of running average power limits (RAPL)."""
-VARIABLE: Final = "TASKSIM_POWERCAP"
+POWERCAP_VARIABLE: Final = "TASKSIM_POWERCAP"
 """Environment variable that names another folder, for instance in a container."""
 J_PER_UJ: Final = 1e-6
 
 
 def powercap() -> Path:
-    """Return the folder of this machine's counters; :data:`VARIABLE` overrides it."""
-    return Path(os.environ.get(VARIABLE) or POWERCAP)
+    """Return the folder of this machine's counters; :data:`POWERCAP_VARIABLE` overrides it."""
+    return Path(os.environ.get(POWERCAP_VARIABLE) or POWERCAP)
 
 
 @dataclass(frozen=True)

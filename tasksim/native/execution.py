@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.processor_time import ProcessorTime, ProcessorUses
-from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
+from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.native.view import ThreadsView
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.facts import Facts
@@ -143,7 +143,7 @@ class Execution:
     def _take_lock(self, interrupts: Interrupts) -> None:
         """Take the lock, or raise an interruption: a scheduler may never release it."""
         interrupts.check()
-        while not self._lock.acquire(timeout=LOOK_S):
+        while not self._lock.acquire(timeout=POLL_INTERVAL_S):
             interrupts.check()
 
     def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
@@ -151,7 +151,7 @@ class Execution:
         total = len(self._graph)
         over = False
         while not over:
-            over = self._over.wait(LOOK_S)
+            over = self._over.wait(POLL_INTERVAL_S)
             interrupts.check()
             if progress is not None:
                 progress(total - self._left, total)

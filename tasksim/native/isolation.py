@@ -29,14 +29,14 @@ __all__ = ["BoardedProgram", "isolated", "new_board"]
 
 T = TypeVar("T")
 
-NONE = -1
+NO_TASK = -1
 """Entry of a worker without a running task on the board."""
 
 
 def new_board(workers: int) -> NDArray[np.int64]:
     """Return an array shared with child processes, for the running task of each worker."""
     board = np.frombuffer(mmap.mmap(-1, 8 * workers), dtype=np.int64)
-    board[:] = NONE
+    board[:] = NO_TASK
     return board
 
 
@@ -56,7 +56,7 @@ class BoardedProgram:
         """Execute *task*."""
         self._board[worker] = task
         self._program.run(task, worker)
-        self._board[worker] = NONE
+        self._board[worker] = NO_TASK
 
     def reset(self) -> None:
         """Restore the initial data."""
@@ -121,6 +121,6 @@ def _ended(code: int | None, graph: TaskGraph, platform: Platform, board: NDArra
     at = [
         f"{graph.label(int(task))} on worker {worker.name}"
         for task, worker in zip(board, platform.workers, strict=True)
-        if task != NONE
+        if task != NO_TASK
     ]
     return f"the process of the run ended ({how}); running: {'; '.join(at) or 'no task'}"

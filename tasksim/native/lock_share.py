@@ -34,19 +34,19 @@ __all__ = ["Lock", "free_shares", "locks", "unknown_kernels"]
 NAP_S: Final = 20e-6
 """Pause between two attempts of the second thread, in seconds: as short as the system can wake a
 thread, and long enough not to slow the kernel down."""
-AGAIN: Final = 2
+REPEATED_MEASUREMENTS: Final = 2
 """Number of repeated measurements of a kernel that seems to hold the lock: other programs on the
 cores can make a free lock look held, but not a held lock look free."""
-PARTS: Final = 7
+SAMPLE_PARTS: Final = 7
 """Number of parts into which the executions of a kernel are split: the median of the parts ignores
 a few disturbed ones."""
-ENOUGH_S: Final = 0.1
+MEASURED_TIME_S: Final = 0.1
 """Kernel time to measure, in seconds: some hundred attempts, enough for a share to within a tenth.
 """
-AT_ONCE_S: Final = 10e-6
+FREE_LOCK_WAIT_S: Final = 10e-6
 """Wait below which the lock was free, in seconds: a free lock takes one or two microseconds, a held
 one takes a hundred to wake the thread."""
-NEVER_S: Final = 1e3
+LONG_SWITCH_INTERVAL_S: Final = 1e3
 """Interval after which Python would force a thread to release the lock, in seconds."""
 
 
@@ -103,7 +103,7 @@ def free_shares(program: Program, kernels: Collection[str]) -> dict[str, float]:
         Share per kernel with tasks, from 0 (it always holds the lock) to 1.
     """
     shares = _measured(program, kernels)
-    for _ in range(AGAIN):
+    for _ in range(REPEATED_MEASUREMENTS):
         doubtful = {kernel for kernel, share in shares.items() if share < HELD_BELOW}
         for kernel, share in _measured(program, doubtful).items():
             # Disturbances only make a lock look held, so the larger share is the better one.
@@ -132,7 +132,7 @@ def _measured(program: Program, kernels: Collection[str]) -> dict[str, float]:
 def _spans(program: Program, kernels: Collection[str]) -> Iterator[tuple[str, float, float]]:
     """Execute tasks; yield start and end of those of *kernels* until the samples suffice."""
     graph = program.graph
-    left_s = {kernel: ENOUGH_S for kernel in kernels if kernel in graph.kernels}
+    left_s = {kernel: MEASURED_TIME_S for kernel in kernels if kernel in graph.kernels}
     for task in range(len(graph)):
         if not left_s:
             return
@@ -153,7 +153,7 @@ def _typical(waits: _Waits, spans: list[list[float]]) -> float:
     A thread that the system preempts while it has the lock seems to hold it for long. This is rare,
     and happens where other programs want the cores.
     """
-    parts = [spans[part::PARTS] for part in range(min(PARTS, len(spans)))]
+    parts = [spans[part::SAMPLE_PARTS] for part in range(min(SAMPLE_PARTS, len(spans)))]
     return median(waits.free_share(part) for part in parts)
 
 
@@ -175,7 +175,7 @@ class _Waits:
         place = np.searchsorted(begun, self._asked, side="right") - 1
         inside = (place >= 0) & (self._asked < ended[place])
         asked, got, end = self._asked[inside], self._got[inside], ended[place[inside]]
-        waited = got - asked > AT_ONCE_S
+        waited = got - asked > FREE_LOCK_WAIT_S
         held_s = float((np.minimum(got, end) - asked)[waited].sum())
         free_s = self._nap_s * int((~waited).sum())
         return free_s / (free_s + held_s) if free_s + held_s else 0.0
@@ -238,7 +238,7 @@ def _nap_function() -> Callable[[int], None]:
 class _nobody_made_to_let_go:  # noqa: N801 - a context manager
     def __enter__(self) -> None:
         self._interval_s = sys.getswitchinterval()
-        sys.setswitchinterval(NEVER_S)
+        sys.setswitchinterval(LONG_SWITCH_INTERVAL_S)
 
     def __exit__(self, *_: object) -> None:
         sys.setswitchinterval(self._interval_s)

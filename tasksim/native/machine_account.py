@@ -25,11 +25,11 @@ STEAL_COLUMN: Final = 8
 """Column of a core in /proc/stat (proc(5)) with the time that the host took, in clock ticks of
 1/100 s."""
 PRESSURE_FILE: Final = Path("/proc/pressure/cpu")
-PRESSURE: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
+PRESSURE_PATTERN: Final = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
 """Total time in which some thread of the machine had no core, in microseconds (Linux's
 accounting/psi)."""
-GROUPS: Final = Path("/proc/self/cgroup")
-MOUNT: Final = Path("/sys/fs/cgroup")
+CGROUP_FILE: Final = Path("/proc/self/cgroup")
+CGROUP_MOUNT: Final = Path("/sys/fs/cgroup")
 UNITS_PER_S: Final = {"throttled_usec": 1e6, "throttled_time": 1e9}
 """Names in cpu.stat of the time in which a group was throttled (version 2 and version 1 of control
 groups), and their units per second."""
@@ -95,7 +95,7 @@ def stolen_ticks() -> int | None:
     return sum(found) if len(found) == len(wanted) else None
 
 
-def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
+def throttled_s(groups: Path = CGROUP_FILE, mount: Path = CGROUP_MOUNT) -> float | None:
     """Return for how long a limit throttled this process, in seconds; None if unknown."""
     for path in _statistics(groups, mount):
         with suppress(OSError, ValueError):
@@ -109,7 +109,7 @@ def throttled_s(groups: Path = GROUPS, mount: Path = MOUNT) -> float | None:
 def pressure_s(file: Path = PRESSURE_FILE) -> float | None:
     """Return for how long some thread of the machine had no core, in seconds; None if unknown."""
     with suppress(OSError, ValueError):
-        found = PRESSURE.search(file.read_text(encoding="ascii"))
+        found = PRESSURE_PATTERN.search(file.read_text(encoding="ascii"))
         return None if found is None else int(found[1]) / 1e6
     return None
 

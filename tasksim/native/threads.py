@@ -20,21 +20,21 @@ from tasksim.native.processor_time import ThreadAccount
 if TYPE_CHECKING:
     from tasksim.kernels.program import Program
 
-__all__ = ["LOOK_S", "PATIENCE_S", "Progress", "Runtime", "conduct"]
+__all__ = ["PATIENCE_S", "POLL_INTERVAL_S", "Progress", "Runtime", "conduct"]
 
 SWITCH_INTERVAL_S: Final = 1e-4
 """Time for which a thread may keep Python's lock from another one, in seconds. The default, 5 ms,
 is ten times a typical task: a worker back from its kernel would wait for a pause in the submission.
 """
 
-LOOK_S: Final = 0.2
+POLL_INTERVAL_S: Final = 0.2
 """Interval at which the waiting main thread checks for signals and reports progress, in seconds:
 short enough for a person, too long to cost a run anything."""
 
 PATIENCE_S: Final = 2.0
 """Time for which an interrupted run waits for the scheduler to return, in seconds."""
 
-LEAVE_S: Final = 0.3
+TASK_PATIENCE_S: Final = 0.3
 """Time for which an interrupted run waits for running tasks, in seconds: a person takes it for
 immediate. It is many times a usual task, so only long tasks leave their threads behind; a C kernel
 cannot be stopped from outside."""
@@ -106,7 +106,7 @@ def conduct(
         except KeyboardInterrupt:
             runtime.give_up()  # first, so that no worker starts another task
             _interrupt(program)
-            patience_s = LEAVE_S
+            patience_s = TASK_PATIENCE_S
             raise
         finally:
             start.abort()  # in case the main thread was interrupted before it reached the barrier

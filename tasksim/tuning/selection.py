@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tasksim.native.selective.policies import checked_tolerance, policy_of
-from tasksim.native.selective.statistics import LEVEL, Statistics
+from tasksim.native.selective.statistics import CONFIDENCE_LEVEL, Statistics
 
 if TYPE_CHECKING:
     from tasksim.native.selective.policies import Sampling
@@ -39,7 +39,7 @@ class Selection:
     policy: str = "online"
     tolerance: float = 0.05
     intervals: Intervals = "student"
-    confidence: float = LEVEL
+    confidence: float = CONFIDENCE_LEVEL
     reuse: bool | None = None
     sampling: Sampling = "spread"
     cells: bool = False

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from counted_energy import Machine
 
-from tasksim.native.energymeter import VARIABLE
+from tasksim.native.energymeter import POWERCAP_VARIABLE
 
 
 def test_where_nothing_is_counted_the_command_ends_with_1(tasksim, tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "nothing"))
+    monkeypatch.setenv(POWERCAP_VARIABLE, str(tmp_path / "nothing"))
     done = tasksim("calibrate power gemm m=32 n=32 k=32")
     assert done.code == 1
     assert "has no zone intel-rapl:N" in done.err
@@ -22,7 +22,7 @@ def test_where_nothing_is_counted_the_command_ends_with_1(tasksim, tmp_path, mon
 def test_counters_of_root_end_the_command_with_1(tasksim, tmp_path, monkeypatch):
     Machine(tmp_path / "rapl", {"package-0": 1.0})
     (tmp_path / "rapl" / "intel-rapl:0" / "energy_uj").chmod(0)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "rapl"))
+    monkeypatch.setenv(POWERCAP_VARIABLE, str(tmp_path / "rapl"))
     done = tasksim("calibrate power")
     assert done.code == 1
     assert "only root may read" in done.err
@@ -35,7 +35,7 @@ def test_counters_that_are_refused_end_the_command_with_1(tasksim, tmp_path, mon
         raise PermissionError(13, "Permission denied", "energy_uj")
 
     monkeypatch.setattr("tasksim.native.energymeter._Zone.read", refused)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "rapl"))
+    monkeypatch.setenv(POWERCAP_VARIABLE, str(tmp_path / "rapl"))
     done = tasksim("calibrate power")
     assert done.code == 1
     assert "only root may read" in done.err
@@ -49,7 +49,7 @@ def test_graphs_are_refused(tasksim):
 
 def test_the_command_measures_and_writes(tasksim, tmp_path, monkeypatch):
     monkeypatch.setattr("tasksim.calibration.power.WINDOW_S", 0.05)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "rapl"))
+    monkeypatch.setenv(POWERCAP_VARIABLE, str(tmp_path / "rapl"))
     machine, stop = Machine(tmp_path / "rapl", {"package-0": 20.0}), threading.Event()
 
     def tick():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Clock", "Look", "clock_of", "look_at_clock"]
 
-ROUNDS: Final = 60
+ROUND_TRIPS: Final = 60
 """Round trips per rank, some milliseconds in all: the fastest is the undisturbed one."""
 
 
@@ -68,7 +68,7 @@ class Clock:
         return found
 
 
-def look_at_clock(ranks: Ranks, rounds: int = ROUNDS) -> Look:
+def look_at_clock(ranks: Ranks, rounds: int = ROUND_TRIPS) -> Look:
     """Compare the clock of this rank with that of rank 0; collective, one rank after another."""
     found = Look(perf_counter(), 0.0, 0.0)
     for other in range(1, ranks.size):

@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.outside import Ended, HandsOut
 
-__all__ = ["BUSY_S", "IDLE_S", "MOST_IN_FLIGHT", "Communicator", "error_tag"]
+__all__ = ["BUSY_SLEEP_S", "IDLE_SLEEP_S", "MAX_SENDS_IN_FLIGHT", "Communicator", "error_tag"]
 
-MOST_IN_FLIGHT: Final = 10
+MAX_SENDS_IN_FLIGHT: Final = 10
 """Largest number of sends in flight, that of StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
 
-BUSY_S: Final = 200e-6
+BUSY_SLEEP_S: Final = 200e-6
 """Sleep of the thread in seconds while all workers are busy and no message is in flight. A wake-up
 takes 10 us of their cores: 5 % of them if the ranks have no core to spare."""
-IDLE_S: Final = 30e-6
+IDLE_SLEEP_S: Final = 30e-6
 """Sleep of the thread in seconds while a worker is idle. Polling without sleep would be faster on a
 quiet machine; on a busy one, the system makes a thread that never sleeps wait for milliseconds.
-Where ranks share cores the thread sleeps for :data:`BUSY_S` instead: its wake-ups would take a
-third of a core from the ranks that compute."""
+Where ranks share cores the thread sleeps for :data:`BUSY_SLEEP_S` instead: its wake-ups would take
+a third of a core from the ranks that compute."""
 
-LOOK_S: Final = 1e-3
+CPU_TIME_INTERVAL_S: Final = 1e-3
 """Interval between readings of the thread's processor time, in seconds: two or three tasks."""
 
 
@@ -95,7 +95,7 @@ class Communicator:
         messages: MessageTable,
         parcels: Parcels,
         fails: Callable[[str], object] = end_all,
-        idle_s: float = IDLE_S,
+        idle_s: float = IDLE_SLEEP_S,
         watch: AccessCheckedProgram | None = None,
     ) -> None:
         from mpi4py import MPI
@@ -169,10 +169,10 @@ class Communicator:
     def _communicate(self, runtime: HandsOut) -> None:
         moved = True
         while True:
-            if self._now() - self._looks[-2] >= LOOK_S:
+            if self._now() - self._looks[-2] >= CPU_TIME_INTERVAL_S:
                 self._looks.extend((self._now(), thread_time()))
             idle_s = self._idle_s
-            busy_s = idle_s if self._requests else BUSY_S
+            busy_s = idle_s if self._requests else BUSY_SLEEP_S
             handed = runtime.handed_out(0.0, 0.0) if moved else runtime.handed_out(busy_s, idle_s)
             if handed is None:
                 return
@@ -203,7 +203,7 @@ class Communicator:
     def _send(self) -> bool:
         """Start the sends that may start; return whether there were any."""
         begun = False
-        while self._ready and self._in_flight < MOST_IN_FLIGHT:
+        while self._ready and self._in_flight < MAX_SENDS_IN_FLIGHT:
             _, _, task = heappop(self._ready)
             number, started_s = self._number[task], self._now()
             buffer = self._parcels.buffer(int(self._messages.handle[number]))

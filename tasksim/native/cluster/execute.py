@@ -21,9 +21,9 @@ from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
-from tasksim.native.cluster.communicator import BUSY_S, IDLE_S, Communicator, error_tag
+from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S, Communicator, error_tag
 from tasksim.native.cluster.judging import AmongRanks
-from tasksim.native.cluster.launch import PATIENCE_S, end_all
+from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part, without_own_thread
 from tasksim.native.cluster.result import bring_to_rank_0
@@ -208,7 +208,7 @@ class RankExecution:
         shared = shares_cores(ranks, len(self._platform.workers))
         communicator = Communicator(
             ranks, self.cut.graph, self._part, self.cut.messages, self.parcels,
-            idle_s=BUSY_S if shared else IDLE_S, watch=self._watch,
+            idle_s=BUSY_SLEEP_S if shared else IDLE_SLEEP_S, watch=self._watch,
         )  # fmt: skip
         chosen = choose_runtime(runtime, self._platform)
         classes = len(self._platform.classes)
@@ -280,11 +280,11 @@ class RankExecution:
 
             told = message.encode()
             comm.Isend([told, len(told), MPI.BYTE], 0, error_tag(self.cut.messages))
-            time.sleep(HEARING_S)
+            time.sleep(REPORT_PATIENCE_S)
         end_all(message)
 
 
-HEARING_S: Final = PATIENCE_S / 2
+REPORT_PATIENCE_S: Final = ABORT_PATIENCE_S / 2
 """Time for which a rank waits for rank 0 to report its error, in seconds: if two ranks fail, only
 one error is reported."""
 

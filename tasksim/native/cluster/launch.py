@@ -18,15 +18,15 @@ from typing import Final, NoReturn
 
 __all__ = ["die_with", "end_all", "launched_rank", "launched_ranks", "stop_all", "watch_over_rank"]
 
-SIZES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
+SIZE_VARIABLES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
 """Variables with the number of ranks: of MPICH and its relatives, Open MPI, Cray."""
-RANKS: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID")
+RANK_VARIABLES: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID")
 
-PATIENCE_S: Final = 2.0
+ABORT_PATIENCE_S: Final = 2.0
 """Time for which a rank that asked for the end of all ranks waits for it, in seconds: mpiexec takes
 milliseconds."""
 
-HEARD_S: Final = 0.2
+OUTPUT_PATIENCE_S: Final = 0.2
 """Time for mpiexec to read the output of a rank before it is asked to end all ranks, in seconds:
 output that it has not read by then is lost."""
 
@@ -36,12 +36,12 @@ _DEATH_OF_PARENT: Final = 1
 
 def launched_ranks() -> int:
     """Return the number of ranks according to the launcher; 1 without a launcher."""
-    return _number(SIZES, 1)
+    return _number(SIZE_VARIABLES, 1)
 
 
 def launched_rank() -> int:
     """Return the number of this rank; 0 without a launcher."""
-    return _number(RANKS, 0)
+    return _number(RANK_VARIABLES, 0)
 
 
 def _number(names: tuple[str, ...], otherwise: int) -> int:
@@ -95,11 +95,11 @@ def stop_all(code: int) -> NoReturn:
     """End all ranks at once with exit code *code*, after their output was read."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    time.sleep(HEARD_S)
+    time.sleep(OUTPUT_PATIENCE_S)
     if "PMI_FD" in os.environ:  # like MPI_Abort, which prints a message of its own
         with suppress(OSError, ValueError):
             os.write(int(os.environ["PMI_FD"]), f"cmd=abort exitcode={code}\n".encode())
-            time.sleep(PATIENCE_S)
+            time.sleep(ABORT_PATIENCE_S)
     if (mpi := sys.modules.get("mpi4py.MPI")) is not None and mpi.Is_initialized():
         mpi.COMM_WORLD.Abort(code)
     os._exit(code)

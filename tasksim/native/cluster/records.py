@@ -32,7 +32,7 @@ __all__ = [
     "without_own_thread",
 ]
 
-TIMES = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
+TIME_COLUMNS = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,14 @@ def task_table(cut: Distribution, records: Sequence[RankRecord]) -> TaskTable:
     """Return the task table of the whole graph; the first submission is at 0."""
     graph = cut.graph
     zero_s = min(record.earliest_s() for record in records)
-    columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIMES}
+    columns: dict[str, NDArray[Any]] = {name: np.zeros(len(graph)) for name in TIME_COLUMNS}
     columns["cpu_s"] = np.full(len(graph), np.nan)
     worker, released_by, preemptions = (np.full(len(graph), -1, np.int32) for _ in range(3))
     sent_by, first = _senders(cut, records), 0
     for part, record in zip(cut.parts, records, strict=True):
         ours = part.task >= 0
         numbers = part.task[ours]
-        for name in TIMES:
+        for name in TIME_COLUMNS:
             columns[name][numbers] = getattr(record.tasks, name)[ours] - zero_s
         columns["cpu_s"][numbers] = record.tasks.cpu_s[ours]
         preemptions[numbers] = record.tasks.preemptions[ours]
@@ -177,7 +177,7 @@ def _in_whole_graph(
 def aligned(tasks: TaskTable, shift: Any) -> TaskTable:
     """Return *tasks* with their times mapped by *shift*."""
     columns = {field.name: getattr(tasks, field.name) for field in fields(tasks)}
-    return TaskTable(**{n: shift(c) if n in TIMES else c for n, c in columns.items()})
+    return TaskTable(**{n: shift(c) if n in TIME_COLUMNS else c for n, c in columns.items()})
 
 
 def without_own_thread(tasks: TaskTable, used_s: NDArray[np.float64]) -> TaskTable:

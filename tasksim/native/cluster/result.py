@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bring_to_rank_0"]
 
-AT_ONCE = 64
+MAX_MESSAGES_IN_FLIGHT = 64
 """Largest number of messages in flight: enough to keep the ranks busy, few enough for any MPI."""
 
 
@@ -34,7 +34,7 @@ def bring_to_rank_0(ranks: Ranks, cut: Distribution, parcels: Parcels) -> None:
             requests.append(ranks.comm.Irecv(parcels.buffer(handle), owner, 0))
         elif ranks.rank == owner:
             requests.append(ranks.comm.Isend(parcels.buffer(handle), 0, 0))
-        if len(requests) >= AT_ONCE:
+        if len(requests) >= MAX_MESSAGES_IN_FLIGHT:
             _wait(requests)
     _wait(requests)
 

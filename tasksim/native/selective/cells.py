@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Told", "told_by_others"]
 
-LEAST_SIZES: Final = 3
+MIN_SIZES: Final = 3
 """Smallest number of sizes: two define the line, the third shows the scatter about it."""
-LEAST_SAMPLES: Final = 2
+MIN_SAMPLES: Final = 2
 """Smallest number of samples of a size: a single one may be an outlier."""
 
 
@@ -33,7 +33,7 @@ class Told(NamedTuple):
     half_width: float
 
 
-NOTHING: Final = Told(0.0, inf)
+NO_ESTIMATE: Final = Told(0.0, inf)
 
 
 def told_by_others(statistics: Statistics, signature: Signature) -> Told:
@@ -53,11 +53,11 @@ def told_by_others(statistics: Statistics, signature: Signature) -> Told:
     others = [
         (_work(other), summary.mean_s)
         for other, summary in statistics.summaries.items()
-        if _alike(other, signature) and summary.count >= LEAST_SAMPLES and summary.mean_s > 0
+        if _alike(other, signature) and summary.count >= MIN_SAMPLES and summary.mean_s > 0
     ]
     at = _work(signature)
-    if len({work for work, _ in others}) < LEAST_SIZES or min(at, *(w for w, _ in others)) <= 0:
-        return NOTHING
+    if len({work for work, _ in others}) < MIN_SIZES or min(at, *(w for w, _ in others)) <= 0:
+        return NO_ESTIMATE
     x, y = np.log(np.array(others)).T
     shift = x - x.mean()
     slope = float(shift @ y / (shift @ shift))

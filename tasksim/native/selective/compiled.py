@@ -27,7 +27,7 @@ from tasksim.native.selective.cells import told_by_others
 from tasksim.native.selective.execution import SKIPPED_BEFORE, Effort
 from tasksim.native.selective.statistics import Summary, quantiles
 from tasksim.native.selective.view import AccountView
-from tasksim.native.threads import LOOK_S, conduct
+from tasksim.native.threads import POLL_INTERVAL_S, conduct
 from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
@@ -151,7 +151,7 @@ class CompiledAccount:
         total = len(self._facts.graph)
         more = True
         while more:
-            more = self._core.tasksim_selective_wait(self._run, LOOK_S) == interface.MORE
+            more = self._core.tasksim_selective_wait(self._run, POLL_INTERVAL_S) == interface.MORE
             interrupts.check()
             if progress is not None:
                 progress(total - self._core.tasksim_selective_left(self._run), total)

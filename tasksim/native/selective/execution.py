@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tasksim.base.errors import TaskFailed
 from tasksim.native.selective.view import AccountView
-from tasksim.native.threads import LOOK_S, PATIENCE_S, conduct
+from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
 from tasksim.runtime.blame import blamed, blaming
 from tasksim.runtime.ledger import Ledger
 from tasksim.runtime.livelock import Patience
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SKIPPED_BEFORE", "Chooses", "Effort", "Executes", "SelectiveExecution"]
 
-LEAST_S: Final = 1e-5
+MIN_WAIT_S: Final = 1e-5
 """Shortest wait for a measured task, in seconds: the time to wake a thread."""
 
 
@@ -194,7 +194,7 @@ class SelectiveExecution:
         """Wait until the run is over, and report *progress* meanwhile."""
         total, over = len(self._facts.graph), False
         while not over:
-            over = self._over.wait(LOOK_S)
+            over = self._over.wait(POLL_INTERVAL_S)
             interrupts.check()
             if progress is not None:
                 progress(total - self._left, total)
@@ -286,7 +286,7 @@ class SelectiveExecution:
             end_s, _, worker = self._ends[0]
             ahead_s = end_s - self._horizon_s()
             if ahead_s >= 0:
-                return max(ahead_s, LEAST_S)
+                return max(ahead_s, MIN_WAIT_S)
             if worker in self._accompanying:
                 return None
             heappop(self._ends)

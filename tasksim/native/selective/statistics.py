@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
+    "CONFIDENCE_LEVEL",
     "INTERVALS",
-    "LEVEL",
     "Intervals",
     "Signature",
     "Statistics",
@@ -33,7 +33,7 @@ __all__ = [
 
 Intervals = Literal["student", "normal"]
 INTERVALS: Final = ("student", "normal")
-LEVEL: Final = 0.95
+CONFIDENCE_LEVEL: Final = 0.95
 """Default confidence level, that of the paper."""
 
 
@@ -110,7 +110,11 @@ class Statistics:
     """
 
     def __init__(
-        self, intervals: Intervals = "student", level: float = LEVEL, *, cells: bool = False
+        self,
+        intervals: Intervals = "student",
+        level: float = CONFIDENCE_LEVEL,
+        *,
+        cells: bool = False,
     ) -> None:
         one_of(intervals, INTERVALS, "intervals")
         if not 0 < level < 1:
@@ -153,14 +157,14 @@ class Statistics:
         self.summaries.clear()
 
 
-MOST_DEGREES: Final = 1000
+MAX_DEGREES: Final = 1000
 """Largest number of degrees of freedom with a quantile of its own: from there on, Student's is
 within 0.2 % of the normal one."""
 
 
 def quantile(statistics: Statistics, degrees: int) -> float:
     """Return the quantile for *degrees* degrees of freedom."""
-    known = min(degrees, MOST_DEGREES)
+    known = min(degrees, MAX_DEGREES)
     return _quantile(known if statistics.intervals == "student" else 0, statistics.level)
 
 
@@ -173,7 +177,7 @@ def quantiles(statistics: Statistics) -> NDArray[np.float64]:
 def _quantiles(intervals: Intervals, level: float) -> NDArray[np.float64]:
     from scipy.special import ndtri, stdtrit
 
-    degrees = np.arange(MOST_DEGREES + 1)
+    degrees = np.arange(MAX_DEGREES + 1)
     found: NDArray[np.float64]
     if intervals == "normal":
         found = np.full(len(degrees), float(ndtri(0.5 + level / 2)))

@@ -13,7 +13,7 @@ from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tasksim.native.cluster.communicator import MOST_IN_FLIGHT
+from tasksim.native.cluster.communicator import MAX_SENDS_IN_FLIGHT
 from tasksim.native.selective.execution import Effort
 from tasksim.native.selective.ranks.ends import MessageEnds
 from tasksim.native.selective.ranks.member import Member
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SEEDS", "RanksAccount"]
+__all__ = ["SEED_STRIDE", "RanksAccount"]
 
-SEEDS: Final = 1 << 20
+SEED_STRIDE: Final = 1 << 20
 """Distance between the seeds of two runs: ranks use consecutive seeds, like a simulated cluster's
 nodes."""
 
@@ -124,7 +124,7 @@ class RanksAccount:
 
     def _submit(self, seed: int) -> None:
         for member in self.members:
-            rng = random.Random(seed * SEEDS + member.number)
+            rng = random.Random(seed * SEED_STRIDE + member.number)
             member.scheduler.attach(member.view, rng)
         for member in self.members:
             member.view.pusher = None
@@ -308,7 +308,7 @@ class RanksAccount:
     def _communicate(self, member: Member) -> None:
         """Start a rank's ready sends, and let it process ended messages."""
         member.woken = False
-        while member.out and member.in_flight < MOST_IN_FLIGHT:
+        while member.out and member.in_flight < MAX_SENDS_IN_FLIGHT:
             _, _, message = heappop(member.out)
             member.in_flight += 1
             self._announced[message] = True

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import TaskFailed
-from tasksim.native.cluster.communicator import BUSY_S, IDLE_S
+from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S
 from tasksim.native.cluster.promptness import be_prompt
 from tasksim.native.selective.execution import SKIPPED_BEFORE
 from tasksim.native.selective.ranks.crew import BEGUN, FAILED, RETURNED, Answer
 from tasksim.native.selective.ranks.mail import CAME, DONE, SENT
-from tasksim.native.threads import LOOK_S, conduct
+from tasksim.native.threads import POLL_INTERVAL_S, conduct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Follower", "Hands", "Leader", "let_work"]
 
 END, EXECUTE, SEND, RECEIVE, ASK = range(5)
-TEXT: Final = 1
+TEXT_TAG: Final = 1
 """Tag of a failed task's error message."""
 SO_FAR: Final = 7
 """Report of a worker on request: the time that its task has run so far."""
@@ -74,7 +74,7 @@ class Hands:
     def nap(self) -> None:
         """Leave the cores to the workers for a moment, or until one of them reports."""
         busy = self._shared or (self.crew.busy and not self._mail.under_way)
-        self.crew.listen(BUSY_S if busy else IDLE_S)
+        self.crew.listen(BUSY_SLEEP_S if busy else IDLE_SLEEP_S)
 
 
 class Leader:
@@ -178,7 +178,7 @@ class Leader:
             heard, rank = True, status.Get_source()
             orders.Recv(self._row, rank, 0)
             what, place = int(self._row[0]), int(self._row[1])
-            text = orders.recv(source=rank, tag=TEXT) if what == FAILED else ""
+            text = orders.recv(source=rank, tag=TEXT_TAG) if what == FAILED else ""
             self._answered(rank, Answer(what, place, float(self._row[2]), text))
         return heard
 
@@ -206,11 +206,11 @@ class Leader:
         times[answer.what] = answer.first_s
         if len(times) == len((SENT, DONE, CAME)):
             del self._times[answer.place]
-            taken = [max(times[end] - times[SENT], LEAST_S) for end in (DONE, CAME)]
+            taken = [max(times[end] - times[SENT], MIN_MESSAGE_S) for end in (DONE, CAME)]
             account.returned_message(answer.place, *taken)
 
 
-LEAST_S: Final = 1e-9
+MIN_MESSAGE_S: Final = 1e-9
 """Shortest duration of a message, in seconds, in case the clocks' error exceeds it."""
 
 
@@ -265,7 +265,7 @@ class Follower:
     def _say(self, orders: Any, answer: Answer) -> None:
         orders.Send(np.array([answer.what, answer.place, answer.first_s]), 0, 0)
         if answer.what == FAILED:
-            orders.send(answer.text, 0, TEXT)
+            orders.send(answer.text, 0, TEXT_TAG)
 
 
 class _Working:
@@ -291,7 +291,7 @@ class _Working:
 
     def wait(self, _: Progress | None, interrupts: Interrupts) -> None:
         """Wait until the run is over."""
-        while not self._over.wait(LOOK_S):
+        while not self._over.wait(POLL_INTERVAL_S):
             interrupts.check()
         if self._error is not None:
             raise self._error
@@ -299,7 +299,7 @@ class _Working:
     def give_up(self) -> None:
         """Tell the thread that leads or follows to end."""
         self._given_up = True
-        self._over.wait(LOOK_S)
+        self._over.wait(POLL_INTERVAL_S)
 
     def stop(self) -> bool:
         """Tell the workers to end."""
