@@ -1,1 +1,1 @@
-"""Executors: what computes the cells of a study, a file for each."""
+"""Executors that compute the cells of a study, one module each."""

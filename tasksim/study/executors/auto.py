@@ -1,9 +1,9 @@
-"""Cells are computed here at first, and in new processes as soon as these pay.
+"""Executor that begins in this process and starts new processes as soon as they pay.
 
-A process takes as long to start as some hundred small cells to compute: a study of a second is over
-before processes would have begun. Nobody knows that beforehand, so it is looked at all the time:
-where what is left takes longer than starting processes, they are started, and until they are ready
-this process goes on.
+Starting a process takes as long as computing some hundred small cells: a study of a second is done
+before processes would be ready. Nobody knows the length of a study beforehand, so the executor
+estimates the rest of it repeatedly. It starts processes when the rest takes longer than starting
+them, and this process goes on until they are ready.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["GrowingPool", "open_pool"]
 
-START_S: Final = 0.3
-"""What a process takes to start, most of it to import: all start at once, each on its core."""
-SURELY: Final = 2.0
-"""Times as much must be saved: what is left is known roughly, and cores may be busy."""
+PROCESS_START_S: Final = 0.3
+"""Time to start a process in seconds, mostly for imports; all start at once, each on its core."""
+MIN_SAVING_RATIO: Final = 2.0
+"""Least ratio of the time that processes save to the time that they take to start: the rest of a
+study is known only roughly, and cores may be busy."""
 
 
 class GrowingPool(Pool):
-    """A pool of this process, and of new ones once :meth:`grow` finds that they pay.
+    """A pool of this process, and of new processes once :meth:`grow` finds that they pay.
 
     Parameters
     ----------
     here : Executor
-        Computes at first.
+        Executor of this process, which computes the first cells.
     there : Executor
         Threads that watch the processes.
     children : Children
         The processes, not started yet.
     jobs : int
-        How many.
+        Number of processes.
     """
 
     def __init__(self, here: Executor, there: Executor, children: Children, jobs: int) -> None:
@@ -50,7 +51,10 @@ class GrowingPool(Pool):
         self._started = False
 
     def grow(self, left_s: float) -> None:
-        """Start processes where computing what is *left_s*, by one, takes longer; use them."""
+        """Start processes if they pay, and use them once they are ready.
+
+        *left_s* is the time that one process needs for the remaining cells.
+        """
         if self.executor is self._there:
             return
         if not self._started and pays(left_s, self._jobs):
@@ -59,22 +63,22 @@ class GrowingPool(Pool):
         if self._started and self._children.are_ready():
             self.executor, self.workers, self.careful = self._there, self._jobs, False
             self.compute = self._children.compute
-            put_away()
+            put_away()  # this process computes no more cells: free what it has read
 
 
 def pays(left_s: float, jobs: int) -> bool:
-    """Return whether so many processes are sooner done with what takes one of them *left_s*.
+    """Return whether *jobs* new processes save enough time on work that takes one *left_s*.
 
     >>> pays(0.6, jobs=2), pays(10.0, jobs=2), pays(10.0, jobs=1)
     (False, True, False)
     """
-    return left_s * (1 - 1 / jobs) > SURELY * START_S
+    return left_s * (1 - 1 / jobs) > MIN_SAVING_RATIO * PROCESS_START_S
 
 
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
-    """Compute cells here; where there are many, in new processes, one per core."""
-    Workbench().warm_up()  # no cell's time is that of imports
+    """Compute cells in this process, and a long study in new processes, one per core."""
+    Workbench().warm_up()  # imports must not count as the time of the first cell
     children = Children()
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
     try:

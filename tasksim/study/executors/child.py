@@ -1,9 +1,10 @@
-"""Child process that computes cells: what a cell does to it, it does to nobody else.
+"""Child process that computes cells, so that a misbehaving cell harms nothing else.
 
-A child is a new Python (nothing of its parent's is in it) that ends when its parent does, also
-when that is killed. Its parent ends it when a cell takes too long; a cell that takes too much
-memory gets none; and of one that brings the process down just that is known, for answers come one
-by one then. As long as nothing happens they come in groups, which takes less.
+A child is a new Python process, which inherits nothing of its parent. It ends when its parent
+ends, even if the parent is killed. The parent kills the child if a cell exceeds its time limit; an
+allocation beyond the memory limit fails. If a child dies, its cells are computed again with one
+answer per message, which shows the cell at fault. Otherwise answers are sent in groups, which is
+cheaper.
 """
 
 from __future__ import annotations
@@ -33,17 +34,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Child", "Children", "compute_here", "serve"]
 
-START_S: Final = 120.0
-"""That a new process may take until it is ready: a second here, a minute on a file server that a
-thousand others ask at the same time."""
-ENDING_S: Final = 5.0
-"""That a process may take from closing its files to its end."""
-LOOK_S: Final = 1.0
-"""How often a child looks whether its parent lives."""
-GROUP_S: Final = 0.02
-"""Answers of so long are sent together: to send takes some 40 us here and there."""
-ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Each child has a core: libraries that take all cores would take those of the others."""
+START_TIMEOUT_S: Final = 120.0
+"""How long a new process may take to get ready, in seconds: it needs a second usually, and a minute
+on a file server with a thousand other clients."""
+EXIT_TIMEOUT_S: Final = 5.0
+"""How long a child may take to exit after it closed its pipe, in seconds."""
+PARENT_CHECK_INTERVAL_S: Final = 1.0
+"""Seconds between two checks of a child whether its parent lives."""
+ANSWER_PERIOD_S: Final = 0.02
+"""Time in seconds during which a child collects answers before it sends them as one message: a
+message takes about 40 us on each side."""
+THREAD_COUNT_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Environment variables that limit libraries to one thread: each child has one core, and libraries
+that use all cores would take those of the other children."""
 _PROGRAM: Final = (
     "import sys; sys.path[:] = {paths!r}; "
     "from tasksim.study.executors.child import serve; serve({number})"
@@ -63,20 +66,21 @@ class Child:
                 pass_fds=(number,),
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the parent
-                env={**os.environ, **dict.fromkeys(ONE_THREAD, "1")},
+                env={**os.environ, **dict.fromkeys(THREAD_COUNT_VARIABLES, "1")},
             )
         self._ready = False
         self.alive = True
 
     def answers(self, jobs: Sequence[Job], limits: Limits, singly: bool) -> Iterator[Answer]:
-        """Yield the answers of cells, as far as the child comes.
+        """Yield the answers of cells, until the child ends.
 
-        If they come *singly* it is known for which one it ended, which gets its answer, too.
+        If they are sent *singly*, the cell at which the child ended is known, and gets an answer,
+        too.
         """
         left = list(jobs)
         try:
             self.wait()
-            # Jobs and answers go as tuples: such of a class of their own take twice as long.
+            # Jobs and answers are sent as plain tuples: pickling named tuples takes twice as long.
             self._connection.send(([tuple(job) for job in left], limits.memory_bytes, singly))
             while left:
                 if not self._connection.poll(limits.time_s):
@@ -98,7 +102,7 @@ class Child:
         self._process.wait()
 
     def close(self) -> None:
-        """End the process, and give back what it took."""
+        """End the process, and close the pipe to it."""
         self.kill()
         self._connection.close()
 
@@ -106,19 +110,19 @@ class Child:
         """Wait until the process has imported what it needs."""
         if self._ready:
             return
-        if not self._connection.poll(START_S):
-            raise TasksimError(f"a process for cells was not ready after {START_S:g} s")
+        if not self._connection.poll(START_TIMEOUT_S):
+            raise TasksimError(f"a process for cells was not ready after {START_TIMEOUT_S:g} s")
         self._connection.recv()
         self._ready = True
 
     def is_ready(self) -> bool:
-        """Return whether waiting would take no time; a process that has ended is ready, too."""
+        """Return whether :meth:`wait` would return at once, also because the process has ended."""
         return self._ready or self._connection.poll()
 
     def _end(self) -> str:
-        """Return how a process ended that has closed its side."""
+        """Return how the process ended, after it has closed its side of the pipe."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(ENDING_S)
+            self._process.wait(EXIT_TIMEOUT_S)
         code = self._process.poll()
         self.kill()
         if code is None:
@@ -129,7 +133,7 @@ class Child:
 
 
 class Children:
-    """Children that threads borrow; those that are idle wait for the next."""
+    """A set of children that threads borrow; idle ones wait for the next thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -138,26 +142,26 @@ class Children:
         self._closed = False
 
     def start(self, count: int) -> None:
-        """Start children that will be needed: while they import, others can plan."""
+        """Start *count* children; they import while the parent does other work."""
         children = [Child() for _ in range(count)]
         with self._lock:
             self._idle += children
             self._all.update(children)
 
     def wait(self) -> None:
-        """Wait until those that were started are ready; of one that died, its cells will tell."""
+        """Wait until all started children are ready or dead; a dead one shows at its first cell."""
         for child in tuple(self._all):
             with suppress(EOFError, OSError):
                 child.wait()
 
     def are_ready(self) -> bool:
-        """Return whether all that were started are ready."""
+        """Return whether all started children are ready."""
         with suppress(OSError):
             return all(child.is_ready() for child in tuple(self._all))
         return True
 
     def compute(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-        """Return the answers of cells, computed in a child; of a child that dies, in the next."""
+        """Return the answers of cells, computed in a child; if it dies, the next one goes on."""
         found: list[Answer] = []
         singly = len(jobs) == 1 or any(limit is not None for limit in limits)
         while len(found) < len(jobs):
@@ -165,18 +169,18 @@ class Children:
             if child is None:
                 break
             found += child.answers(jobs[len(found) :], limits, singly)
-            singly = singly or not child.alive
+            singly = singly or not child.alive  # to find out which cell kills a child
             self._give_back(child)
         return found
 
     def compute_limited(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-        """Return the answers of cells: from a child if they have limits, else of this thread."""
+        """Return the answers of cells: from a child if there are limits, else from this thread."""
         if any(limit is not None for limit in limits):
             return self.compute(jobs, limits)
         return compute(jobs)
 
     def close(self) -> None:
-        """End all children; calls that are under way return what they have."""
+        """End all children; pending calls return the answers that they have."""
         with self._lock:
             self._closed = True
             children, self._all = self._all, set()
@@ -201,7 +205,7 @@ class Children:
 
 
 def compute_here(jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-    """Return the answers of cells, as this process makes them that others gave them."""
+    """Return the answers of cells that another process sent to this one."""
     return _children().compute_limited(jobs, limits)
 
 
@@ -214,7 +218,7 @@ def _children() -> Children:
 
 
 def serve(number: int) -> None:
-    """Compute cells that come through the connection with this *number*, until it is closed."""
+    """Compute the cells that arrive on the file descriptor *number*, until it is closed."""
     parent = os.getppid()
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     connection = Connection(number)
@@ -228,11 +232,11 @@ def serve(number: int) -> None:
             if memory_bytes is not None:
                 _limit_memory(before + int(memory_bytes))
             answers = bench.answers(map(Job._make, jobs))
-            _send(connection, answers, 0.0 if singly else GROUP_S)
+            _send(connection, answers, 0.0 if singly else ANSWER_PERIOD_S)
 
 
 def _send(connection: Connection, answers: Iterable[Answer], every_s: float) -> None:
-    """Send answers: those of so many seconds together."""
+    """Send the answers in groups, one every *every_s* seconds."""
     group: list[tuple[object, ...]] = []
     sent = time.monotonic()
     for answer in answers:
@@ -245,10 +249,10 @@ def _send(connection: Connection, answers: Iterable[Answer], every_s: float) -> 
 
 
 def _watch(parent: int) -> None:
-    """End this process when its parent has ended: a cell may go on for ever."""
+    """End this process when its parent has ended."""
     while os.getppid() == parent:
-        time.sleep(LOOK_S)
-    os._exit(1)
+        time.sleep(PARENT_CHECK_INTERVAL_S)
+    os._exit(1)  # not sys.exit: the main thread may be in a cell that never ends
 
 
 def _too_long(job: Job, limits: Limits) -> Answer:
@@ -257,7 +261,7 @@ def _too_long(job: Job, limits: Limits) -> Answer:
 
 
 def _data_bytes() -> int:
-    """Return how much memory of its own this process has asked for."""
+    """Return the size of this process's private memory, in bytes; 0 if it is unknown."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -266,7 +270,7 @@ def _data_bytes() -> int:
 
 
 def _limit_memory(size_bytes: int) -> None:
-    """Let the system refuse more memory of its own to this process."""
+    """Limit the private memory of this process, if the system can."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,4 +1,4 @@
-"""Dask's workers compute cells: those of a cluster that runs, or some that are started here."""
+"""Executor on Dask's workers: those of a running cluster, or local ones that it starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["open_pool"]
 
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
-    """Compute cells on Dask's workers: dask:tcp://HOST:PORT, dask:FILE.json, or started here."""
+    """Compute cells on Dask's workers: dask:tcp://HOST:PORT, dask:FILE.json, or local ones."""
     with ExitStack() as stack:
         client = _client(stack, jobs, argument)
         workers = sum(client.nthreads().values()) or jobs

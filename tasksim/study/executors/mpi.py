@@ -1,7 +1,7 @@
-"""MPI's processes compute cells: ``mpiexec -n 3 tasksim study run FILE -o STUDY --executor mpi``.
+"""Executor on MPI's ranks: ``mpiexec -n 3 tasksim study run FILE -o STUDY --executor mpi``.
 
-The first process plans and writes, the others compute. Where there is only one, it starts others,
-as far as the MPI that is installed can.
+Rank 0 plans and writes, the others compute. If there is only one rank, it starts others, provided
+that the installed MPI can.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["open_pool"]
 
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
-    """Compute cells in the other processes of mpiexec, which end when all is computed."""
+    """Compute cells in the other processes of mpiexec, which end after the last cell."""
     if launched_ranks() > 1:
-        # Where mpiexec is killed while MPI begins, MPI waits for it for ever, at full speed.
+        # If mpiexec is killed while MPI starts, MPI would wait for it for ever, at full speed.
         die_with(os.getppid())
     from mpi4py import MPI
     from mpi4py.futures import MPICommExecutor, MPIPoolExecutor
@@ -34,9 +34,9 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
             yield Pool(own, jobs)
         return
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as found:
-        # In the others this returns when all is computed.
+        # On the other ranks this returns after the last cell.
         executor: Any = found
         if executor is not None:
             yield Pool(executor, size - 1)
             return
-    raise SystemExit(0)
+    raise SystemExit(0)  # the other ranks have no study to write

@@ -1,8 +1,8 @@
-"""Pool: an executor of :mod:`concurrent.futures` that computes the cells of a study, and how.
+"""Pools: executors of :mod:`concurrent.futures`, with what a study needs to know of them.
 
-What an executor's file defines is a function ``open_pool(jobs, argument)``: a context manager that
-yields a pool, or just an executor. *jobs* is how many cells are computed at a time, *argument*
-what stands behind the colon of ``--executor NAME:ARGUMENT``.
+The module of an executor defines a function ``open_pool(jobs, argument)``: a context manager that
+yields a pool, or just an executor. *jobs* is the number of cells to compute at a time, *argument*
+the text after the colon in ``--executor NAME:ARGUMENT``.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ __all__ = ["Pool"]
 
 @dataclass
 class Pool:
-    """An executor, and what the study has to know of it.
+    """An executor and its properties.
 
     Parameters
     ----------
     executor : Executor
     workers : int
-        How many cells it computes at a time.
+        Number of cells that it computes at a time.
     coarse : bool, default False
-        Whether it takes seconds to begin, so that it is given much at a time.
+        Whether it takes seconds to start a batch, so that batches must be large.
     careful : bool, default False
-        Whether it is asked for one batch at a time, of one cell at first: this process computes it.
+        Whether to submit only one batch at a time, the first of one cell, because this process
+        computes it.
     compute : callable
-        What it calls: returns the answers of cells, within limits.
+        Function that the executor calls: returns the answers of cells, within limits.
     wait : callable, optional
-        Waits until the workers are ready.
+        Function that waits until the workers are ready.
     renew : callable, optional
-        Returns another executor when this one is broken.
+        Function that returns a new executor after this one broke.
     """
 
     executor: Executor
@@ -51,8 +52,12 @@ class Pool:
     renew: Callable[[], Executor] | None = None
 
     def grow(self, left_s: float) -> None:
-        """Take more workers if that pays; told now and then what is left, in seconds of one."""
+        """Add workers if they pay.
+
+        The study calls it regularly; *left_s* is the time that one worker needs for the remaining
+        cells.
+        """
 
     def submit(self, *arguments: Any) -> Future[list[Answer]]:
-        """Have the executor compute some cells."""
+        """Submit some cells to the executor."""
         return self.executor.submit(self.compute, *arguments)

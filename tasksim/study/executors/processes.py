@@ -1,7 +1,7 @@
-"""Processes that compute cells, each watched by a thread: one that dies is replaced.
+"""Executor on new processes, each watched by a thread that replaces it if it dies.
 
-Unlike in :class:`concurrent.futures.ProcessPoolExecutor`, where one that dies takes all others
-along.
+In :class:`concurrent.futures.ProcessPoolExecutor`, by contrast, the death of one process breaks
+the whole pool.
 """
 
 from __future__ import annotations

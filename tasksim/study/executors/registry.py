@@ -1,4 +1,4 @@
-"""Executors by name: what computes the cells of a study.
+"""Registry of the executors that compute the cells of a study.
 
 An executor is a function ``open_pool(jobs, argument)`` that returns a context manager of a
 :class:`~tasksim.study.executors.pool.Pool`, or of any executor of :mod:`concurrent.futures`.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["EXECUTORS", "describe", "opened"]
 
 EXTRAS: Final = {"distributed": "dask", "mpi4py": "mpi", "submitit": "slurm"}
-"""Module -> the extra of tasksim that brings it."""
+"""The extra of tasksim that installs a module, by module."""
 
 
 def _adopt(name: str, found: Any) -> Opener:
@@ -48,18 +48,18 @@ EXECUTORS: Registry[Opener] = Registry(
     },
     _adopt,
 )
-"""All executors; a new one is a file, and a line here or an entry point of its package."""
+"""All executors; a new one needs a module, and a line here or an entry point of its package."""
 
 
 @contextmanager
 def opened(text: str, jobs: int) -> Iterator[Pool]:
-    """Yield the pool that *text* means: ``NAME``, ``NAME:ARGUMENT``, or one's own ``MODULE:NAME``.
+    """Open the pool named *text*: ``NAME``, ``NAME:ARGUMENT``, or a user's own ``MODULE:NAME``.
 
     Raises
     ------
     InputError
-        If there is none, with the nearest; if it lacks a package, with the extra that brings it;
-        if it refuses.
+        If there is no such executor (the message has the nearest name); if a package is missing
+        (the message has the extra that installs it); if the executor raises an error.
     """
     name, _, argument = text.partition(":")
     opener = EXECUTORS.find(name) if name in EXECUTORS else EXECUTORS.resolve(text)
@@ -68,7 +68,7 @@ def opened(text: str, jobs: int) -> Iterator[Pool]:
 
 
 def describe() -> dict[str, str]:
-    """Return the first line of each executor's docstring, by name; broken ones are left out."""
+    """Return the first line of each executor's docstring, by name, without broken executors."""
     return {
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in EXECUTORS.items().items()
@@ -76,7 +76,7 @@ def describe() -> dict[str, str]:
 
 
 def _entered(text: str, call: Callable[[], Any]) -> Any:
-    """Return what *call* does; what it raises in the user's words."""
+    """Return the result of *call*; turn its errors into :exc:`InputError`."""
     try:
         return call()
     except ModuleNotFoundError as error:
@@ -94,7 +94,7 @@ def _entered(text: str, call: Callable[[], Any]) -> Any:
 
 
 def _opened(text: str, make: Callable[[], Any], stack: ExitStack, jobs: int) -> Pool:
-    """Return the pool that *make* opens, to be closed by *stack*, and opened anew when broken."""
+    """Return the pool that *make* opens; *stack* closes it, and ``renew`` opens it again."""
     context = _entered(text, make)
     if not hasattr(context, "__enter__"):
         raise InputError(f"executor '{text}': got {context!r}; legal: a context manager")

@@ -1,4 +1,4 @@
-"""Serial executor: computes each cell when it is submitted, here."""
+"""Executor in this thread, which computes each cell when it is submitted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SerialExecutor", "open_pool"]
 
 
 class SerialExecutor(Executor):
-    """Calls what it is given, before it returns the future.
+    """An executor that makes the call before it returns the future.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class SerialExecutor(Executor):
     """
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return the future of a call that has been made."""
+        """Call *function*; return a future with its result or error."""
         future: Future[Any] = Future()
         try:
             future.set_result(function(*arguments, **named))
@@ -37,7 +37,7 @@ class SerialExecutor(Executor):
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
     """Compute one cell after the other, in this process."""
-    children = Children()  # of this study: the next one's may find other modules
+    children = Children()  # per study: the next study's may find other modules
     try:
         yield Pool(SerialExecutor(), workers=1, compute=children.compute_limited)
     finally:

@@ -1,7 +1,7 @@
-"""SLURM's jobs compute cells, submitted by submitit.
+"""Executor on SLURM's jobs, submitted by submitit.
 
-``slurm:partition=short,timeout_min=60`` passes submitit's parameters on; ``slurm:local`` runs the
-jobs here, as processes, to try things out.
+``slurm:partition=short,timeout_min=60`` passes parameters to submitit; ``slurm:local`` runs the
+jobs as local processes, for tests.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["JobExecutor", "open_pool"]
 
-LOOK_S: Final = 0.2
-"""How often jobs are looked at: submitit asks SLURM itself at most once in some seconds."""
+POLL_INTERVAL_S: Final = 0.2
+"""Seconds between two checks of the jobs: submitit itself queries SLURM only every few seconds."""
 
 
 class JobExecutor(Executor):
-    """Makes an executor of one of submitit, whose jobs are no futures.
+    """Adapter from submitit's executors, whose jobs are no futures, to the standard interface.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ class JobExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End; jobs that have not ended are cancelled if *cancel_futures*."""
+        """Shut down; cancel the jobs that have not ended if *cancel_futures*."""
         while wait and not cancel_futures and self._jobs:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
         self._closed.set()
         self._watcher.join()
         for job in self._jobs.values():
             job.cancel()
 
     def _watch(self) -> None:
-        """Settle the futures of jobs that have ended."""
-        while not self._closed.wait(LOOK_S):
+        """Set the results of the futures whose jobs have ended."""
+        while not self._closed.wait(POLL_INTERVAL_S):
             with self._lock:
                 ended = [(future, job) for future, job in self._jobs.items() if job.done()]
                 for future, _ in ended:
@@ -75,7 +75,7 @@ class JobExecutor(Executor):
 def _settle(future: Future[Any], job: Any) -> None:
     try:
         error = job.exception()
-    except Exception as failure:  # what submitit raises of a job that left nothing behind
+    except Exception as failure:  # submitit raises it for a job that left no result
         error = failure
     if error is not None:
         future.set_exception(error)
@@ -85,7 +85,7 @@ def _settle(future: Future[Any], job: Any) -> None:
 
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
-    """Compute cells in jobs of SLURM: slurm:partition=NAME,timeout_min=60; slurm:local here."""
+    """Compute cells in SLURM's jobs: slurm:partition=NAME,timeout_min=60; slurm:local for tests."""
     import submitit
 
     local = argument == "local"
@@ -102,7 +102,7 @@ def open_pool(jobs: int, argument: str) -> Iterator[Pool]:
 
 
 def _parameters(argument: str) -> dict[str, Any]:
-    """Return submitit's parameters in ``partition=short,timeout_min=60``."""
+    """Return the parameters for submitit in a text such as ``partition=short,timeout_min=60``."""
     found: dict[str, Any] = {}
     for item in filter(None, argument.split(",")):
         key, equals, value = (part.strip() for part in item.partition("="))

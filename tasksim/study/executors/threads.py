@@ -1,4 +1,4 @@
-"""Threads that compute cells; the compiled core runs without Python's lock."""
+"""Executor on threads of this process; the compiled core releases Python's lock."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["open_pool"]
 
 @contextmanager
 def open_pool(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
-    """Compute cells in threads of this process, each with what it prepares of its own."""
+    """Compute cells in threads of this process; each thread prepares graphs and models itself."""
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="cells")
-    children = Children()  # of this study: the next one's may find other modules
+    children = Children()  # per study: the next study's may find other modules
     try:
         yield Pool(executor, jobs, compute=children.compute_limited)
     finally:

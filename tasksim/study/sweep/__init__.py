@@ -1,1 +1,1 @@
-"""Sweeps: a study file, its grid of cells, the store of their answers, the table."""
+"""Sweeps: study files, their grids of cells, the store of the answers, the table."""

@@ -1,7 +1,7 @@
-"""Axes of a study: the values that something takes, as a study file writes them.
+"""Axes of a study, as a study file writes them.
 
-A value, a list of them, or a range of whole numbers: ``8..20``, ``8..20:4`` in steps,
-``64..512:log`` doubling.
+An axis has a value, a list of values, or a range of whole numbers: ``8..20``, ``8..20:4`` in steps
+of 4, ``64..512:log`` doubling.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text", "values_of"]
 
 Axes = Mapping[str, Sequence[Any]]
-"""Path -> values, paths as :meth:`Scenario.vary` has them."""
+"""Values by path; the paths are those of :meth:`Scenario.vary`."""
 
 _RANGE: Final = re.compile(r"\s*(\d{1,18})\s*\.\.\s*(\d{1,18})\s*(?::\s*(\d{1,18}|log)\s*)?")
 _LEGAL: Final = "must be a value, a list of values, or a range such as 8..20, 8..20:4, 64..512:log"
 
 
 def values_of(text: str) -> Sequence[int] | None:
-    """Return the whole numbers of a range, lazily; None if *text* is none.
+    """Return the whole numbers of the range *text*, lazily; None if it is not a range.
 
-    Both ends belong to it. Raises :exc:`ValueError` for one without values.
+    Both ends belong to the range. Raises :exc:`ValueError` for a range without values.
 
     Examples
     --------
@@ -54,13 +54,14 @@ def values_of(text: str) -> Sequence[int] | None:
 
 
 def number_or_text(text: str) -> int | float | str:
-    """Return the number that *text* is, else itself.
+    """Return *text* as a number if it is one, else as it is.
 
     >>> number_or_text("8"), number_or_text("0.5"), number_or_text("1e3x")
     (8, 0.5, '1e3x')
     """
     for kind in (int, float):
         try:
+            # int and float also accept surrounding blanks and 1_000; here those are texts.
             if text.strip() == text and "_" not in text:
                 return kind(text)
         except ValueError:
@@ -69,7 +70,7 @@ def number_or_text(text: str) -> int | float | str:
 
 
 class _Values:
-    """One value or several: numbers, texts, true or false."""
+    """Type of an axis in a study file: one or several numbers, texts, or true and false."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return a sequence of the values."""
@@ -91,7 +92,7 @@ class _Values:
         return (value,)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the values."""
         one = {"type": ["number", "string", "boolean"]}
         return {"anyOf": [one, {"items": one, "minItems": 1, "type": "array"}]}
 
@@ -101,13 +102,13 @@ class _Values:
 
 
 class SettingsOf:
-    """Axes by path; paths that begin with none of the prefixes of all paths get *prefix*."""
+    """Type of a mapping of axes in a study file; a path without *prefix* gets it."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return path -> values."""
+        """Return the values by path."""
         if not isinstance(value, dict):
             return refused(found, location, "must be a mapping, path to values", value)
         before = len(found)
@@ -120,7 +121,7 @@ class SettingsOf:
         return BAD if len(found) > before else read
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the mapping."""
         return {"additionalProperties": VALUES.json_schema(), "type": "object"}
 
 

@@ -1,4 +1,4 @@
-"""Checks of a study: each value of each axis by itself, told where it stands in the file."""
+"""Checks of a study: every value of every axis by itself, with its place in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers import registry as schedulers
 from tasksim.study.sweep.conditions import Condition
-from tasksim.study.sweep.grid import FIRST, Grid, with_options
+from tasksim.study.sweep.grid import LABEL_COLUMNS, Grid, with_options
 from tasksim.study.sweep.study import Entry
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["problems"]
 
-MOST_VALUES = 1000
-"""Of an axis whose values are each tried: to try one takes up to a millisecond."""
+MAX_TRIED_VALUES = 1000
+"""Most values of an axis that are all tried: a trial takes up to a millisecond."""
 
 
 def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
-    """Return what is wrong with the entries, axes and conditions of a *study*."""
+    """Return the problems of the entries, axes and conditions of a *study*."""
     checks = _Checks(study, trust)
     found: list[FileProblem] = []
     for check, entries in (
@@ -39,14 +39,14 @@ def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:
     ):
         for entry in entries:
             found += _tried(entry, check)
-    where = f"{study.path}: "  # which stands before every problem anyway
+    where = f"{study.path}: "  # the caller puts it before every problem
     found += _tried(Entry(None, study.settings, ("settings",)), checks.setting)
     found += _conditions(study)
     return [problem._replace(what=problem.what.removeprefix(where)) for problem in found]
 
 
 def _conditions(study: Study) -> Iterator[FileProblem]:
-    columns = [*FIRST, *Grid(study).columns]
+    columns = [*LABEL_COLUMNS, *Grid(study).columns]
     for index, text in enumerate(study.where):
         try:
             Condition(text, columns)
@@ -55,7 +55,7 @@ def _conditions(study: Study) -> Iterator[FileProblem]:
 
 
 def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iterator[FileProblem]:
-    """Yield what *check* says of an entry: with the first values, then with each other one."""
+    """Yield the problems that *check* finds: with all first values, then with one other value."""
     first = {path: values[0] for path, values in entry.axes.items()}
     problem = _problem(check, entry, first)
     if problem is not None:
@@ -69,7 +69,7 @@ def _tried(entry: Entry, check: Callable[[Entry, dict[str, Any]], None]) -> Iter
 
 
 def _place(entry: Entry, first: dict[str, Any], check: Callable[..., None]) -> Location:
-    """Return where the mistake stands: at the axis without which there is none, or the entry."""
+    """Return the place of a problem: the axis whose removal solves it, or else the entry."""
     for path in first:
         others = {name: value for name, value in first.items() if name != path}
         if _problem(check, entry, others) is None:
@@ -78,14 +78,14 @@ def _place(entry: Entry, first: dict[str, Any], check: Callable[..., None]) -> L
 
 
 def _others(values: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield the values after the first, with their indices; of many, the last."""
-    few = range(1, len(values)) if len(values) <= MOST_VALUES else [len(values) - 1]
+    """Yield the values after the first, with their indices; only the last if there are many."""
+    few = range(1, len(values)) if len(values) <= MAX_TRIED_VALUES else [len(values) - 1]
     for index in few:
         yield index, values[index]
 
 
 def _axis(entry: Entry, path: str) -> Location:
-    """Return where an axis stands."""
+    """Return the place of an axis in the file."""
     if path == "workers" and entry.name is None:
         return (*entry.location, path)
     if entry.location == ("settings",):
@@ -104,14 +104,14 @@ def _problem(
 
 
 class _Checks:
-    """What is wrong with one graph, platform or scheduler; each raises :exc:`InputError`."""
+    """Checks of one graph, platform or scheduler; each raises :exc:`InputError` for a problem."""
 
     def __init__(self, study: Study, trust: bool) -> None:
         self._study, self._trust = study, trust
         self._resolver = Resolver()
 
     def graph(self, entry: Entry, values: dict[str, Any]) -> None:
-        """Check a graph and its settings, without making it."""
+        """Check a graph and its settings, without generating it."""
         name = entry.found
         first = name.split()[0] if name.split() else name
         if names_generator(first) and not self._trust:
@@ -125,7 +125,7 @@ class _Checks:
             refuse_missing(str(asked.graph))
 
     def platform(self, entry: Entry, values: dict[str, Any]) -> None:
-        """Check a platform and what is set of it."""
+        """Check a platform and its settings."""
         asked = Scenario("chain", **self._study.base)
         if entry.name is not None:
             asked = replace(asked, platform=entry.found)
@@ -139,5 +139,5 @@ class _Checks:
         schedulers.create(text)
 
     def setting(self, entry: Entry, values: dict[str, Any]) -> None:  # noqa: ARG002
-        """Check settings of all scenarios."""
+        """Check the settings of all scenarios."""
         Scenario("chain", **self._study.base).vary(values)

@@ -1,4 +1,4 @@
-"""Columns of a study's table: those of all studies, those of the settings, and their types."""
+"""Columns of a study's table, with their types: those of all studies, settings and metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["HIDDEN", "LOST", "UNIQUE", "Answer", "Columns"]
 
 LOST: Final = "lost"
-"""What becomes of a cell whose worker has died: nothing yet, it is tried again."""
+"""Status of a cell whose worker has died; the cell is tried again."""
 
 _BEFORE: Final = {
     "cell": "string", "graph": "string", "platform": "string", "scheduler": "string",
@@ -26,17 +26,18 @@ _AFTER: Final = {
     "moved_bytes": "int64", "engine": "string", "seconds": "float64", "draw_seed": "int64",
 }  # fmt: skip
 HIDDEN: Final = {"position": "int64", "scenario": "string", "warnings": "string"}
-"""What the store keeps of a cell beside what the table shows."""
+"""Columns that the store keeps and the table does not show."""
 
 UNIQUE: Final = frozenset({
     "cell", "makespan_s", "lower_bound_s", "critical_path_s", "busy_share", "seconds", "position",
     "scenario",
 })  # fmt: skip
-"""What is another value in nearly each row: a dictionary of it would be made for nothing."""
+"""Columns with another value in nearly every row: a Parquet dictionary would not make them
+smaller."""
 
 
 class Answer(NamedTuple):
-    """What came out of a cell."""
+    """The result of a cell, or its failure."""
 
     cell: str
     status: str = "done"
@@ -49,21 +50,21 @@ class Answer(NamedTuple):
     moved_bytes: int | None = None
     engine: str | None = None
     warnings: str | None = None
-    """What its simulation warns of, a line each."""
+    """Warnings of its simulation, one per line."""
     metrics: tuple[float, ...] = ()
     seconds: float | None = None
 
 
 class Columns(NamedTuple):
-    """The columns of a study: those of settings and of metrics beside those of all."""
+    """The columns of a study: those of all studies, and its own for settings and metrics."""
 
     settings: dict[str, str]
-    """Column -> type."""
+    """Types of the settings' columns, by column."""
     metrics: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, study: Study) -> Columns:
-        """Return those of a *study*."""
+        """Return the columns of a *study*."""
         from tasksim.study.sweep.grid import Grid
 
         found = Grid(study).columns.items()
@@ -71,7 +72,7 @@ class Columns(NamedTuple):
 
     @property
     def types(self) -> dict[str, str]:
-        """Column -> type, in the order of the table."""
+        """Types of all columns, by column, in the order of the table."""
         metrics = dict.fromkeys(self.metrics, "float64")
         return {**_BEFORE, **self.settings, **_AFTER, **metrics}
 
@@ -83,7 +84,7 @@ class Columns(NamedTuple):
 
 
 def _type(values: Sequence[Any]) -> str:
-    """Return the type of a column that has these *values*."""
+    """Return the type of a column with these *values*."""
     kinds = {type(value) for value in values}
     if kinds == {bool}:
         return "bool"

@@ -1,13 +1,14 @@
-"""Conditions of a study: which cells of the grid are wanted.
+"""Conditions of a study, which select cells of the grid.
 
 ::
 
     where:
       - tiles <= 16 or scheduler != 'random'
 
-A condition is a small expression of the table's columns: a setting by its path (``graph.tiles``),
-in backquotes where that is no name (`` `platform.links.*.bandwidth` ``), or by the last part of
-its path where only one ends so. Nothing in it is called or imported.
+A condition is a small expression over the table's columns. It names a setting by its path
+(``graph.tiles``), in backquotes if the path is not a Python name
+(`` `platform.links.*.bandwidth` ``), or by the last part of its path if that is unambiguous.
+Conditions call and import nothing.
 """
 
 from __future__ import annotations
@@ -43,24 +44,26 @@ _COMBINE: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Mod: operator.mod,
 }
 _QUOTED: Final = re.compile(r"`([^`]+)`")
-LONGEST: Final = 500
-"""Characters of a condition: many lines of a file, and not so deep that the parser minds."""
+MAX_CONDITION_CHARACTERS: Final = 500
+"""Longest condition, in characters: several lines of a file, too short to be nested too deep for
+the parser."""
 
 
 class Condition:
-    """An expression of a cell's columns.
+    """An expression over a cell's columns.
 
     Parameters
     ----------
     text : str
-        As the file has it.
+        Text of the condition in the file.
     columns : sequence of str
-        The columns that it may name.
+        Columns that the text may name.
 
     Raises
     ------
     InputError
-        If the text is no such expression, or names no column; with the nearest.
+        If the text is not such an expression, or names an unknown column (the message has the
+        nearest).
 
     Examples
     --------
@@ -68,7 +71,7 @@ class Condition:
     >>> small.holds({"graph.tiles": 8}), small.holds({"graph.tiles": 9})
     (True, False)
 
-    Of cells that have no such setting nothing is said:
+    The condition holds for cells that do not have the setting:
 
     >>> small.holds({"graph": "chain length=3"})
     True
@@ -79,8 +82,10 @@ class Condition:
         self._columns = columns
         self._quoted: list[str] = []
         self._named: set[str] = set()
-        if len(text) > LONGEST:
-            raise InputError(f"must have at most {LONGEST} characters (got {len(text)})")
+        if len(text) > MAX_CONDITION_CHARACTERS:
+            raise InputError(
+                f"must have at most {MAX_CONDITION_CHARACTERS} characters (got {len(text)})"
+            )
         try:
             tree = ast.parse(_QUOTED.sub(self._stand_in, text.strip()), mode="eval")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -91,7 +96,7 @@ class Condition:
         self._tree = tree.body
 
     def holds(self, labels: Mapping[str, Any]) -> bool:
-        """Return whether the cell with these *labels* is wanted.
+        """Return whether the cell with these *labels* meets the condition.
 
         Raises :exc:`InputError` for values that cannot be compared.
         """
@@ -108,7 +113,7 @@ class Condition:
         return f"_quoted{len(self._quoted) - 1}"
 
     def _check(self, node: ast.AST) -> None:
-        """Raise :exc:`InputError` for what is no part of a condition; note the columns."""
+        """Raise :exc:`InputError` if *node* is not legal in a condition; note its columns."""
         if isinstance(node, ast.Name | ast.Attribute):
             self._named.add(self._column(node))
             return
@@ -125,7 +130,7 @@ class Condition:
             self._check(child)
 
     def _column(self, node: ast.AST) -> str:
-        """Return the column that a name or path stands for."""
+        """Return the column for a name or path."""
         path = ast.unparse(node)
         if path.startswith("_quoted") and path[7:].isdecimal():
             path = self._quoted[int(path[7:])]

@@ -1,4 +1,4 @@
-"""Differences between two versions of a study: what its file says now, and did not before."""
+"""Differences between two versions of a study file, as lines of text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["differences"]
 
-SHOWN = 20
-"""Values of an axis that are told; how many more there are is told, too."""
+MAX_SHOWN_VALUES = 20
+"""Most values of an axis that a line lists; it counts the others."""
 
 
 def differences(before: Header, now: Header, study: Study, *, trust: bool = False) -> list[str]:
-    """Return what has changed, a line each; never nothing."""
+    """Return the changes, one per line; there is at least one line."""
     from tasksim.study.sweep.study_file import read_study
 
     found = [] if before.tasksim == now.tasksim else [f"tasksim: {before.tasksim} -> {now.tasksim}"]
@@ -28,8 +28,8 @@ def differences(before: Header, now: Header, study: Study, *, trust: bool = Fals
     if before.digest != now.digest:
         try:
             found += _of_files(read_study(path, before.file, trust=trust), study)
-        except InputError as error:
-            found.append(f"its file, which can no more be read as it was: {error}")
+        except InputError as error:  # the old file may name things that are gone
+            found.append(f"its file, whose old version cannot be read any more: {error}")
     return found or ["files that it names (graphs, platforms, models) are not what they were"]
 
 
@@ -54,7 +54,7 @@ def _of_entries(what: str, before: Sequence[Entry], now: Sequence[Entry]) -> Ite
 
 
 def _by_name(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
-    """Return the axes of entries; of several with one name, those of the last."""
+    """Return the axes of entries, by name; the last one counts if several share a name."""
     return {entry.name or "workers": dict(entry.axes) for entry in entries}
 
 
@@ -68,5 +68,7 @@ def _of_values(what: str, before: Sequence[Any], now: Sequence[Any]) -> Iterator
         known = others if isinstance(others, range) else set(others)
         news = [value for value in values if value not in known]
         if news:
-            more = f" and {len(news) - SHOWN} more" if len(news) > SHOWN else ""
-            yield f"{what}: {sign} {', '.join(map(str, news[:SHOWN]))}{more}"
+            more = (
+                f" and {len(news) - MAX_SHOWN_VALUES} more" if len(news) > MAX_SHOWN_VALUES else ""
+            )
+            yield f"{what}: {sign} {', '.join(map(str, news[:MAX_SHOWN_VALUES]))}{more}"

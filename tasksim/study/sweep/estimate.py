@@ -1,4 +1,4 @@
-"""Estimate of a study: how long it will take and how much memory, from some cells computed now."""
+"""Estimate of the time and the memory that a study needs, from a sample of its cells."""
 
 from __future__ import annotations
 
@@ -18,29 +18,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "estimate", "known_cells"]
 
-PATIENCE_S: Final = 3.0
-"""Of who asks how long something takes."""
-CELLS: Final = 4
-"""That are computed of a group: the first prepares what the others share."""
+SAMPLING_S: Final = 3.0
+"""Time in seconds after which no further group is sampled: users wait for the estimate."""
+MAX_SAMPLES_PER_GROUP: Final = 4
+"""Most cells of a group that are computed: the first one also prepares what the others share."""
 
 
 class Estimate(NamedTuple):
-    """What a study will take.
+    """Estimated cost of a study.
 
     Attributes
     ----------
     cells : int
+        Number of cells of the study.
     done : int
-        That are in the store already.
+        Number of cells that are in the store already.
     groups : int
-        Of all cells: those that share a graph and a platform count once.
+        Number of groups of cells that share a graph and a platform.
     sampled : int
-        Cells that were computed for this.
+        Number of cells computed for the estimate.
     seconds : float
-        On so many workers.
+        Duration of the remaining computation on *workers*.
     workers : int
+        Number of cells computed at a time.
     memory_bytes : int or None
-        Of all workers together; None where the system does not tell.
+        Memory of all processes together; None if the system does not report it.
     """
 
     cells: int
@@ -55,10 +57,11 @@ class Estimate(NamedTuple):
 def estimate(
     study: Study, cells: Sequence[Planned], done: frozenset[str] | set[str], workers: int
 ) -> Estimate:
-    """Return what computing the *cells* that are not *done* will take on some *workers*.
+    """Return the estimated cost of the *cells* that are not *done*, on a number of *workers*.
 
-    Groups that share a graph and a platform are drawn at random and a few cells of each are
-    computed, for some seconds: what the first takes more than the others is what preparing takes.
+    For some seconds, the function draws groups of cells that share a graph and a platform, and
+    computes a few cells of each. The first cell of a group takes longer than the others by the
+    preparation of the group.
     """
     todo = [one for one in cells if one.cell not in done]
     groups: dict[Hashable, list[Planned]] = {}
@@ -74,12 +77,16 @@ def estimate(
         sampled=sampled,
         seconds=total_s / workers,
         workers=workers,
+        # One more for the process that plans and writes.
         memory_bytes=None if memory is None else memory * (workers + 1),
     )
 
 
 def _measured(study: Study, groups: list[list[Planned]]) -> tuple[int, float, float]:
-    """Return how many cells were computed, what preparing a group takes, and what a cell does."""
+    """Return the number of sampled cells, the preparation time of a group and the time of a cell.
+
+    If no group has a second cell, the two times cannot be told apart, and all counts as the cell's.
+    """
     bench = Workbench()
     bench.warm_up()
     random = Random(0)
@@ -87,12 +94,12 @@ def _measured(study: Study, groups: list[list[Planned]]) -> tuple[int, float, fl
     rest: list[float] = []
     begun = perf_counter()
     for group in random.sample(groups, len(groups)):
-        few = [group[0], *random.sample(group[1:], min(CELLS - 1, len(group) - 1))]
+        few = [group[0], *random.sample(group[1:], min(MAX_SAMPLES_PER_GROUP - 1, len(group) - 1))]
         jobs = [Job.of(one, "", study.metrics) for one in few]
         seconds = [answer.seconds or 0.0 for answer in bench.answers(jobs)]
         first.append(seconds[0])
         rest += seconds[1:]
-        if perf_counter() - begun > PATIENCE_S:
+        if perf_counter() - begun > SAMPLING_S:
             break
     cell_s = sum(rest) / len(rest) if rest else 0.0
     mean_s = sum(first) / len(first) if first else 0.0
@@ -100,17 +107,17 @@ def _measured(study: Study, groups: list[list[Planned]]) -> tuple[int, float, fl
 
 
 def _peak_bytes() -> int | None:
-    """Return the most memory that this process has had so far."""
+    """Return the peak memory of this process, in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:
         return None
-    unit = 1 if sys.platform == "darwin" else 1024
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def known_cells(folder: Path | None) -> set[str]:
-    """Return the cells that the store in *folder* has; none where there is no store yet."""
+    """Return the cells in the store in *folder*; none if there is no store yet."""
     from tasksim.study.sweep.store import read_cells
 
     if folder is None or not (folder / "study.json").exists():

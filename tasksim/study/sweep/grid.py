@@ -1,4 +1,4 @@
-"""Grid of a study: its cells, counted without being made, made one after the other."""
+"""Grid of a study: all combinations of its axes, counted and generated lazily."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
 
 MOST_CELLS: Final = 1_000_000
-"""Of a grid: a cell takes 2 kB while the study runs, and more cells than these are not looked at,
-but asked by mistake."""
-FIRST: Final = ("graph", "platform", "scheduler", "seed")
-"""Columns that all studies have."""
+"""Most cells of a grid: a cell takes 2 kB of memory while the study runs, and nobody looks at more
+cells than these, so a larger grid is a mistake."""
+LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
+"""Columns that label the cells of every study."""
 
 
 class Row(NamedTuple):
-    """Cells that differ by their seed alone: a scenario, and where it is on the axes."""
+    """Cells that differ only in their seed: a scenario, and its place on the axes."""
 
     scenario: Scenario
     labels: dict[str, Any]
-    """Column -> value, without the seed; no value for settings that it does not have."""
+    """Values by column, without the seed; settings that the scenario does not have are missing."""
     seeds: list[tuple[int, int]]
-    """Each with that of its draws."""
+    """Pairs of a seed on the axis and the seed of its draws."""
 
 
 class Grid:
@@ -60,7 +60,7 @@ class Grid:
         return entries * _size(study.settings) * len(study.seeds)
 
     def refuse_too_large(self) -> None:
-        """Raise :exc:`InputError` for more cells than anybody wants, before any is made."""
+        """Raise :exc:`InputError` for a grid of too many cells, before any cell is made."""
         if self.size > MOST_CELLS:
             raise InputError(
                 f"{self.study.path}: the grid has {self.size} cells; legal: at most {MOST_CELLS}. "
@@ -69,7 +69,7 @@ class Grid:
 
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
-        """The columns of settings, in the order of the file, and a few values of each."""
+        """A few values of each settings' column, by column, in the order of the file."""
         found: dict[str, list[Any]] = {}
         study = self.study
         for entry in study.graphs:
@@ -84,8 +84,8 @@ class Grid:
         return found
 
     def __iter__(self) -> Iterator[Row]:
-        """Yield the rows, with the cells that meet all conditions."""
-        columns = [*FIRST, *self.columns]
+        """Yield the rows, with only those cells that meet all conditions."""
+        columns = [*LABEL_COLUMNS, *self.columns]
         conditions = [Condition(text, columns) for text in self.study.where]
         for row in self._all():
             if conditions:
@@ -110,13 +110,13 @@ class Grid:
 
 
 def combinations(axes: Axes) -> Iterator[dict[str, Any]]:
-    """Yield every combination of values, the last axis changing fastest."""
+    """Yield every combination of values; the last axis changes fastest."""
     for values in product(*axes.values()):
         yield dict(zip(axes, values, strict=True))
 
 
 def with_options(scheduler: str, options: Mapping[str, Any]) -> str:
-    """Return a scheduler's text with *options*, named as columns are.
+    """Return the text of a scheduler with *options*, which are named like columns.
 
     >>> with_options("dmda:alpha=2", {"scheduler.beta": 1})
     'dmda:alpha=2,beta=1'
@@ -128,10 +128,10 @@ def with_options(scheduler: str, options: Mapping[str, Any]) -> str:
 
 
 def draw_seed(labels: Mapping[str, Any], seed: int) -> int:
-    """Return the seed of a cell's draws: another one for each graph and platform.
+    """Return the seed of a cell's draws, which differs for each graph and platform.
 
-    Schedulers are compared under the same draws (common random numbers), and so are the what-ifs
-    of one platform, which its changes make: neither is part of the key.
+    Neither the scheduler nor the changes of a platform are part of the key: schedulers, and
+    what-ifs of one platform, are compared under the same draws (common random numbers).
     """
     key = f"{labels['graph']}\n{labels['platform']}"
     words = np.frombuffer(hashlib.sha256(key.encode()).digest(), "<u4")[:4]
@@ -153,7 +153,7 @@ def _each(entries: Sequence[Entry]) -> Iterator[tuple[Entry, dict[str, Any]]]:
 def _placed(
     study: Study, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
 ) -> Scenario:
-    """Return a scenario of a graph on a platform."""
+    """Return the scenario of a graph on a platform."""
     asked = Scenario(graph[0].found, **study.base).vary(graph[1])
     if platform[0].name is not None:
         asked = replace(asked, platform=platform[0].found)
@@ -165,7 +165,7 @@ def _graph(entry: Entry) -> Scenario:
 
 
 def _written(scenario: Scenario) -> dict[str, Any]:
-    """Return the settings of a graph as columns have them."""
+    """Return the settings of a graph, by column."""
     pairs = (text.partition("=") for text in scenario.settings)
     return {f"graph.{key}": number_or_text(value) for key, _, value in pairs}
 
@@ -173,7 +173,7 @@ def _written(scenario: Scenario) -> dict[str, Any]:
 def _labels(
     scenario: Scenario, graph: tuple[Entry, dict[str, Any]], platform: tuple[Entry, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the labels of a graph on a platform: files are called as the study calls them."""
+    """Return the labels of a graph on a platform; files keep their names in the study file."""
     name = scenario.graph_label.replace(graph[0].found, str(graph[0].name), 1)
     return {"graph": name, **_written(scenario), **_platform_labels(*platform), **graph[1]}
 
@@ -186,7 +186,7 @@ def _platform_labels(entry: Entry, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gather(found: dict[str, list[Any]], axes: Axes) -> None:
-    """Add columns of *axes*, with the values that tell of what type they are."""
+    """Add the columns of *axes* to *found*, with the values that determine their types."""
     for path, values in axes.items():
         few = (values[0], values[-1]) if isinstance(values, range) else values
         found.setdefault(path, []).extend(few)

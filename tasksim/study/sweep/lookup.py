@@ -1,4 +1,4 @@
-"""Cell lookup: from what a user types of a cell to its scenario, and what it once gave."""
+"""Cell lookup: find a cell by the start of its identity, with its scenario and makespan."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "difference", "find_cell", "scenarios_of"]
 
-NAMED = 5
-"""Cells that are named where several begin alike."""
+MAX_LISTED_CELLS = 5
+"""Most cells that a message lists if several begin alike."""
 
 
 class Found(NamedTuple):
@@ -38,14 +38,14 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
     Raises
     ------
     InputError
-        If there is none, or several; or if it names what would have to be imported, and *trust*
-        is not given.
+        If there is no such cell, or several; or if its scenario names something that would have to
+        be imported, and *trust* is false.
     """
     table = read_cells(folder)
     cells = table.column("cell").to_pylist()
     places = [place for place, cell in enumerate(cells) if cell.startswith(text)]
     if len(places) != 1:
-        named = ", ".join(cells[place] for place in places[:NAMED])
+        named = ", ".join(cells[place] for place in places[:MAX_LISTED_CELLS])
         what = f"several begin so: {named}" if places else f"no such cell{nearest(text, cells)}"
         raise InputError(f"{folder}: cell '{text}': {what}")
     row = table.slice(places[0], 1).to_pylist()[0]
@@ -56,7 +56,7 @@ def find_cell(folder: Path, text: str, *, trust: bool = False) -> Found:
 
 
 def scenarios_of(folder: Path, cells: Sequence[str]) -> list[Scenario]:
-    """Return the scenarios of *cells*; refused where one would have to be imported."""
+    """Return the scenarios of *cells*; refuse those that would have to be imported."""
     table = read_cells(folder, ["cell", "scenario"])
     texts = dict(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))
     found = [scenario_from(texts[cell]) for cell in cells]
@@ -66,10 +66,10 @@ def scenarios_of(folder: Path, cells: Sequence[str]) -> list[Scenario]:
 
 
 def difference(found: Found, run: Run) -> str:
-    """Return in what way a cell that was simulated again differs from what it gave; or nothing."""
+    """Return the difference between a cell's stored makespan and its new *run*; ``""`` if none."""
     if found.makespan_s is None or found.makespan_s == run.makespan_s:
         return ""
-    if found.scenario.clock == "native":
+    if found.scenario.clock == "native":  # measured makespans differ from run to run
         return ""
     return (
         f"this is not what the study has: makespan {run.makespan_s:.9g} s, then "

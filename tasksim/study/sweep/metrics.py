@@ -1,6 +1,7 @@
-"""Metrics of cells: what a table can have beside the columns that all tables have.
+"""Metrics of cells: optional columns of a study's table.
 
-They are read off whole runs, whose tables the fast way of simulating many does not make.
+They need whole runs, with tables of tasks and transfers, which the fast batch simulation does not
+make.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ METRICS: Final[dict[str, Callable[[Run], float]]] = {
     "mean_transfer_wait_s": _waits("transfer_s"),
     "mean_queue_wait_s": _waits("queue_s"),
 }
-"""Name -> what it is of a run."""
+"""Functions that compute the metrics of a run, by name."""
 
 
 def measured(run: Run, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the metrics of a *run* by their *names*."""
+    """Return the metrics *names* of a *run*."""
     return tuple(METRICS[name](run) for name in names)

@@ -1,4 +1,4 @@
-"""Plan of a study: its cells in order, each with the identity by which a store knows it."""
+"""Plan of a study: its cells in order, each with its identity in the store."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ __all__ = ["Planned", "drawn", "plan", "question_of", "scenario_from", "scenario
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
 _AFTER_SEED: Final = ("noise",)
 _BEFORE_SEED: Final = tuple(name for name in _DEFAULTS if name not in {"seed", *_AFTER_SEED})
-DIGITS: Final = 16
-"""Of an identity: among a million cells two are alike with a probability of 3e-8."""
+IDENTITY_DIGITS: Final = 16
+"""Hexadecimal digits of an identity: two of a million cells collide with a probability of 3e-8."""
 
 
 class Planned(NamedTuple):
-    """A cell of a study that is to be computed."""
+    """A cell of a study, ready to be computed."""
 
     cell: str
-    """Its identity."""
+    """Identity of the cell."""
     position: int
-    """Its place among the cells of the study."""
+    """Place of the cell among the cells of the study, from 0."""
     row: Row
-    """What it shares with cells that differ by their seed alone."""
+    """The row of cells that differ only in their seed."""
     seed: int
-    """On the axis."""
+    """Seed on the axis."""
     draw_seed: int
-    """Of its draws."""
+    """Seed of the draws."""
     fingerprint: str
-    """Of the scenario: it tells what computes the cell whether its files are the same."""
+    """Fingerprint of the scenario; the worker compares it to detect that a file has changed."""
     text: str
-    """The scenario, as the store keeps it."""
+    """The scenario, in the form of the store."""
 
     @property
     def scenario(self) -> Scenario:
-        """What is asked."""
+        """The scenario of the cell, with the seed of its draws."""
         return drawn(self.row.scenario, self.draw_seed)
 
     @property
     def labels(self) -> dict[str, Any]:
-        """Column -> value: where it is on the axes."""
+        """Place of the cell on the axes: values by column."""
         return {**self.row.labels, "seed": self.seed}
 
 
 def plan(study: Study) -> list[Planned]:
-    """Return the cells of a *study*; one that is asked for twice once.
+    """Return the cells of a *study*, each once even if the file describes it twice.
 
     Raises
     ------
     InputError
-        If the grid is too large, before anything is made; if conditions leave nothing; if a file
-        that is named is not there.
+        If the grid is too large (found before any cell is made), if no cell meets the conditions,
+        or if a named file does not exist.
     """
     grid = Grid(study)
     grid.refuse_too_large()
@@ -83,7 +83,7 @@ def plan(study: Study) -> list[Planned]:
 
 
 def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterator[Planned]:
-    """Yield the cells of a row; what they have in common is made once."""
+    """Yield the cells of a row; compute once what they share."""
     draws = [draw for _, draw in row.seeds]
     prints = fingerprints(row.scenario, draws, resolver)
     texts = _scenario_texts(row.scenario, draws)
@@ -96,23 +96,23 @@ def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterato
 
 
 def drawn(asked: Scenario, seed: int) -> Scenario:
-    """Return a scenario with another seed: all else in it has been checked."""
-    found = object.__new__(Scenario)
+    """Return a scenario with another seed."""
+    found = object.__new__(Scenario)  # without __init__: everything but the seed was checked before
     vars(found).update(vars(asked), seed=seed)
     return found
 
 
 def _identity(asked: str, question: str, metrics: tuple[str, ...]) -> str:
-    """Return what tells a cell from all others: of what is asked, its files, tasksim's version.
+    """Return the identity of a cell: a digest of its scenario, its files and tasksim's version.
 
-    Two names of one thing are two cells, for both stand in the table.
+    Two names of one graph or platform make two cells, because both are in the table.
     """
     whole = "\n".join([asked, question, *metrics])
-    return hashlib.sha256(whole.encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256(whole.encode()).hexdigest()[:IDENTITY_DIGITS]
 
 
 def question_of(labels: Mapping[str, Any]) -> str:
-    """Return what a row of a table is about, whatever its files and the program say.
+    """Return the labels of a cell as a text, independent of its files and of tasksim's version.
 
     >>> question_of({"graph.tiles": 8.0, "seed": 0}) == question_of({"seed": 0, "graph.tiles": "8"})
     True
@@ -121,20 +121,20 @@ def question_of(labels: Mapping[str, Any]) -> str:
 
 
 def _questions_of(labels: Mapping[str, Any], seeds: Sequence[int]) -> Iterator[str]:
-    """Yield what :func:`question_of` returns for *labels* and each of *seeds*."""
+    """Yield :func:`question_of` for *labels* and each of *seeds*, without encoding all anew."""
     before, mark, after = question_of({**labels, "seed": 0}).partition('"seed": "0.0"')
-    assert mark  # in JSON no text and no other name holds a quote
+    assert mark  # unique: JSON escapes the quotes inside names and texts
     return (f'{before}"seed": "{_plain(seed)}"{after}' for seed in seeds)
 
 
 def _plain(value: Any) -> str:
-    """Return a value as a text, the same of whatever type its column is."""
+    """Return a value as a text that does not depend on the type of its column."""
     found = number_or_text(value) if isinstance(value, str) else value
     return str(found) if isinstance(found, str | bool) else str(float(found))
 
 
 def scenario_text(scenario: Scenario) -> str:
-    """Return the parameters of a scenario of names, as the store keeps them."""
+    """Return the parameters of a scenario, whose graph and platform are names, as JSON."""
     return next(_scenario_texts(scenario, [scenario.seed]))
 
 
@@ -148,10 +148,10 @@ def _scenario_texts(scenario: Scenario, seeds: Iterable[int]) -> Iterator[str]:
 
 
 def _member(name: str, value: Any) -> str:
-    """Return the member of an object in JSON; nothing for a value that is its default."""
+    """Return the member of a JSON object; ``""`` if *value* is the default."""
     return "" if value == _DEFAULTS[name] else f'"{name}": {json.dumps(value)}'
 
 
 def scenario_from(text: str) -> Scenario:
-    """Return the scenario that :func:`scenario_text` has written."""
+    """Return the scenario from the text that :func:`scenario_text` wrote."""
     return Scenario(**json.loads(text))

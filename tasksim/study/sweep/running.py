@@ -1,8 +1,8 @@
-"""Running a study: batches of its cells go to an executor, their answers to the store.
+"""Scheduling of a study: it sends batches of cells to an executor, and answers to the store.
 
-At any time each worker has one batch and the next one; batches have as many cells as take some
-tenths of a second. A batch whose worker has died is sent again in parts, then cell by cell, and
-what kills its worker three times has failed.
+Each worker has one batch in progress and one waiting; the cells of a batch take some tenths of a
+second. If a worker dies, its batch is sent again in halves, down to single cells. A cell whose
+worker dies three times has failed.
 """
 
 from __future__ import annotations
@@ -30,34 +30,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Sweep"]
 
-MESSAGE_S: Final = 0.2
-"""Of work that is sent to a worker at a time: a thousand times what it takes to send it."""
-FIRST_BATCH: Final = 8
-"""Cells, as long as nobody knows how long one takes."""
-LARGEST_BATCH: Final = 2000
-"""Cells: the answers of more are long in coming, and are lost when the worker is."""
-ATTEMPTS: Final = 3
-"""Of a cell whose worker dies: once may be chance, twice its neighbour's fault."""
-TICK_S: Final = 0.5
-"""How often progress is told where no cell ends."""
+BATCH_S: Final = 0.2
+"""Duration of a batch, in seconds: a thousand times the time to send it."""
+FIRST_BATCH_CELLS: Final = 8
+"""Most cells of a batch as long as the time of a cell is unknown."""
+MAX_BATCH_CELLS: Final = 2000
+"""Most cells of a batch: a larger one delays its answers, and loses more of them if its worker
+dies."""
+MAX_ATTEMPTS: Final = 3
+"""Attempts before a cell whose worker dies has failed: one death may be chance, and a second one a
+neighbour's fault."""
+PROGRESS_PERIOD_S: Final = 0.5
+"""Longest time between two progress reports while no cell ends, in seconds."""
 
 
 class Progress(NamedTuple):
-    """How far a study is."""
+    """Progress of a study."""
 
     cells: int
-    """Of the whole study."""
+    """Number of cells of the study."""
     done: int
-    """Of these, computed now or before."""
+    """Number of cells computed now or before, failed ones included."""
     failed: int
-    """Of those, without an answer."""
+    """Number of cells that failed."""
     rate: float
-    """Cells a second, now."""
+    """Cells per second since the start of this run."""
     left_s: float
-    """Until the end, at this rate."""
+    """Remaining time at this rate, in seconds."""
 
     def __str__(self) -> str:
-        """Return the line that a user sees: ``312/1000 cells, 2 failed, 410/s, 2 s left``."""
+        """Return the line for users: ``312/1000 cells, 2 failed, 410/s, 2 s left``."""
         from tasksim.base.units import format_time
 
         failed = f", {self.failed} failed" if self.failed else ""
@@ -67,7 +69,7 @@ class Progress(NamedTuple):
 
 @contextmanager
 def _frozen() -> Iterator[None]:
-    """Spare the collector of garbage the plan: to look through it takes 3 us per cell."""
+    """Exempt the plan from garbage collection, which would take 3 us per cell, again and again."""
     gc.freeze()
     try:
         yield
@@ -77,23 +79,23 @@ def _frozen() -> Iterator[None]:
 
 @dataclass
 class Sweep:
-    """The cells of a study on their way to the store.
+    """One run of a study: its remaining cells, and the state of their computation.
 
     Parameters
     ----------
     cells : sequence of Planned
-        All of the study's.
+        All cells of the study.
     store : Store
     pool : Pool
     limits : Limits
-        Of each cell.
+        Limits per cell.
     study : str
-        What tells the study, and the files that it names, from others.
+        Identity of the study and of the content of its files.
     metrics : tuple of str
     tell : callable, optional
-        Is told the progress, a few times a second.
+        Called with the progress, a few times per second.
     failed : int
-        Cells without an answer that the store has already.
+        Number of failed cells that the store has already.
     """
 
     cells: Sequence[Planned]
@@ -106,22 +108,22 @@ class Sweep:
     failed: int = 0
     computed: int = 0
     engine_s: float = 0.0
-    """What computing the cells took, on all workers together."""
+    """Time spent computing cells, summed over all workers."""
     _before: int = 0
-    """Cells that the store had when this began."""
+    """Number of cells that the store had at the start."""
     _todo: deque[Planned] = field(default_factory=deque)
     _suspects: deque[list[Planned]] = field(default_factory=deque)
-    """Batches whose worker has died: computed one at a time, with nothing beside them."""
+    """Batches whose worker has died: each runs alone, so that a death shows its cause."""
     _attempts: dict[str, int] = field(default_factory=dict)
     _under_way: dict[Future[list[Answer]], list[Planned]] = field(default_factory=dict)
     _begun: float = field(default_factory=monotonic)
     _first: tuple[int, float] = (0, 0.0)
-    """The cells whose answers came first, and what computing them took."""
+    """Number of cells with the first answers, and the time spent computing them."""
 
     def run(self) -> None:
-        """Compute all cells that the store has not.
+        """Compute all cells that are not in the store.
 
-        What is done is in the store, whatever ends this: an interrupt, a disk that is full.
+        If an error ends the run (an interrupt, a full disk), the store keeps all answers so far.
         """
         self._todo.extend(one for one in self.cells if one.cell not in self.store.done)
         self._before = len(self.cells) - len(self._todo)
@@ -137,7 +139,7 @@ class Sweep:
 
     @property
     def progress(self) -> Progress:
-        """How far it is."""
+        """Current progress."""
         passed_s = monotonic() - self._begun
         rate = self.computed / passed_s if passed_s else 0.0
         done = self._before + self.computed
@@ -152,17 +154,20 @@ class Sweep:
             self._send(self._suspects.popleft())
 
     def _size(self) -> int:
-        """Return how many cells the next batch has: few at the end, that all workers end alike."""
+        """Return the number of cells of the next batch.
+
+        Batches get smaller at the end, so that all workers end at the same time.
+        """
         fair = -(-len(self._todo) // (2 * self.pool.workers))
         if self.pool.coarse:
-            return min(max(fair, self._coarse()), len(self._todo), LARGEST_BATCH)
+            return min(max(fair, self._coarse()), len(self._todo), MAX_BATCH_CELLS)
         if not self.computed:
-            return 1 if self.pool.careful else min(FIRST_BATCH, fair)
-        known = MESSAGE_S * self.computed / max(self.engine_s, 1e-9)
-        return max(1, min(int(known), fair, LARGEST_BATCH))
+            return 1 if self.pool.careful else min(FIRST_BATCH_CELLS, fair)
+        known = BATCH_S * self.computed / max(self.engine_s, 1e-9)
+        return max(1, min(int(known), fair, MAX_BATCH_CELLS))
 
     def _coarse(self) -> int:
-        """Return how many cells each of two batches per worker has."""
+        """Return the number of cells of a batch if every worker gets two batches."""
         return -(-len(self.cells) // (2 * self.pool.workers))
 
     def _send(self, batch: list[Planned]) -> None:
@@ -175,9 +180,9 @@ class Sweep:
         self._under_way[future] = batch
 
     def _collect(self) -> None:
-        # Interrupted here, the futures would stay locked, and whoever computes them wait for ever.
+        # An interrupt within wait() would leave the futures locked, and their workers would hang.
         with Interrupts(held=True) as interrupts:
-            ended, _ = wait(self._under_way, timeout=TICK_S, return_when=FIRST_COMPLETED)
+            ended, _ = wait(self._under_way, timeout=PROGRESS_PERIOD_S, return_when=FIRST_COMPLETED)
         interrupts.check()
         broken = False
         for future in ended:
@@ -200,16 +205,16 @@ class Sweep:
 
     @property
     def _left_s(self) -> float:
-        """What is left would take one worker, if cells go on as they did.
+        """Time that one worker would need for the remaining cells, at the mean time per cell.
 
-        But for the first ones, which read files that others share: of them alone, nothing is known.
+        The first cells do not count, because they also read files that the others share.
         """
         count, seconds = self._first
         rest = self.computed - count
         return len(self._todo) * (self.engine_s - seconds) / rest if rest else 0.0
 
     def _keep(self, batch: list[Planned], answers: list[Answer]) -> None:
-        """Put the answers of a batch into the store; what was lost is sent again."""
+        """Put the answers of a batch into the store; send lost cells again."""
         by_cell = {one.cell: one for one in batch}
         answered = [(by_cell.pop(answer.cell), answer) for answer in answers]
         lost = [one for one in answered if one[1].status == LOST]
@@ -220,7 +225,7 @@ class Sweep:
             self._try_again(list(by_cell.values()), "no answer came back")
 
     def _keep_what_is_done(self) -> None:
-        """Call off the batches that are under way, keep the answers of those that have ended."""
+        """Cancel the pending batches, and store the answers of those that have ended."""
         for future, batch in self._under_way.items():
             if not future.cancel() and future.done() and future.exception() is None:
                 answers = {answer.cell: answer for answer in future.result()}
@@ -235,16 +240,16 @@ class Sweep:
         self.failed += sum(answer.status != "done" for _, answer in answered)
 
     def _try_again(self, batch: list[Planned], why: BaseException | str) -> None:
-        """Send a batch again in halves; a single cell that was tried too often has failed."""
+        """Send a batch again in halves, or a single cell until its last attempt has failed."""
         if len(batch) > 1:
             half = len(batch) // 2
             self._suspects.extend([batch[:half], batch[half:]])
             return
         (asked,) = batch
         self._attempts[asked.cell] = self._attempts.get(asked.cell, 0) + 1
-        if self._attempts[asked.cell] < ATTEMPTS:
+        if self._attempts[asked.cell] < MAX_ATTEMPTS:
             self._suspects.append(batch)
             return
         text = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
-        error = f"given up after {ATTEMPTS} attempts: {text}"
+        error = f"given up after {MAX_ATTEMPTS} attempts: {text}"
         self._add([(asked, Answer(asked.cell, "failed", error))])

@@ -1,14 +1,14 @@
-"""Store of a study: a folder that keeps the answers of its cells, whatever happens to its writers.
+"""Store of a study: a folder that keeps the answers of its cells, even if a writer is killed.
 
 ::
 
     study/
-        study.json      the study: its file, and which versions wrote it
-        cells/          Parquet, a file per batch; one file once the study is done
+        study.json      the study: the text of its file, and the versions that wrote it
+        cells/          Parquet, one file per batch; a single file once the study is done
 
-A file is written under a temporary name, brought to the disk, and renamed: it is whole or not
-there. One process at a time adds to a store, which a lock sees to; everybody may read it. A cell
-that stands in two files, for its writer was killed while it merged them, counts once.
+A file is written under a temporary name, synchronised to the disk, and renamed: it is complete or
+absent. A lock ensures that only one process at a time adds to a store; any process may read it. A
+cell that is in two files, because its writer was killed while it merged them, counts once.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
 __all__ = ["Header", "Store", "read_cells", "read_header"]
 
 VERSION: Final = 1
-"""Of stores."""
-FLUSH_S: Final = 1.0
-"""So much work is lost at most when a process is killed; to write a file takes 5 ms."""
-MOST_PARTS: Final = 64
-"""Files that are merged to one while a study runs: to read one takes 1 ms."""
-READ_AGAIN: Final = 5
-"""Times a reader begins anew when files were merged under its hands."""
+"""Version of the store's format."""
+FLUSH_INTERVAL_S: Final = 1.0
+"""Longest time between two writes, in seconds, and so the most work that a killed process loses;
+writing a file takes 5 ms."""
+MAX_PARTS: Final = 64
+"""Number of files above which a running study merges them: reading a file takes 1 ms."""
+MAX_READ_ATTEMPTS: Final = 5
+"""Attempts of a reader to read all files while a writer merges them."""
 _TEXTS: Final = {str, type(None)}
 
 
@@ -58,20 +59,24 @@ class Header:
 
     Attributes
     ----------
-    name, file, digest : str
-        Of the study, and its file's text.
+    name : str
+        Name of the study.
+    file, digest : str
+        Text of the study file, and its SHA-256.
     plan : str
         Digest of the identities of all cells.
     cells : int
+        Number of cells.
     tasksim : str
-        The version of the program.
+        Version of tasksim.
     columns : dict
-        The columns of settings, with their types.
+        Types of the settings' columns, by column.
     metrics : tuple of str
+        Names of the metrics.
     folder : str
-        Where the study file was: files that it names are found from there.
+        Folder of the study file, from which the files that it names are found.
     version : int
-        Of the store.
+        Version of the store's format.
     """
 
     name: str
@@ -87,7 +92,7 @@ class Header:
 
     @classmethod
     def of(cls, study: Study, plan: list[Planned]) -> Header:
-        """Return that of a *study*."""
+        """Return the header for a *study*."""
         from hashlib import sha256
 
         columns = Columns.of(study)
@@ -104,16 +109,16 @@ class Header:
         )
 
     def write(self, folder: Path) -> None:
-        """Write it to *folder*, all or nothing."""
+        """Write the header to *folder*, all or nothing."""
         text = json.dumps(vars(self), indent=2) + "\n"
         with _durably(folder / "study.json") as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
 def read_header(folder: Path) -> Header:
-    """Return what the store in *folder* holds.
+    """Return the header of the store in *folder*.
 
-    Raises :exc:`InputError` if there is none, or one of a newer version.
+    Raises :exc:`InputError` if there is no store, or one of a newer version.
     """
     path = folder / "study.json"
     if not path.is_file():
@@ -127,19 +132,19 @@ def read_header(folder: Path) -> Header:
     try:
         return Header(**{**data, "metrics": tuple(data["metrics"])})
     except (TypeError, KeyError):
-        raise InputError(f"{path}: is not what tasksim writes of a study") from None
+        raise InputError(f"{path}: is not the header of a study that tasksim wrote") from None
 
 
 @dataclass(eq=False)
 class Store:
-    """A store that this process adds to.
+    """A store to which this process adds answers.
 
     Parameters
     ----------
     folder : Path
     columns : Columns
     done : set of str
-        The cells that it has.
+        Identities of the cells in the store.
     """
 
     folder: Path
@@ -151,9 +156,10 @@ class Store:
     @classmethod
     @contextmanager
     def opened(cls, folder: Path, header: Header) -> Iterator[Store]:
-        """Yield the store in *folder*, made if it is not there; locked within the block.
+        """Open and lock the store in *folder* within the block; make it if it does not exist.
 
-        Raises :exc:`InputError` if another process adds to it, or the folder holds other things.
+        Raises :exc:`InputError` if another process adds to it, or if the folder holds anything
+        else.
         """
         _make(folder)
         with locked(folder / "cells", wait=False):
@@ -166,7 +172,7 @@ class Store:
             yield store
 
     def add(self, asked: Planned, answer: Answer) -> None:
-        """Add the answer of a cell; it is written within a second, or by :meth:`flush`."""
+        """Add the answer of a cell; a later :meth:`extend` or :meth:`flush` writes it."""
         self.extend([(asked, answer)])
 
     def extend(self, answered: Iterable[tuple[Planned, Answer]]) -> None:
@@ -174,17 +180,18 @@ class Store:
         new = [one for one in answered if one[0].cell not in self.done]
         self.done.update([asked.cell for asked, _ in new])
         self._waiting += new
-        if monotonic() - self._written > FLUSH_S:
+        if monotonic() - self._written > FLUSH_INTERVAL_S:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits; raises :exc:`OutputError` where the disk refuses."""
+        """Write the waiting answers; raise :exc:`OutputError` if that fails."""
         self._written = monotonic()
         if not self._waiting:
             return
         self._write(_answers_table(self._waiting, self.columns))
-        self._waiting = []  # not before: what is interrupted between the two stands there twice
-        if len(_parts(self.folder)) > MOST_PARTS:
+        # Only now: an interrupt before this line writes the answers twice, which does no harm.
+        self._waiting = []
+        if len(_parts(self.folder)) > MAX_PARTS:
             self.compact()
 
     def compact(self) -> None:
@@ -194,12 +201,12 @@ class Store:
             self._replace(parts, read_cells(self.folder))
 
     def rewrite(self, rows: list[dict[str, Any]]) -> None:
-        """Put *rows* in the place of all that is there, in the columns of this study."""
+        """Replace all cells by *rows*, with the columns of this study."""
         self._replace(_parts(self.folder), _table(rows, self.columns))
         self.done = {row["cell"] for row in rows}
 
     def _replace(self, parts: list[Path], table: pa.Table) -> None:
-        self._write(table)
+        self._write(table)  # before the old files go: a cell may be there twice, but never be lost
         for part in parts:
             with suppress(FileNotFoundError):
                 part.unlink()
@@ -216,12 +223,12 @@ class Store:
 
 
 def read_cells(folder: Path, columns: list[str] | None = None) -> pa.Table:
-    """Return the cells of a store, hidden columns included, each once, in their order.
+    """Return the cells of a store, each once, in their order, with the hidden columns.
 
-    Raises :exc:`InputError` if a file is not what was written.
+    Raises :exc:`InputError` if a file is damaged.
     """
-    for _ in range(READ_AGAIN):
-        with suppress(FileNotFoundError):
+    for _ in range(MAX_READ_ATTEMPTS):
+        with suppress(FileNotFoundError):  # a writer has merged the files in the meantime
             return _merged([_read(path, columns) for path in _parts(folder)], columns, folder)
     raise OutputError(f"{folder}: its files change faster than they can be read; try again")
 
@@ -243,7 +250,7 @@ def _merged(tables: list[pa.Table], columns: list[str] | None, folder: Path) -> 
 
 
 def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with the columns of *schema*: one written before the study was extended."""
+    """Return *table* with the columns of *schema*, which differ if the study was extended since."""
     import pyarrow as pa
 
     if table.schema.equals(schema):
@@ -261,19 +268,19 @@ def _read(path: Path, columns: list[str] | None) -> pa.Table:
     import pyarrow as pa
 
     try:
-        # Absolute: a folder called 'run:2' would begin an address otherwise.
+        # Absolute, because pyarrow would take a relative 'run:2' for an address.
         return read_on_this_thread(open_parquet(path.absolute()), columns)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise InputError(
-            f"{path}: cannot be read: {str(error).splitlines()[0]}; if it is removed, its cells are"
+            f"{path}: cannot be read: {str(error).splitlines()[0]}; remove it to have its cells"
             " computed again"
         ) from None
 
 
 def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.Table:
-    """Return the table of answers, column by column: a row by itself takes twice as long."""
+    """Return the table of answers, built by columns: building it by rows takes twice as long."""
     asked, answers = zip(*found, strict=True)
     values: dict[str, Sequence[Any]] = dict(
         zip(Answer._fields, zip(*answers, strict=True), strict=True)
@@ -292,20 +299,20 @@ def _answers_table(found: list[tuple[Planned, Answer]], columns: Columns) -> pa.
 
 
 def _table(rows: list[dict[str, Any]], columns: Columns) -> pa.Table:
-    """Return the table of rows that were read."""
+    """Return the table of rows that were read from a store."""
     names = columns.schema().names
     return _typed({name: [row.get(name) for row in rows] for name in names}, columns)
 
 
 def _typed(values: Mapping[str, Sequence[Any]], columns: Columns) -> pa.Table:
-    """Return a table of these columns, each of its type."""
+    """Return the table of these *values*, each column with its type."""
     import numpy as np
     import pyarrow as pa
 
     schema = columns.schema()
     found = {}
     for name, kind in {**columns.types, **HIDDEN}.items():
-        # Of a list pyarrow would ask pandas, and import it, whether it is one of its columns.
+        # An array, because for a list pyarrow imports pandas, to check for one of its columns.
         column = np.empty(len(values[name]), dtype=object)
         column[:] = values[name]
         if kind == "string" and not set(map(type, values[name])) <= _TEXTS:
@@ -331,7 +338,7 @@ def _make(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Raise :exc:`InputError` if *folder* was not made for a study."""
+    """Raise :exc:`InputError` if *folder*, which has no header, holds other files or cells."""
     others = [p.name for p in sorted(folder.iterdir()) if not p.name.startswith(".")]
     strange = [name for name in others if name != "cells"] or _parts(folder)
     if strange:
@@ -341,7 +348,7 @@ def _refuse_others(folder: Path) -> None:
 
 
 def _remove_temporary(folder: Path) -> None:
-    """Remove what killed processes have left half-written."""
+    """Remove incomplete files of killed processes."""
     for place in (folder, folder / "cells"):
         for path in place.glob(".*.tmp*"):
             with suppress(OSError):
@@ -350,11 +357,11 @@ def _remove_temporary(folder: Path) -> None:
 
 @contextmanager
 def _durably(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes *path*, once it is on the disk."""
+    """Yield a temporary path that becomes *path* once its content is on the disk."""
     with writing(path) as temporary:
         yield temporary
         _synchronise(temporary)
-    with suppress(OSError):  # not all file systems bring a folder to the disk
+    with suppress(OSError):  # not all file systems can synchronise a folder
         _synchronise(path.parent)
 
 

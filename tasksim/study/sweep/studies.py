@@ -1,4 +1,4 @@
-"""Studies: from a study file to a store in which all cells have their answers.
+"""Public functions that run a study: from a study file to a complete store.
 
 ::
 
@@ -31,27 +31,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "compute_study", "cores_to_use", "run_study"]
 
-LABELS: Final = ("graph", "platform", "scheduler", "seed")
+LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
+"""Columns that label the cells of every study."""
 
 
 class Outcome(NamedTuple):
-    """What running a study came to.
+    """Outcome of running a study.
 
     Attributes
     ----------
     cells : int
-        Of the study.
+        Number of cells of the study.
     computed : int
-        Now, not before.
+        Number of cells computed by this run.
     failed : int
-        Without an answer, of all.
+        Number of failed cells, those of earlier runs included.
     seconds : float
-        From the first cell to the last.
+        Time from the first cell to the last.
     engine_s : float
-        What computing the cells took, on all workers together.
+        Time spent computing cells, summed over all workers.
     workers : int
+        Number of cells computed at a time.
     warnings : tuple of str
-        What is to be said of the cells that are done, now or before: once for all of which it is.
+        Warnings of all computed cells, those of earlier runs included; each warning once.
     """
 
     cells: int
@@ -79,21 +81,21 @@ def run_study(
     Parameters
     ----------
     study : Study, str or Path
-        Or its file.
+        The study, or the path of its file.
     folder : str or Path
         The store: a new folder, or one with a part of this study.
     executor : str, default "serial"
-        What computes: ``NAME`` or ``NAME:ARGUMENT``.
+        Executor that computes the cells: ``NAME`` or ``NAME:ARGUMENT``.
     jobs : int, optional
-        How many cells are computed at a time; by default as many as there are cores to use.
+        Number of cells to compute at a time; by default the number of usable cores.
     extend : bool, default False
-        Whether a study that has changed adds to the cells that are there.
+        Whether to add the new cells of a changed study to those in the store.
     retry : bool, default False
-        Whether cells that have failed are computed again.
+        Whether to compute failed cells again.
     trust : bool, default False
-        Whether generators and schedulers that the file names as ``MODULE:NAME`` are imported.
+        Whether to import generators and schedulers that the file names as ``MODULE:NAME``.
     tell : callable, optional
-        Is told the progress, a few times a second.
+        Called with the progress, a few times per second.
 
     Returns
     -------
@@ -102,20 +104,20 @@ def run_study(
     Raises
     ------
     InputError
-        For whatever is wrong with the file or an argument; if the folder holds another study, or an
-        earlier version of this one and *extend* is not given; if another process adds to it.
+        If the file or an argument is wrong; if the folder holds another study, or an earlier
+        version of this one and *extend* is false; if another process adds to the store.
     OutputError
-        If the store cannot be written; what is in it stays.
+        If the store cannot be written; its content stays.
 
     Warns
     -----
     UserWarning
-        If models extrapolate, memories have no room for what is at home in them, or whatever else
-        simulations of cells warn of: once for all of which it is said.
+        For each warning of the simulations, for example that models extrapolate, or that a memory
+        is too small for the data at home in it. Cells with the same warning are counted.
 
     See Also
     --------
-    tasksim.study.sweep.table.read_table : what came out.
+    tasksim.study.sweep.table.read_table : Read the results.
     """
     outcome = compute_study(
         study,
@@ -143,7 +145,7 @@ def compute_study(
     trust: bool = False,
     tell: Callable[[Progress], None] | None = None,
 ) -> Outcome:
-    """Do what :func:`run_study` does, but for warning: the outcome has what is to be said."""
+    """Run a study like :func:`run_study`, without issuing the warnings in the outcome."""
     folder = path_of(folder, "folder")
     cores = cores_to_use() if jobs is None else whole_number(jobs, "jobs", 1)
     expect(executor, str, "executor")
@@ -152,7 +154,8 @@ def compute_study(
     asked = study if isinstance(study, Study) else read_study(Path(study), trust=trust)
     native = asked.base.get("clock") == "native"
     if executor == "auto" and (native or trust or any(asked.limits)):
-        executor = "processes"  # such cells are kept apart from all others
+        # Native, foreign and limited cells need processes of their own.
+        executor = "processes"
     with opened(executor, 1 if native else cores) as pool:
         return _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
 
@@ -195,7 +198,7 @@ def _run(
 
 
 def cores_to_use() -> int:
-    """Return how many cores this process may use, also after SLURM."""
+    """Return the number of cores that this process may use, within its SLURM allocation if any."""
     from tasksim.native.cores import usable_cores
 
     given = os.environ.get("SLURM_CPUS_PER_TASK", "")
@@ -206,7 +209,7 @@ def cores_to_use() -> int:
 def _before(
     folder: Path, header: Header, study: Study, *, extend: bool, trust: bool
 ) -> Header | None:
-    """Return what the store in *folder* holds; refuse what this study does not belong to."""
+    """Return the header of the store in *folder*, None if there is none; refuse another study."""
     if not (folder / "study.json").exists():
         return None
     before = read_header(folder)
@@ -227,27 +230,28 @@ def _before(
 
 
 def _extend(store: Store, header: Header, before: Header, cells: list[Planned]) -> None:
-    """Put the cells that are there in their new places; those asked anew give way to come."""
+    """Move the stored cells to their places in the new plan; drop those that must be recomputed."""
     from tasksim.study.sweep.columns import Columns
 
     if before.plan != header.plan:
-        names = [*LABELS, *before.columns]
+        names = [*LABEL_COLUMNS, *before.columns]
         positions = {one.cell: one.position for one in cells}
         questions = {question_of(one.labels) for one in cells}
         kept: list[dict[str, Any]] = []
         for row in read_cells(store.folder).to_pylist():
             known = positions.get(row["cell"])
+            # Same labels under another identity: a file or tasksim changed, so the cell is stale.
             if known is None and question_of({name: row[name] for name in names}) in questions:
                 continue
             kept.append({**row, "position": len(cells) + len(kept) if known is None else known})
         store.columns = Columns(_both(before, header), header.metrics)
         header = Header(**{**vars(header), "columns": store.columns.settings})
         store.rewrite(kept)
-    header.write(store.folder)  # the last: if this process is killed before, all is done again
+    header.write(store.folder)  # last: if the process is killed before, the next run starts over
 
 
 def _both(before: Header, header: Header) -> dict[str, str]:
-    """Return the columns of settings of both, of a type for the values of both."""
+    """Return the settings' columns of both headers, with types that fit the values of both."""
     found: dict[str, str] = dict(header.columns)
     for name, kind in before.columns.items():
         numbers = {found.get(name, kind), kind} <= {"int64", "float64"}
@@ -257,7 +261,7 @@ def _both(before: Header, header: Header) -> dict[str, str]:
 
 
 def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
-    """Return how many cells of the study have failed before; forget them if *retry*."""
+    """Return the number of cells that failed before; with *retry*, remove them from the store."""
     wanted = {one.cell for one in cells}
     table = read_cells(store.folder, ["cell", "status"])
     states = dict(

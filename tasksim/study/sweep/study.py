@@ -1,4 +1,4 @@
-"""Study: what a study file says, as values."""
+"""Content of a study file, as values."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ __all__ = ["Entry", "Limits", "Study"]
 
 
 class Entry(NamedTuple):
-    """A graph, a platform or a scheduler, and how it is varied."""
+    """A graph, a platform or a scheduler, and its axes."""
 
     name: str | None
-    """None: identical workers in the place of a platform."""
+    """Name; None for identical workers instead of a platform."""
     axes: Axes
     location: Location = ()
     path: str | None = None
-    """Where the file or folder is that the name means, if it is beside the study file."""
+    """Path of the named file or folder, if it is beside the study file."""
 
     @property
     def found(self) -> str:
-        """What a scenario takes for it."""
+        """The path or name for a scenario."""
         return self.path or str(self.name)
 
 
 class Limits(NamedTuple):
-    """What a cell may take; None: as much as it wants."""
+    """Limits of a cell's time and memory; None for no limit."""
 
     time_s: float | None = None
     memory_bytes: float | None = None
@@ -41,27 +41,28 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: its grid, and what else its file says.
+    """A study: its axes, and the other content of its file.
 
     Attributes
     ----------
     name : str
-        What it is called: two studies of different names are different ones.
+        Name; studies of different names are different studies.
     text : str
-        Its file's.
+        Text of the study file.
     path : Path
-        Its file.
+        Path of the study file.
     graphs, platforms, schedulers : tuple of Entry
     settings : mapping
-        Axes of all of them.
+        Axes of all scenarios.
     seeds : sequence of int
     base : dict
-        Parameters of all scenarios.
+        Parameters that all scenarios share.
     where : tuple of str
         Conditions that all cells meet.
     metrics : tuple of str
-        Columns of the table beside those that all tables have.
+        Optional columns of the table.
     limits : Limits
+        Limits per cell.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Study files: YAML that says which graphs, platforms, schedulers and seeds make up a study.
+"""Reader of study files: YAML with the graphs, platforms, schedulers and seeds of a study.
 
-All that is wrong with a file is told at once, each with its line and column and the nearest match.
+All problems of a file are reported at once, each with its line and column and the nearest match.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["read_study"]
 
 VERSION: Final = 1
-"""Of study files."""
-MOST_SEEDS: Final = 10**18
-"""What a count of seeds may be; how many cells that makes the grid says."""
+"""Version of the format of study files."""
+MAX_SEEDS: Final = 10**18
+"""Largest number of seeds in a file; the grid limits the number of cells that they make."""
 
 
 class _OneOf:
-    """One of a few words."""
+    """Type of a key whose value is one of a few words."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -46,54 +46,54 @@ class _OneOf:
         return refused(found, location, f"must be one of {', '.join(self.words)}{close}", value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the word."""
         return {"enum": list(self.words)}
 
 
 class _Seeds:
-    """A number of seeds, from 0, or a list of them."""
+    """Type of the seeds: their number, counted from 0, or a list."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return the seeds."""
         if isinstance(value, list):
             return ListOf(Whole(0, 2**63 - 1), least=1).read(value, location, found)
-        count = Whole(1, MOST_SEEDS).read(value, location, found)
+        count = Whole(1, MAX_SEEDS).read(value, location, found)
         return BAD if count is BAD else range(count)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the seeds."""
         return {"anyOf": [Whole(1).json_schema(), ListOf(Whole(0), least=1).json_schema()]}
 
 
 class _Texts:
-    """A text, or a list of them."""
+    """Type of a key with one text or a list of texts."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return a list."""
+        """Return the texts as a list."""
         if isinstance(value, list):
             return ListOf(TEXT).read(value, location, found)
         read = TEXT.read(value, location, found)
         return BAD if read is BAD else [read]
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the texts."""
         return {"anyOf": [TEXT.json_schema(), ListOf(TEXT).json_schema()]}
 
 
 class _PerKernel:
-    """A value per kernel, as text or as a mapping."""
+    """Type of a key with one value per kernel, as a text or a mapping."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return them as a scenario takes them."""
+        """Return the values in the form of a scenario's parameter."""
         return (Plain() if isinstance(value, dict) else TEXT).read(value, location, found)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the values."""
         return {"type": ["string", "object"]}
 
 
 class _EntryOf:
-    """An entry: its name alone, or a mapping with what is varied."""
+    """Type of an entry: a name, or a mapping with a name and axes."""
 
     def __init__(self, section: type[Section], key: str) -> None:
         self.section, self.key = section, key
@@ -108,12 +108,12 @@ class _EntryOf:
         name, workers = getattr(read, self.key), getattr(read, "workers", None)
         if self.key == "platform" and (name is None) == (workers is None):
             return refused(found, location, "must have either platform or workers", value)
-        own = {word: getattr(read, word, None) for word in ("workers", *_ON_NODES)}
+        own = {word: getattr(read, word, None) for word in ("workers", *_NODE_KEYS)}
         said = {word: values for word, values in own.items() if values is not None}
         return Entry(name, {**said, **read.changes}, location)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the entry."""
         return {"anyOf": [TEXT.json_schema(), SectionOf(self.section).json_schema()]}
 
 
@@ -122,8 +122,8 @@ class _Graph(Section):
     changes = given(SettingsOf("graph."), {}, alias="set")
 
 
-_ON_NODES: Final = ("network", "nodes", "grid", "owner")
-"""What a scenario says of nodes."""
+_NODE_KEYS: Final = ("network", "nodes", "grid", "owner")
+"""Parameters of a scenario that describe its nodes."""
 
 
 class _Platform(Section):
@@ -155,7 +155,7 @@ class _File(Section):
     schedulers = given(ListOf(_EntryOf(_Scheduler, "scheduler"), least=1), ["lws"])
     settings = given(SettingsOf(""), {})
     seeds = given(Maybe(_Seeds()), None)
-    repeat = given(Maybe(Whole(1, MOST_SEEDS)), None)
+    repeat = given(Maybe(Whole(1, MAX_SEEDS)), None)
     noise = given(_OneOf(NOISES), "none")
     clock = given(_OneOf(CLOCKS), "simulated")
     models = given(Maybe(TEXT), None)
@@ -168,21 +168,22 @@ class _File(Section):
 
 
 def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> Study:
-    """Return the study that a file describes.
+    """Return the study in a file.
 
     Parameters
     ----------
     path : Path
-        Files that it names are found from its folder.
+        The study file; the files that it names are found from its folder.
     text : str, optional
-        Its text, where that is known.
+        Text of the file, if it is known already.
     trust : bool, default False
-        Whether generators and schedulers that it names as ``MODULE:NAME`` are imported.
+        Whether to import generators and schedulers that the file names as ``MODULE:NAME``.
 
     Raises
     ------
     InputError
-        All that is wrong, a line each, with the file, line and column.
+        If the file has problems. The message lists all of them, one per line, with file, line and
+        column.
     """
     document = YamlDocument.read(path) if text is None else YamlDocument.parse(text, path)
     found: Found = []
@@ -206,7 +207,7 @@ def _refuse_newer(document: YamlDocument, found: Found) -> None:
     if type(version) is int and version > VERSION:
         what = f"{version} is newer than {VERSION}, which this tasksim reads: update tasksim"
         found.append(FileProblem(("version",), what))
-        document.data["version"] = VERSION
+        document.data["version"] = VERSION  # reported once, not again as an illegal number
 
 
 def _study(file: Any, document: YamlDocument, found: Found) -> Study:
@@ -241,7 +242,7 @@ def _study(file: Any, document: YamlDocument, found: Found) -> Study:
 
 
 def _model_names(given: Any, folder: Path, found: Found) -> str | dict[str, str] | None:
-    """Return names of models, those of a file beside the study's too, as data."""
+    """Return the names of models as data; a file of names is found beside the study file."""
     from tasksim.models.modelnames import model_names_of
 
     try:
@@ -253,7 +254,7 @@ def _model_names(given: Any, folder: Path, found: Found) -> str | dict[str, str]
 
 
 def _beside(folder: Path, name: str | None) -> str | None:
-    """Return the path of a file or folder beside the study's that *name* is; else *name*."""
+    """Return the path of *name* if it is a file or folder beside the study file; else *name*."""
     if name is None or not (os.sep in name or Path(name).suffix):
         return name
     try:

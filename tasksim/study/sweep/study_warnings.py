@@ -1,6 +1,7 @@
-"""Warnings of a study: what its simulations warn of, once for all cells of which it is said.
+"""Warnings of a study: those of its simulations, each once for all cells that have it.
 
-Those that differ in numbers alone, as along an axis of sizes, are told by the first of them.
+Warnings that differ only in numbers, for example along an axis of sizes, are represented by the
+first of them.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["as_text", "summary", "warnings_of_store"]
 
 _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.e+-]*(?: to \d[\d.e+-]*)?(?: [kMGTP]?i?B\b)?")
-"""A number by itself, not one in a name; a range, and the unit of a size, belong to it."""
+"""A number that is not part of a name, with the other end of its range and the unit of a size."""
 
 
 def as_text(lines: Iterable[str]) -> str | None:
-    """Return the warnings of a cell as the store keeps them; nothing where there are none."""
+    """Return the warnings of a cell in the form of the store; None if there are none."""
     return "\n".join(lines) or None
 
 
 def summary(texts: Iterable[str | None], cells: int) -> list[str]:
-    r"""Return what the *texts* of some of a study's *cells* warn of, in their order.
+    r"""Return the distinct warnings in the *texts* of a study of *cells* cells, in their order.
 
     >>> said = ["ram has 1 MiB", None, "ram has 1.5 GiB\ngemm on cpu: n 9"]
     >>> for line in summary(said, cells=8):
@@ -46,7 +47,7 @@ def summary(texts: Iterable[str | None], cells: int) -> list[str]:
 
 
 def warnings_of_store(folder: Path, cells: Collection[str]) -> list[str]:
-    """Return what those *cells* warn of that are done in the store in *folder*."""
+    """Return the warnings of those *cells* that are in the store in *folder*."""
     table = read_cells(folder, ["cell", "position", "warnings"])
     rows: list[dict[str, Any]] = table.sort_by("position").to_pylist()
     return summary((row["warnings"] for row in rows if row["cell"] in cells), len(cells))

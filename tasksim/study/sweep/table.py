@@ -1,4 +1,4 @@
-"""Table of a study: its cells in a pandas table, a row each, for whoever asks what they say."""
+"""Table of a study's results: a pandas table with one row per cell."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["axes_of", "read_table"]
 
 
 def read_table(folder: str | Path) -> pd.DataFrame:
-    """Return the table of the study in *folder*, in the order of its cells, as far as it is done.
+    """Return the table of the study in *folder*: its computed cells, in their order.
 
     Parameters
     ----------
     folder : str or Path
-        Where ``tasksim study run`` has put it.
+        Output folder of ``tasksim study run``.
 
     Returns
     -------
     DataFrame
         Columns ``cell, graph, platform, scheduler, seed``, then one per setting, by its path, then
         ``status, error, makespan_s, lower_bound_s, critical_path_s, tasks, busy_share,
-        moved_bytes, engine, seconds, draw_seed`` and the metrics. Whole numbers that may be
-        missing are of the type ``Int64``.
+        moved_bytes, engine, seconds, draw_seed`` and the metrics. Columns of whole numbers with
+        missing values have the type ``Int64``.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def read_table(folder: str | Path) -> pd.DataFrame:
 
     See Also
     --------
-    tasksim.study.sweep.running.run_study : fills it.
+    tasksim.study.sweep.studies.run_study : Run a study.
     """
     import pandas as pd
     import pyarrow as pa
@@ -53,7 +53,7 @@ def read_table(folder: str | Path) -> pd.DataFrame:
 
 
 def axes_of(table: pd.DataFrame) -> list[str]:
-    """Return the columns of a *table* along which its study goes: those with several values."""
+    """Return the axes of a study's *table*: the columns of labels with several values."""
     names = list(table.columns)
     before = names[1 : names.index("status")]
     return [name for name in before if table[name].nunique(dropna=False) > 1]

@@ -1,7 +1,7 @@
-"""Workbench: where the cells of a study are computed; what they have in common is made once.
+"""Workbenches compute the cells of a study, and prepare only once what cells share.
 
-Each process (and each thread) that computes cells has one. It keeps the graphs, platforms, models
-and prepared durations of the last groups of cells, which come in order.
+Each process (and each thread) that computes cells has a workbench. It keeps the graphs, platforms,
+models and prepared durations of the last groups of cells; cells arrive group by group.
 """
 
 from __future__ import annotations
@@ -32,53 +32,54 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Workbench", "compute", "failed", "group_of", "put_away"]
 
-GROUPS: Final = 8
-"""Of cells that share a graph and a platform, so many are remembered: cells come group by group,
-and a graph of a million tasks has 200 MB."""
-RESOLVED: Final = 64
-"""After so many groups all that was read is forgotten, for the same reason."""
-LONGEST: Final = 1000
-"""Characters of an error in a table."""
+MAX_KEPT_GROUPS: Final = 8
+"""Most groups (cells that share a graph and a platform) that a workbench keeps: cells arrive group
+by group, and a graph of a million tasks has 200 MB."""
+MAX_RESOLVED_GROUPS: Final = 64
+"""Number of groups after which a workbench forgets all files that it has read, to bound its
+memory."""
+MAX_ERROR_CHARACTERS: Final = 1000
+"""Longest error in a table, in characters."""
 _OF_GROUP: Final = tuple(
     field.name for field in fields(Scenario) if field.name not in {"scheduler", "seed", "noise"}
 )
 
 
 class Job(NamedTuple):
-    """A cell as it is sent to what computes it."""
+    """A cell in the form that is sent to a worker."""
 
     cell: str
     scenario: Scenario
-    """What is asked, but for the seed: sent once for all cells of a message that share it."""
+    """The scenario without the seed: pickle sends it once for all cells of a message."""
     seed: int
     fingerprint: str
-    """Of the scenario, where the study was planned."""
+    """Fingerprint of the scenario when the study was planned."""
     study: str
-    """Of what study, of what content, the cell is."""
+    """Identity of the study and of the content of its files."""
     metrics: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, asked: Planned, study: str, metrics: tuple[str, ...]) -> Job:
-        """Return the job that a planned cell is."""
+        """Return the job for a planned cell."""
         return cls(
             asked.cell, asked.row.scenario, asked.draw_seed, asked.fingerprint, study, metrics
         )
 
 
 class _Group(NamedTuple):
-    """What cells of one graph on one platform share."""
+    """Data that the cells of one graph on one platform share."""
 
     resolved: Resolved
     settled: Settled
     spread: Spread | None
     bounds: dict[Hashable, dict[str, float]]
-    """By what draws the costs."""
+    """Lower bounds by the seed of the draws; by None without noise."""
     warnings: dict[str, str | None]
-    """What its cells warn of, by the noise that is asked for."""
+    """Warnings by kind of noise."""
 
     @property
     def workers(self) -> int:
-        """How many there are, on all nodes."""
+        """Number of workers on all nodes."""
         nodes = 1 if self.spread is None else self.spread.nodes
         return nodes * len(self.resolved.platform.workers)
 
@@ -95,12 +96,12 @@ def compute(jobs: Iterable[Job]) -> list[Answer]:
 
 
 def put_away() -> None:
-    """Forget what this thread's workbench has: other processes go on."""
+    """Free this thread's workbench."""
     _benches.bench = None
 
 
 def group_of(scenario: Scenario) -> Hashable:
-    """Return what cells of one graph on one platform have in common, and no others."""
+    """Return the key of the group of cells that share the graph and the platform of *scenario*."""
     return tuple(getattr(scenario, name) for name in _OF_GROUP)
 
 
@@ -110,11 +111,11 @@ def failed(cell: str, error: BaseException) -> Answer:
         return Answer(cell, "memory", "out of memory")
     known = isinstance(error, TasksimError)
     text = str(error) if known else f"{type(error).__name__}: {error}".rstrip(": ")
-    return Answer(cell, "failed", text[:LONGEST])
+    return Answer(cell, "failed", text[:MAX_ERROR_CHARACTERS])
 
 
 def _is_short_of_memory(error: BaseException | None) -> bool:
-    """Return whether an error is, or comes from, a lack of memory."""
+    """Return whether an error is, or was caused by, a lack of memory."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -123,7 +124,7 @@ def _is_short_of_memory(error: BaseException | None) -> bool:
 
 
 class Workbench:
-    """Computes cells."""
+    """A place where one thread computes cells, with the data that they share."""
 
     def __init__(self) -> None:
         self._groups: OrderedDict[Hashable, _Group] = OrderedDict()
@@ -132,7 +133,7 @@ class Workbench:
         self._study = ""
 
     def warm_up(self) -> None:
-        """Import what cells will need, before the first one's time counts."""
+        """Import the modules that cells need, so that the first cell's time does not include it."""
         import tasksim.engine.batch
         import tasksim.formats.graphs
         import tasksim.formats.platforms
@@ -140,7 +141,7 @@ class Workbench:
         import tasksim.scenario.solving  # noqa: F401
 
     def answers(self, jobs: Iterable[Job]) -> Iterator[Answer]:
-        """Yield the answer of each cell: also of those that fail."""
+        """Yield the answer of each cell, failed ones included."""
         for job in jobs:
             begun = perf_counter()
             if job.study != self._study:  # files may have changed since the last one
@@ -151,12 +152,12 @@ class Workbench:
                 answer = self._answered(job, begun)
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # an exit, too, is a scheduler's and not ours
+            except BaseException as error:  # a scheduler that calls sys.exit() must not end tasksim
                 answer = failed(job.cell, error)._replace(seconds=perf_counter() - begun)
             yield answer
 
     def _answered(self, job: Job, begun: float) -> Answer:
-        """Return the answer of a cell; short of memory, with nothing kept of earlier ones."""
+        """Return the answer of a cell; if memory runs out, try again with nothing else kept."""
         try:
             return self._answer(job, begun)
         except Exception as error:
@@ -169,11 +170,11 @@ class Workbench:
     def _answer(self, job: Job, begun: float) -> Answer:
         whole = job.metrics or job.scenario.clock == "native"
         found = self._of_run(job) if whole else self._of_totals(job)
-        # To compute a cell is also to give back what it took, which is done here.
+        # The time is taken last, so that it includes freeing the cell's memory.
         return Answer(*found[:-1], perf_counter() - begun)
 
     def _of_totals(self, job: Job) -> Answer:
-        """Return the answer that the fast way gives: no tables are made."""
+        """Return the answer of a batch simulation, which is fast because it makes no tables."""
         from tasksim.engine.batch import Item, totals
         from tasksim.scenario.solving import policy_of
 
@@ -202,7 +203,7 @@ class Workbench:
         )
 
     def _of_run(self, job: Job) -> Answer:
-        """Return the answer read off a whole run, as native ones and some metrics need it."""
+        """Return the answer from a whole run, which native cells and metrics need."""
         from tasksim.scenario.solving import solve
         from tasksim.study.sweep.metrics import measured
 
@@ -223,15 +224,15 @@ class Workbench:
         )
 
     def _forget(self) -> None:
-        """Forget all that was read."""
+        """Forget all files that were read."""
         self._resolver, self._resolved = Resolver(), 0
 
     def _refuse_other_files(self, job: Job) -> None:
-        """Raise :exc:`InputError` if what is read here is not what the study was planned with."""
+        """Raise :exc:`InputError` if files or tasksim differ from those of the planning process."""
         if next(fingerprints(job.scenario, [job.seed], self._resolver)) != job.fingerprint:
             raise InputError(
-                "the files that it names, or tasksim, are not the same where it is computed as "
-                "where the study was planned"
+                "the files that it names, or tasksim, differ between the process that computes it "
+                "and the one that planned the study"
             )
 
     def _group(self, job: Job) -> _Group:
@@ -240,7 +241,7 @@ class Workbench:
         if key in self._groups:
             self._groups.move_to_end(key)
             return self._groups[key]
-        if self._resolved >= RESOLVED:
+        if self._resolved >= MAX_RESOLVED_GROUPS:
             self._forget()
         self._resolved += 1
         self._refuse_other_files(job)
@@ -248,13 +249,13 @@ class Workbench:
 
         resolved = self._resolver.resolve(scenario)
         found = self._groups[key] = _Group(resolved, Settled(), spread_of(resolved), {}, {})
-        if len(self._groups) > GROUPS:
+        if len(self._groups) > MAX_KEPT_GROUPS:
             self._groups.popitem(last=False)
         return found
 
 
 def _bounds_of(group: _Group, item: Item) -> dict[str, float]:
-    """Return the bounds of a replay; those of other schedulers with the same costs are known."""
+    """Return the bounds of a replay, which schedulers with the same costs share."""
     key = None if item.noise == "none" else item.seed
     if key not in group.bounds:
         group.bounds[key] = group.settled.bounds(item)
@@ -262,7 +263,7 @@ def _bounds_of(group: _Group, item: Item) -> dict[str, float]:
 
 
 def _warnings_of(group: _Group, scenario: Scenario) -> str | None:
-    """Return what a cell warns of, which others of its group with the same noise do, too."""
+    """Return the warnings of a cell, which all cells of its group with the same noise share."""
     if scenario.noise not in group.warnings:
         asked = group.resolved.scenario.vary(noise=scenario.noise)
         said = replace(group.resolved, scenario=asked).warnings()

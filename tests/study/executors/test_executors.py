@@ -52,8 +52,8 @@ def test_the_table_is_the_same_whoever_computes_it(serial, study_file, tmp_path,
 @pytest.mark.slow
 @pytest.mark.parametrize("start_s", [0.0, 1e9])
 def test_auto_starts_processes_where_they_pay(serial, study_file, tmp_path, monkeypatch, start_s):
-    monkeypatch.setattr(auto, "START_S", start_s)
-    monkeypatch.setattr(running, "MESSAGE_S", 0.0)  # cell by cell: there is time to start
+    monkeypatch.setattr(auto, "PROCESS_START_S", start_s)
+    monkeypatch.setattr(running, "BATCH_S", 0.0)  # cell by cell: there is time to start
     monkeypatch.setattr(Children, "are_ready", lambda self: self.wait() is None)
     outcome = run_study(study_file(), tmp_path / "study", executor="auto", jobs=2)
     assert outcome.workers == (1 if start_s else 2)

@@ -213,7 +213,7 @@ def test_a_part_that_is_no_more_what_it_was_is_told(study_file, tmp_path):
     (one,) = parts(tmp_path / "study")
     data = one.read_bytes()
     one.write_bytes(data[: len(data) // 2])
-    with pytest.raises(InputError, match=r"cannot be read: .*; if it is removed, its cells are c"):
+    with pytest.raises(InputError, match=r"cannot be read: .*; remove it to have its cells"):
         read_table(tmp_path / "study")
     one.unlink()
     assert run_study(study_file(), tmp_path / "study").computed == CELLS
