@@ -1,1 +1,1 @@
-"""Schedulers: who runs which ready task; the same objects under both clocks."""
+"""Schedulers: policies that assign ready tasks to workers, in simulated and native runs."""

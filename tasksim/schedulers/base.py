@@ -1,4 +1,4 @@
-"""Scheduler: the interface of a policy, and the view of a run that it is given."""
+"""The interface of a scheduling policy, and its view of a run."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["SPEEDUP", "Scheduler", "View", "chooses_apart", "unless_default"]
 
 SPEEDUP: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
-"""Nominal speed of a worker by architecture (StarPU's ``starpu_perfmodel.h``); others 0.5."""
+"""Nominal speed of a worker by architecture, without unit (StarPU's ``starpu_perfmodel.h``);
+other architectures have 0.5."""
 
 
 class View(ABC):
-    """What a scheduler sees of a run, simulated or native, and what it can ask of it.
+    """A scheduler's view of a run, simulated or native: its state, and the requests it takes.
 
-    The runtime makes one per run and hands it to :meth:`Scheduler.attach`. Tasks, workers, classes,
-    memories and data are numbers from 0.
+    The runtime makes one per run and passes it to :meth:`Scheduler.attach`. Tasks, workers,
+    classes, memories and data are numbers from 0.
 
     See Also
     --------
-    Scheduler : what is given one.
+    Scheduler : The base class of policies.
 
     Examples
     --------
-    A policy that says how many workers it was given:
+    A policy that prints the number of its workers:
 
     >>> from tasksim.schedulers.eager import Eager
     >>> class Talkative(Eager):
@@ -46,32 +47,33 @@ class View(ABC):
     """
 
     graph: TaskGraph
-    """All tasks, for schedulers that plan ahead; what happens when is not in it."""
+    """All tasks, for schedulers that plan ahead; it has no times."""
     workers: tuple[Worker, ...]
     """The workers, in order of their number."""
     classes: tuple[WorkerClass, ...]
-    """Workers alike but for the time at which they are free."""
+    """Classes of workers that differ only in the time at which they become free."""
     class_of: Sequence[int]
     """Per worker, the index of its class."""
     priority: Sequence[int]
     """Per task, its priority; larger is more urgent."""
     estimates: Sequence[Sequence[float]]
-    """``estimates[class][task]``: expected duration in seconds, infinite where it cannot run."""
+    """``estimates[class][task]``: expected duration in seconds; infinite if the class cannot run
+    the task."""
     able: Sequence[int]
     """Per task, a bit mask of the classes whose workers can run it."""
     pusher: int | None
-    """The worker whose task released the one being pushed; ``None``: it came by submission."""
+    """The worker whose task released the one being pushed; ``None`` if its submission did."""
 
     @property
     def first_ready(self) -> Sequence[int]:
-        """The tasks that are pushed before any has run, in order of submission."""
+        """The tasks that are pushed before any task has run, in order of submission."""
         from tasksim.graph.commutation import ready_at_first
 
         return ready_at_first(self.graph)
 
     @property
     def power(self) -> PowerInfo | None:
-        """What the machine draws; None: nobody knows."""
+        """The power of the machine; None if the platform does not give it."""
         return None
 
     @property
@@ -82,7 +84,7 @@ class View(ABC):
     @property
     @abstractmethod
     def accesses(self) -> Sequence[Sequence[tuple[int, int]]]:
-        """Per task, what it accesses, in the order given: handle and access mode."""
+        """Per task, its accesses in the order given: pairs of a handle and an access mode."""
 
     @property
     @abstractmethod
@@ -97,23 +99,25 @@ class View(ABC):
     def transfer_estimate(self, task: int, memory: int) -> float:
         """Return the expected time to bring the data of *task* to *memory*, in seconds.
 
-        The sum over the data that it reads and that are neither there nor on their way there.
+        This is the sum over the data that the task reads, without those that are in *memory* or on
+        their way there.
         """
 
     @abstractmethod
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
-        """Return how many bytes *task* lacks in *memory*.
+        """Return three numbers of bytes that *task* lacks in *memory*.
 
-        Of what it reads: what is not there; and of that, what is not even on its way there.
-        Third, of all that it accesses: what has no place allocated there yet. Scratch memory
-        and reductions do not count.
+        The first is the size of the data that it reads and that are not there; the second counts
+        only those of them that are not on their way there either. The third is the size of all
+        data that it accesses and that have no space allocated there. Scratch memory and reductions
+        do not count.
         """
 
     def readiness(self, memory: int) -> Readiness | None:  # noqa: ARG002
-        """Return what keeps the tasks given to it in the order of :meth:`unready` in *memory*.
+        """Return an index that keeps tasks in the order of :meth:`unready` in *memory*.
 
-        None where nothing does: then each task is asked for, which is the same, and slower where
-        many wait.
+        None means that there is no such index. The caller then calls :meth:`unready` for each task,
+        which gives the same order but is slower for many tasks.
         """
         return None
 
@@ -121,7 +125,7 @@ class View(ABC):
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
         """Return the expected time of a copy from memory *source* to *target*, in seconds.
 
-        Zero within one memory, infinite where no way leads.
+        It is zero within one memory, and infinite if there is no route.
         """
 
     @abstractmethod
@@ -130,7 +134,7 @@ class View(ABC):
 
     @abstractmethod
     def sleeping(self, worker: int) -> bool:
-        """Return whether *worker* sleeps: its last pop gave nothing and nobody woke it since."""
+        """Return whether *worker* sleeps: its last pop returned None, and no wake-up followed."""
 
     @abstractmethod
     def wake(self, worker: int) -> None:
@@ -150,22 +154,22 @@ class View(ABC):
 
     @abstractmethod
     def prefetch_handle(self, handle: int, memory: int) -> None:
-        """Start to bring one datum, as it is now, to *memory*."""
+        """Start to bring the current value of one datum to *memory*."""
 
 
 class Scheduler:
-    """A scheduling policy: tasks are pushed when ready, workers pop them.
+    """A scheduling policy: the runtime pushes ready tasks, and workers pop them.
 
-    The same object works under both clocks. It has none of its own, and draws random numbers
-    only from the generator it is given. Subclasses override :meth:`pop`, and :meth:`push` or
-    the two halves of it, :meth:`choose` and :meth:`commit`;
-    a policy that needs tables of its own builds them in :meth:`attach`. Options of a policy are the
-    keyword arguments of its ``__init__``.
+    The same object works in simulated and native runs. It has no clock of its own, and draws random
+    numbers only from the generator that it is given. Subclasses override :meth:`pop`, and either
+    :meth:`push` or its two halves, :meth:`choose` and :meth:`commit`. A policy that needs tables of
+    its own builds them in :meth:`attach`. Options of a policy are the keyword arguments of its
+    ``__init__``.
 
     See Also
     --------
-    View : what it sees of a run.
-    tasksim.schedulers.registry.create : a scheduler by its name.
+    View : The scheduler's view of a run.
+    tasksim.schedulers.registry.create : Create a scheduler by its name.
 
     Examples
     --------
@@ -188,61 +192,61 @@ class Scheduler:
     """
 
     name: ClassVar[str] = ""
-    """What messages and runs call it; the name of the class where that gives none itself."""
+    """The name of the policy in messages and runs; by default the name of the class."""
     needs_estimates: ClassVar[bool] = False
-    """Whether the policy looks at estimated durations, so that kernel models must be there."""
+    """Whether the policy uses estimated durations, so that it requires kernel models."""
     uses_priorities: ClassVar[bool] = False
-    """Whether copies made for its tasks have the tasks' priorities, or all have the same."""
+    """Whether copies for its tasks have the priorities of the tasks; else all have the same."""
 
     looks_at_data: ClassVar[bool] = False
-    """Whether a push looks at the task's data, or brings them: then it waits while one of them is
-    being handed to a copy engine."""
+    """Whether a push looks at the task's data or prefetches them: it then waits while one of them
+    is being handed to a copy engine."""
 
     view: View
     rng: random.Random
 
     def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):  # not that of the class that it derives from
+        if "name" not in vars(cls):  # a derived class does not inherit the name of its base
             cls.name = cls.__name__
 
     def attach(self, view: View, rng: random.Random) -> None:
-        """Start a run that *view* shows. Called once, before anything else.
+        """Start the run that *view* shows; called once, before all other methods.
 
         Parameters
         ----------
         view : View
             The run.
         rng : random.Random
-            The only source of random numbers: same seed, same run.
+            The only source of random numbers, so that the same seed gives the same run.
         """
         self.view = view
         self.rng = rng
 
     def push(self, task: int) -> None:
-        """Take *task*, which is ready, and wake whoever may run it."""
+        """Take *task*, which is ready, and wake workers that may run it."""
         self.commit(task, self.choose(task))
 
     def choose(self, task: int) -> Any:
-        """Return what to do with *task*, which is ready; change nothing.
+        """Return a decision for *task*, which is ready, without any change of state.
 
-        Optional. With it, a clock can let all pushes of one instant choose before any of them
-        is committed, as if they did not see each other.
+        This method is optional. It lets a clock make the decisions of all simultaneous pushes
+        before it commits the first of them, so that they do not see each other.
         """
         raise NotImplementedError
 
     def chosen(self, choice: Any) -> int | None:  # noqa: ARG002
-        """Return the worker that *choice*, of :meth:`choose`, is for; None: nobody asks.
+        """Return the worker of *choice*, a decision of :meth:`choose`; None if it has none.
 
-        With ``simultaneous_pushes=blind``, choices of the worker that pushes are committed first.
+        With ``simultaneous_pushes=blind``, decisions for the pushing worker are committed first.
         """
         return None
 
     def commit(self, task: int, choice: Any) -> None:
-        """Do with *task* what :meth:`choose` returned, and wake whoever may run it."""
+        """Carry out *choice* for *task*, and wake workers that may run it."""
         raise NotImplementedError
 
     def pop(self, worker: int) -> int | None:
-        """Return the task that *worker* shall run next, or None: it then sleeps until woken."""
+        """Return the next task of *worker*; with None, it sleeps until it is woken."""
         raise NotImplementedError
 
     def started(self, task: int, worker: int) -> None:
@@ -253,11 +257,11 @@ class Scheduler:
 
 
 def unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:
-    """Return the scheduler's own *hook*, None if it has but the one that does nothing."""
+    """Return the scheduler's *hook*; None if it is the default, which does nothing."""
     own = getattr(type(scheduler), hook, None)
     return None if own is getattr(Scheduler, hook) else getattr(scheduler, hook)
 
 
 def chooses_apart(scheduler: Scheduler) -> bool:
-    """Return whether *scheduler* chooses what to do with a task apart from doing it."""
+    """Return whether *scheduler* decides and commits in two separate methods."""
     return getattr(type(scheduler), "choose", Scheduler.choose) is not Scheduler.choose

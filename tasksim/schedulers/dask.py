@@ -1,4 +1,4 @@
-"""dask: one stack for all; the worker that asks first gets what became ready last."""
+"""dask: one stack for all workers; the first worker to ask gets the newest task."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["Dask"]
 
 Entry = tuple[int, int, int, int]
-"""The end that released a task and its priority, both negated; the push's number; the task."""
+"""Number of the end that released a task and its priority, both negated; number of the push; the
+task."""
 
 
 class Dask(Scheduler):
-    """A central stack: what the last end released comes first, by priority; as Dask's threads.
+    """A central stack: tasks released by the last end come first, by priority; as Dask's threads.
 
-    What waited for its submission alone is at the bottom, by priority. A push wakes one sleeping
-    worker that can run the task. As ``dask/local.py``, with Dask's order as priorities, which
-    recorded graphs have.
+    Tasks that waited only for their submission are at the bottom, by priority. A push wakes one
+    sleeping worker that can run the task. This is the policy of ``dask/local.py``. Priorities are
+    Dask's order, which recorded graphs have.
     """
 
     name: ClassVar[str] = "dask"
@@ -29,18 +30,18 @@ class Dask(Scheduler):
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with an empty stack."""
         super().attach(view, rng)
-        self._lanes: dict[int, list[Entry]] = {}  # tasks that the same classes can run share one
+        self._lanes: dict[int, list[Entry]] = {}  # one per set of classes that can run a task
         self._ended = [0] * len(view.workers)
         self._ends = 0
         self._pushed = 0
 
     def finished(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Count the end; what it releases is pushed after this."""
+        """Count the end; the tasks that it releases are pushed after this."""
         self._ends += 1
         self._ended[worker] = self._ends
 
     def push(self, task: int) -> None:
-        """Put *task* on the stack and wake somebody for it."""
+        """Put *task* on the stack and wake one worker for it."""
         pusher = self.view.pusher
         end = 0 if pusher is None else self._ended[pusher]
         self._pushed += 1
@@ -49,7 +50,7 @@ class Dask(Scheduler):
         self.view.wake_any(task)
 
     def pop(self, worker: int) -> int | None:
-        """Return the first of the tasks on the stack that *worker* can run."""
+        """Return the topmost task on the stack that *worker* can run."""
         bit = 1 << self.view.class_of[worker]
         lanes = [lane for able, lane in self._lanes.items() if lane and able & bit]
         if not lanes:

@@ -1,4 +1,4 @@
-"""Readiness of data: the task of a worker's queue that lacks the fewest bytes goes first."""
+"""Queues by readiness of data: the task that lacks the fewest bytes goes first."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Readiness", "ReadyTasks", "first_ready"]
 
-FEW: Final = 16
-"""As long as a search looks at so many tasks on average, that costs less than to keep what they
-lack: most searches end at the first task."""
-PATIENCE: Final = 512
-"""When searches have looked at so many more, what tasks lack is kept, for as many searches as there
-are tasks: then the cost of keeping it once is shared by all of these."""
+SEARCH_LENGTH_THRESHOLD: Final = 16
+"""Mean number of tasks per search up to which searches cost less than an index of the missing
+bytes: most searches end at the first task."""
+EXCESS_TASKS_THRESHOLD: Final = 512
+"""Number of tasks in excess of the mean that searches visit before an index is built. The index
+serves as many searches as there are tasks, which share the cost of building it."""
 
 
 def first_ready(
     tasks: Iterable[int], memory: int, unready: Callable[[int, int], tuple[int, int, int]]
 ) -> tuple[int, int]:
-    """Return, of *tasks*, the one that lacks the fewest bytes in *memory*; and how many were seen.
+    """Return the task that lacks the fewest bytes in *memory*, and the number of tasks visited.
 
-    *unready* is :meth:`View.unready`. Fewest bytes that are not there; of equals, fewest that are
-    not even on their way; then fewest without a place; then the first. The search ends at
-    a task that lacks nothing. As StarPU's ``starpu_st_fifo_taskq_pop_first_ready_task``.
+    *unready* is :meth:`View.unready`, whose three numbers are compared in order: bytes that are not
+    there, bytes that are not on their way either, bytes without allocated space. The first of equal
+    tasks wins. The search ends at a task that lacks nothing, as StarPU's
+    ``starpu_st_fifo_taskq_pop_first_ready_task`` does.
 
     >>> first_ready([7, 8, 9], 1, lambda task, memory: (9 - task, 0, 0))
     (9, 3)
@@ -43,7 +44,7 @@ def first_ready(
 
 
 class Readiness(Protocol):
-    """Tasks, and which of them lacks the fewest bytes in a memory, as data come and go."""
+    """An index of tasks by the bytes that they lack in a memory, updated as data come and go."""
 
     def add(self, task: int) -> None:
         """Add *task* behind the others."""
@@ -52,27 +53,27 @@ class Readiness(Protocol):
         """Add *task* in front of the others."""
 
     def remove(self, task: int) -> None:
-        """Forget *task*."""
+        """Remove *task*."""
 
     def first(self) -> int:
         """Return the task that :func:`first_ready` finds; it stays."""
 
     def close(self) -> None:
-        """Look at the memory no more."""
+        """Stop to follow changes of the memory."""
 
 
 class ReadyTasks(OrderedDict[int, None]):
-    """Tasks in the order in which they were pushed, of which the readiest goes first.
+    """A queue in push order from which the readiest task goes first.
 
-    That is the one that :func:`first_ready` finds for *memory* in *view*.
+    The readiest task is the result of :func:`first_ready` for *memory* in *view*.
     """
 
     def __init__(self, view: View, memory: int) -> None:
         super().__init__()
         self._view, self._memory = view, memory
-        self._looks = 0  # at tasks, more than a few per search
+        self._looks = 0  # tasks visited beyond the threshold per search
         self._index: Readiness | None = None
-        self._kept = 0  # for how many searches more
+        self._kept = 0  # searches left until the index is dropped
 
     def append(self, task: int) -> None:
         """Insert *task* behind the others."""
@@ -95,14 +96,14 @@ class ReadyTasks(OrderedDict[int, None]):
             return self.popitem()[0]
         task, seen = first_ready(self, self._memory, self._view.unready)
         del self[task]
-        if seen > FEW or self._looks:
-            self._looks = max(0, self._looks + seen - FEW)
-            if self._looks > PATIENCE:
+        if seen > SEARCH_LENGTH_THRESHOLD or self._looks:
+            self._looks = max(0, self._looks + seen - SEARCH_LENGTH_THRESHOLD)
+            if self._looks > EXCESS_TASKS_THRESHOLD:
                 self._keep()
         return task
 
     def _keep(self) -> None:
-        """Let the view keep what the tasks lack, if it can."""
+        """Build an index of the missing bytes, if the view has one."""
         self._looks, self._kept = 0, len(self)
         self._index = self._view.readiness(self._memory)
         if self._index is not None:

@@ -1,4 +1,4 @@
-"""dm: each task to the worker that is expected to end it first."""
+"""dm: each task goes to the worker with its earliest expected end."""
 
 from __future__ import annotations
 
@@ -18,37 +18,38 @@ __all__ = ["Choice", "DequeModel", "WorkerGroup"]
 
 
 Choice = tuple[int, float, float]
-"""A worker, and what a task is expected to take there: its length, its transfer, in seconds."""
+"""A worker, the expected duration of a task there, and its expected transfer time, in seconds."""
 
 
 class WorkerGroup(NamedTuple):
-    """A class of workers as a decision sees it."""
+    """The properties of a class of workers that a decision needs."""
 
     ends: Ends
     estimates: Sequence[float]
     memory: int
     workers: tuple[int, ...]
     rates: Sequence[float] = ()
-    """What a second of a task costs besides, by kernel, where its energy is known."""
+    """Cost of a second of a task by kernel, in seconds; empty if no power is known."""
 
 
 class DequeModel(Scheduler):
-    """Expected end times from kernel models decide at push; each worker runs its own queue.
+    """Each task goes at push to the worker with its earliest expected end, by kernel models.
 
-    As StarPU's ``dm`` (``sched_policies/deque_modeling_policy_data_aware.c``). Per worker it
-    keeps what it believes: when the tasks handed out are done (``exp_start``), how long
-    those in the queue take (``exp_len``), and how long those handed out and not finished
-    take (``pipeline_len``). Real durations never enter: a task that ends early leaves the
-    expected start late until the worker's next pop or start. Equal expected ends go to the worker
-    of lowest number.
+    This is StarPU's ``dm`` (``sched_policies/deque_modeling_policy_data_aware.c``). Each worker
+    runs its own queue. The policy keeps three estimates per worker: the end of the tasks handed out
+    (``exp_start``), the duration of the tasks in the queue (``exp_len``), and the duration of the
+    tasks handed out and not finished (``pipeline_len``). Real durations never enter: a task that
+    ends early leaves the expected start late until the worker's next pop or start. A tie goes to
+    the worker of lowest number.
 
-    A task whose duration is not known (NaN or 0) on some worker goes where the fewest tasks
-    wait, relative to the nominal speed; only to workers where it is NaN, if there are such.
+    If the duration of a task is unknown (NaN or 0) on some worker, the task goes to the worker with
+    the fewest waiting tasks relative to the nominal speed. If it is NaN on some workers, only these
+    are candidates.
 
     Parameters
     ----------
     prefetch : int
-        1: a task's data are brought to its worker's memory as soon as it is pushed; 0: not.
+        Whether a push starts to bring the task's data to its worker's memory: 1 or 0.
     """
 
     name: ClassVar[str] = "dm"
@@ -97,13 +98,13 @@ class DequeModel(Scheduler):
         return best, best_length, 0.0
 
     def chosen(self, choice: Choice) -> int:
-        """Return the worker that was chosen."""
+        """Return the worker of *choice*."""
         return choice[0]
 
     def commit(self, task: int, choice: Choice) -> None:
-        """Add *task* to the queue of the worker that was chosen, and wake it.
+        """Add *task* to the queue of the chosen worker, and wake the worker.
 
-        Of the transfer, what is expected to be over before the worker gets to *task* is hidden.
+        Only the part of the transfer that is expected to outlast the worker's earlier tasks counts.
         """
         worker, length, transfer = choice
         view, exp_len = self.view, self._exp_len
@@ -126,18 +127,18 @@ class DequeModel(Scheduler):
     def pop(self, worker: int) -> int | None:
         """Return the first task of *worker*'s own queue."""
         queue = self._queues[worker]
-        if not queue:  # StarPU moves a late exp_start to now; here, all who read it do that
+        if not queue:  # StarPU moves a late exp_start to now; here, every reader does that
             return None
         task = queue.popleft()
         self._handed_out(task, worker)
         return task
 
     def started(self, task: int, worker: int) -> None:
-        """Move *task*, whose data are there, from what is queued to what is handed out."""
+        """Move the duration of *task*, whose data are there, from the queue to the pipeline."""
         length = self._predicted[task]
         self._unstarted[worker] -= 1
-        # What is left of sums of nothing is set to 0, not kept as a rounding error: an idle
-        # worker must be exactly as free as the next, or ties would not be ties.
+        # The sum of an empty queue is set to exactly 0: a rounding error would break ties between
+        # idle workers.
         if self._unstarted[worker]:
             self._exp_len[worker] -= length
         else:
@@ -148,7 +149,7 @@ class DequeModel(Scheduler):
         self._changed[worker](worker)
 
     def finished(self, task: int, worker: int) -> None:
-        """Forget *task*."""
+        """Remove the duration of *task* from the pipeline."""
         self._held[worker] -= 1
         if self._held[worker]:
             self._pipeline_len[worker] -= self._predicted[task]
@@ -166,7 +167,7 @@ class DequeModel(Scheduler):
         return expected_ends(workers, self._exp_start, self._exp_len)
 
     def _handed_out(self, task: int, worker: int) -> None:
-        """Move the transfer of *task* from what is queued to what is handed out."""
+        """Move the transfer of *task* from the queue to the pipeline."""
         self._held[worker] += 1
         transfer = self._predicted_transfer[task]
         self._exp_len[worker] -= transfer
@@ -184,19 +185,19 @@ class DequeModel(Scheduler):
         return groups
 
     def _greedy(self, task: int) -> Choice:
-        """Return the able worker with the least load; *task* counts for nothing there."""
+        """Return the able worker with the least load; *task* adds no expected time there."""
         groups = self._groups_for(task)
         unmeasured = [g for g in groups if isnan(g.estimates[task])]
         workers = (w for group in unmeasured or groups for w in group.workers)
         return min(workers, key=lambda w: (self._load(w, task), w)), 0.0, 0.0
 
     def _load(self, worker: int, task: int) -> float:
-        """Return how many tasks wait for *worker*, or run there, relative to its speed."""
+        """Return the number of tasks that wait or run on *worker*, relative to its speed."""
         queued = len(self._queues[worker])
         speed = SPEEDUP.get(self.view.workers[worker].architecture, 0.5)
         # A queued task counts twice, as in StarPU: in the queue, and in the pipeline.
         return (self._ahead(worker, task, queued) + queued + self._held[worker]) / speed
 
     def _ahead(self, worker: int, task: int, queued: int) -> int:  # noqa: ARG002
-        """Return how many tasks of the queue count as ahead of *task*."""
+        """Return the number of tasks in the queue that count as ahead of *task*."""
         return queued

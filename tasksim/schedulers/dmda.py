@@ -1,4 +1,4 @@
-"""dmda and its relatives: expected ends with what moving the data costs."""
+"""dmda and its variants: decisions by expected ends and transfer times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasksim.schedulers.ends_ahead import EndsAhead, WeighedTasks
 from tasksim.schedulers.level_sums import Ranks
 from tasksim.schedulers.tasklists import PushOrder, SortedTasks, TaskList
 from tasksim.schedulers.weights import (
-    GAMMA,
+    DEFAULT_GAMMA_US_PER_J,
     EnergyWeights,
     check_weights,
     energy_weights,
@@ -38,39 +38,39 @@ __all__ = [
 
 
 class DataAware(DequeModel):
-    """As dm, and moving data counts: in the expected end, and as a cost by itself.
+    """The dm policy with transfers, which count in the expected end and as a cost of their own.
 
-    As StarPU's ``dmda``, also called ``heft``. With D the transfer estimate of a task in a worker's
-    memory and L its expected duration there, the task is expected to end at ``END = max(end of the
-    worker's work, now + D) + L``; the worker of least ::
+    This is StarPU's ``dmda``, also called ``heft``. Let D be the estimated transfer time of a task
+    to a worker's memory and L its expected duration there. The expected end of the task is ``END =
+    max(end of the worker's work, now + D) + L``. The task goes to the worker with the least ::
 
         alpha·(END − least END) + beta·D + gamma·G + [END > MAXE]·gamma·idle_power·(END − MAXE)
 
-    gets it, of equals the one of lowest number. MAXE is the latest end of the work that the able
-    workers have. G is the energy of the task there beside idleness, L times what the platform says
-    of power; 0 where it says nothing.
+    and in a tie to the one of lowest number. MAXE is the latest end of the current work of the
+    able workers. G is the energy of the task there above idle: L times the power that the platform
+    gives, or 0 if it gives none.
 
     Parameters
     ----------
     alpha, beta : float
         Weights of the end time and of the transfer, at least 0.
     gamma : float
-        What a joule costs, in microseconds; only where power or *idle_power* is known.
+        Cost of a joule in microseconds; used only if the platform's power or *idle_power* is known.
     idle_power : float, optional
-        Of the whole machine, in watts; default: what the platform says, or none.
+        Idle power of the whole machine in watts; by default that of the platform, or none.
     prefetch : int
-        1: a task's data are brought to its worker's memory as soon as it is pushed; 0: not.
+        Whether a push starts to bring the task's data to its worker's memory: 1 or 0.
     """
 
     name: ClassVar[str] = "dmda"
     ready_first: ClassVar[bool] = False
-    """Whether a worker takes, of its most urgent tasks, the one that lacks the fewest bytes."""
+    """Whether a worker takes the task that lacks the fewest bytes among its most urgent ones."""
 
     def __init__(
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = GAMMA,
+        gamma: float = DEFAULT_GAMMA_US_PER_J,
         idle_power: float | None = None,
         prefetch: int = 1,
     ) -> None:
@@ -91,7 +91,7 @@ class DataAware(DequeModel):
         ]
 
     def energy_weights(self, view: View) -> EnergyWeights:
-        """Return what energy costs in decisions."""
+        """Return the cost of energy in decisions."""
         return energy_weights(self.name, self.gamma, self.idle_power, view)
 
     def choose(self, task: int) -> Choice:
@@ -106,7 +106,7 @@ class DataAware(DequeModel):
                 return self._greedy(task)
             transfer = transfer_estimate(task, memory)
             arrival = now + transfer
-            # Without alpha, no end is better than another, up to the latest.
+            # With alpha = 0, all ends up to the latest cost the same.
             limit = arrival if self.alpha else max(arrival, latest - length)
             end, worker = ends.earliest(now, limit)
             if end < arrival:
@@ -121,13 +121,16 @@ class DataAware(DequeModel):
         return self._new_level(worker)()
 
     def _new_level(self, worker: int) -> Callable[[], TaskList]:
-        """Return what makes a list for tasks of one priority."""
+        """Return a function that makes a list for tasks of one priority."""
         if self.ready_first:
             return partial(ReadyTasks, self.view, self._memory[worker])
         return PushOrder
 
     def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
-        """Return the fittest candidate: ends, transfers, workers, lengths, costs of energy."""
+        """Return the candidate with the least cost.
+
+        A candidate has the end, transfer, worker, duration and cost of energy of a task.
+        """
         alpha, beta, idle = self.alpha, self.beta, self._idle
         least = min([candidate[0] for candidate in candidates])
         best, best_fitness, choice = -1, inf, candidates[0]
@@ -142,24 +145,21 @@ class DataAware(DequeModel):
 
 
 class DataAwarePriority(DataAware):
-    """As dmda, with each worker's queue sorted by priority. As StarPU's ``dmdap``."""
+    """The dmda policy with queues sorted by priority, StarPU's ``dmdap``."""
 
     name: ClassVar[str] = "dmdap"
     uses_priorities: ClassVar[bool] = True
 
 
 class DataAwareReady(DataAware):
-    """As dmda; a worker takes the task that lacks the fewest bytes. As StarPU's ``dmdar``."""
+    """The dmda policy with the task that lacks the fewest bytes first, StarPU's ``dmdar``."""
 
     name: ClassVar[str] = "dmdar"
     ready_first: ClassVar[bool] = True
 
 
 class DataAwareSorted(DataAware):
-    """As dmda; by priority, and of equal priority the task that lacks the fewest bytes.
-
-    As StarPU's ``dmdas``.
-    """
+    """The dmda policy with queues sorted by priority, then by missing bytes, StarPU's ``dmdas``."""
 
     name: ClassVar[str] = "dmdas"
     uses_priorities: ClassVar[bool] = True
@@ -167,10 +167,10 @@ class DataAwareSorted(DataAware):
 
 
 class DataAwareSortedDecision(DataAwareSorted):
-    """As dmdas, and a decision looks only at what would run before the task.
+    """The dmdas policy with decisions that count only queued tasks that would run earlier.
 
-    As StarPU's ``dmdasd`` where the application declares no range of priorities. Costs a look at
-    each worker's queue.
+    This is StarPU's ``dmdasd`` for an application that declares no range of priorities. A decision
+    has to look at the queue of each worker.
     """
 
     name: ClassVar[str] = "dmdasd"
@@ -180,7 +180,7 @@ class DataAwareSortedDecision(DataAwareSorted):
         self._ahead_of: list[EndsAhead] = []
         self._sorted: list[WeighedTasks] = []
         self._ranks = Ranks(view.priority)
-        # Some duration is not known: then queues are compared by their tasks.
+        # Only decisions about unknown durations need the numbers of queued tasks.
         self._counts = any(not length > 0.0 for row in view.estimates for length in row)
         super().attach(view, rng)
 

@@ -1,4 +1,4 @@
-"""eager: one queue for all; the worker that asks first gets the oldest task."""
+"""eager: one queue for all workers; the first worker to ask gets the oldest task."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Eager"]
 
 
 class Eager(Scheduler):
-    """A central first-in first-out queue. Priorities and models are not looked at.
+    """A central first-in first-out queue, without regard to priorities and kernel models.
 
-    A push wakes one sleeping worker that can run the task. As StarPU's ``eager``
+    A push wakes one sleeping worker that can run the task. This is StarPU's ``eager``
     (``sched_policies/eager_central_policy.c``).
     """
 
@@ -28,16 +28,16 @@ class Eager(Scheduler):
         self._queue = FifoQueue(view)
 
     def push(self, task: int) -> None:
-        """Append *task* and wake somebody for it."""
+        """Append *task* and wake one worker for it."""
         self.put(task)
         self.view.wake_any(task)
 
     def put(self, task: int) -> None:
-        """Queue *task*, and wake nobody."""
+        """Queue *task* without waking a worker."""
         self._queue.push(task)
 
     def waiting(self) -> int:
-        """Return how many tasks wait."""
+        """Return the number of waiting tasks."""
         return len(self._queue)
 
     def pop(self, worker: int) -> int | None:

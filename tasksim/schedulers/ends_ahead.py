@@ -1,4 +1,4 @@
-"""Expected ends of what would run before a task of a given priority: for dmdasd."""
+"""Expected ends of the work that would run before a task of a given priority, for dmdasd."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["EndsAhead", "WeighedTasks"]
 
 
 class WeighedTasks(SortedTasks):
-    """Tasks by priority, and how long those of the most urgent levels take on this worker.
+    """Tasks by priority, with the total duration of the most urgent levels on one worker.
 
-    *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
-    *counts*: whether anybody will ask how many tasks there are.
+    *lengths* has the expected duration of each task in seconds; an unknown one counts as 0.
+    *counts* tells whether :meth:`count_ahead` is needed.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class WeighedTasks(SortedTasks):
         return task
 
     def count_ahead(self, task: int) -> int | None:
-        """Return how many tasks go before a new one; None: it is first or last."""
+        """Return the number of tasks before a new one; None if it would be first or last."""
         key = -self._priority[task]
         if self._is_first(key) or self._is_last(key):
             return None
@@ -68,9 +68,10 @@ class WeighedTasks(SortedTasks):
         return int(self._count.up_to(self._rank_of[task]))
 
     def ahead(self, task: int, pipeline: float, whole: float) -> float:
-        """Return how long takes what goes before a new task, *pipeline* among it.
+        """Return the duration of the work before a new task in seconds, *pipeline* included.
 
-        That alone for a task that would be first, and the *whole* for one that would be last.
+        The result is *pipeline* for a task that would be first, and *whole* for one that would be
+        last.
         """
         key = -self._priority[task]
         if self._is_first(key):
@@ -91,16 +92,16 @@ class WeighedTasks(SortedTasks):
 
 
 class EndsAhead:
-    """Expected ends (:class:`~tasksim.schedulers.expected_ends.Ends`) of what is more urgent.
+    """Expected ends (:class:`~tasksim.schedulers.expected_ends.Ends`) of more urgent tasks.
 
-    To :attr:`task`, a worker is free when what was handed out and what would go
-    before it in the queue are done: ``max(start, now)`` and how long that takes, which is the
-    pipeline alone for a task that would be first, and the whole *length*, as for any other policy,
-    for one that would be last. Each question looks at all workers.
+    For :attr:`task`, a worker is free when the tasks handed out and the queued tasks before it are
+    done: at ``max(start, now)`` plus their duration. The duration is the pipeline alone for a task
+    that would be first, and the whole *length*, as in other policies, for one that would be last.
+    Each query looks at all workers.
 
-    As StarPU where the application declares no range of priorities
-    (``starpu_st_fifo_taskq_get_exp_len_prev_task_list``): *start* may hold the pipeline already,
-    which then counts twice.
+    The rule is StarPU's for an application without a declared range of priorities
+    (``starpu_st_fifo_taskq_get_exp_len_prev_task_list``). If *start* includes the pipeline already,
+    the pipeline counts twice.
     """
 
     def __init__(
@@ -116,10 +117,10 @@ class EndsAhead:
         self.task = 0
 
     def changed(self, worker: int) -> None:
-        """Do nothing: nothing is kept."""
+        """Do nothing: there is no state to update."""
 
     def earliest(self, now: float, limit: float = -inf) -> tuple[float, int]:
-        """Return the earliest expected end and its worker; up to *limit* all are equal."""
+        """Return the earliest expected end and its worker; ends up to *limit* are ties."""
         best, first = -1, inf
         for end, worker in self._ends(now):
             if end <= limit:

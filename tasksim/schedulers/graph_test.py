@@ -1,4 +1,4 @@
-"""graph_test: tasks by their place in the whole graph, on the kind of worker that is faster."""
+"""graph_test: tasks by their depth in the whole graph, each on the faster kind of worker."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphTest", "depths", "descendants"]
 
-HOST = "cpu"
-"""Workers of this architecture are CPUs, all others accelerators."""
+HOST_ARCHITECTURE = "cpu"
+"""Architecture of CPU workers; workers of all other architectures are accelerators."""
 
 
 class GraphTest(Scheduler):
-    """Nothing runs before the graph is complete; then the deepest task first.
+    """Deepest task first, started only after the graph is complete.
 
-    As StarPU's ``graph_test`` (``graph_test_policy.c``), where waiting for all tasks starts the
-    schedule. Ready tasks wait in a bag until all that can be ready by then have been pushed.
-    The priority of a task, whatever the application said, is the longest path from it to the end
-    of the graph in dependencies; with ``descendants=1`` it is the number of tasks that depend on
-    it. There is a queue for the CPUs and one for all else: a task goes to the kind whose workers
-    together run it faster, that is, whose inverse durations have the larger sum.
+    This is StarPU's ``graph_test`` (``graph_test_policy.c``), where waiting for all tasks starts
+    the schedule. Ready tasks wait in a bag until all initially ready tasks have been pushed.
+    The priority of a task is the number of dependencies on the longest path from it to the end of
+    the graph; with ``descendants=1`` it is the number of tasks that depend on it. The
+    application's priorities have no effect. The CPUs have one queue and the accelerators another:
+    a task goes to the kind whose workers together run it faster, that is, with the larger sum of
+    inverse durations.
     """
 
     name: ClassVar[str] = "graph_test"
@@ -42,11 +43,11 @@ class GraphTest(Scheduler):
         self.descendants = bool(descendants)
 
     def attach(self, view: View, rng: random.Random) -> None:
-        """Find the priorities and start with an empty bag."""
+        """Compute the priorities and start with an empty bag."""
         super().attach(view, rng)
         graph = view.graph
         priority = descendants(graph) if self.descendants else depths(graph)
-        self._host = [worker.architecture == HOST for worker in view.workers]
+        self._host = [worker.architecture == HOST_ARCHITECTURE for worker in view.workers]
         self._queues = (_GraphQueue(view, priority), _GraphQueue(view, priority))
         self._sides = [
             [worker.id for worker in view.workers if self._host[worker.id] == host]
@@ -61,7 +62,7 @@ class GraphTest(Scheduler):
         self._awaited = len(view.first_ready)
 
     def push(self, task: int) -> None:
-        """Queue *task* and wake one worker for it; before the graph is complete, put it by."""
+        """Queue *task* and wake one worker for it; put it in the bag if tasks are missing."""
         if not self._awaited:
             self._wake(task, self._queue(task))
             return
@@ -71,7 +72,7 @@ class GraphTest(Scheduler):
             self._open()
 
     def pop(self, worker: int) -> int | None:
-        """Return the first task of the queue for *worker*'s kind that it can run."""
+        """Return the first task that *worker* can run from the queue of its kind."""
         self._told[worker] = False
         return None if self._awaited else self._queues[self._host[worker]].pop(worker)
 
@@ -83,13 +84,13 @@ class GraphTest(Scheduler):
             self.view.wake(worker.id)
 
     def _queue(self, task: int) -> bool:
-        """Queue *task* for one kind of workers; return whether that is the CPUs."""
+        """Queue *task* for one kind of workers; return whether these are the CPUs."""
         mask, speed, able = self.view.able[task], [0.0, 0.0], [False, False]
         for bit, index, workers, host in self._kinds:
             if mask & bit:
                 duration = self.view.estimates[index][task]
                 able[host] = True
-                # Not for zero, and not for one that is not known.
+                # A duration of zero or NaN (unknown) adds nothing.
                 speed[host] += workers / duration if duration > 0.0 else 0.0
         side = able[True] and (not able[False] or speed[True] > speed[False])
         self._queues[side].push(task)
@@ -105,7 +106,7 @@ class GraphTest(Scheduler):
 
 
 class _GraphQueue(PriorityQueue):
-    """A queue by priorities that are not the application's."""
+    """A queue sorted by given priorities instead of the application's."""
 
     def __init__(self, view: View, priority: Sequence[int]) -> None:
         super().__init__(view)
@@ -113,7 +114,7 @@ class _GraphQueue(PriorityQueue):
 
 
 def depths(graph: TaskGraph) -> list[int]:
-    """Return per task the longest path from it to the end of *graph*, in dependencies.
+    """Return, per task, the dependencies on the longest path from it to the end of *graph*.
 
     >>> from tasksim.graph.builder import GraphBuilder
     >>> g = GraphBuilder("path")
@@ -134,7 +135,7 @@ def depths(graph: TaskGraph) -> list[int]:
 
 
 def descendants(graph: TaskGraph) -> list[int]:
-    """Return per task the number of tasks that depend on it, directly or not.
+    """Return, per task, the number of tasks that depend on it, directly or indirectly.
 
     >>> from tasksim.graph.builder import GraphBuilder
     >>> g = GraphBuilder("fork")
@@ -146,7 +147,8 @@ def descendants(graph: TaskGraph) -> list[int]:
     """
     successors, end = graph.successors.tolist(), len(graph.successors)
     begins, waiting = graph.successor_ptr.tolist(), graph.predecessor_count.tolist()
-    # A set of tasks is an integer, a bit per task; kept until all predecessors have seen it.
+    # A set of tasks is an integer with one bit per task. It is dropped after the last predecessor
+    # has read it, to save memory.
     reached: dict[int, int] = {}
     counts = [0] * len(graph)
     for task in range(len(graph) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""heteroprio: buckets of tasks by kernel, which each architecture takes in an order of its own."""
+"""heteroprio: buckets of tasks by kernel, with an order of buckets for each architecture."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Heteroprio", "architectures_of"]
 
-HOST = "cpu"
-"""Workers of this architecture are CPUs, all others accelerators."""
-PREFETCH = 2
-"""How many tasks a worker holds, the one that it is about to run among them: StarPU's default of
+HOST_ARCHITECTURE = "cpu"
+"""Architecture of CPU workers; workers of all other architectures are accelerators."""
+MAX_HELD_TASKS = 2
+"""Largest number of tasks that a worker holds, including the next one to run: StarPU's default of
 ``STARPU_HETEROPRIO_MAX_PREFETCH``."""
 
 
 class Heteroprio(Scheduler):
     """Tasks in buckets by kernel; CPUs and accelerators take from them in different orders.
 
-    As StarPU's ``heteroprio`` (``heteroprio.c``) without locality. A bucket is a stack: the
-    newest task first. A worker that asks takes up to two tasks from the buckets in its
-    architecture's order (one, and only if it holds none, where fewer tasks are left than there
-    are workers), runs the one of higher priority and keeps the other, whose data
-    are prefetched; if there is none, it steals from the next worker of its architecture. An
-    architecture that is slower than the fastest one for a bucket by a factor takes from it only
-    if the bucket has at least that many tasks per worker of the fastest one, unless CPUs
-    are the fastest.
+    This is StarPU's ``heteroprio`` (``heteroprio.c``) without locality. A bucket is a stack: the
+    newest task comes first. A worker that asks for a task fills up to two held tasks from the
+    buckets, in the order of its architecture. If fewer tasks are left than there are workers, it
+    takes one, and only if it holds none. It runs the held task of higher priority and keeps the
+    other, whose data are prefetched. If it holds none, it steals from the next worker of its
+    architecture. An architecture that is slower for a bucket than the fastest one by a factor takes
+    from the bucket only if this has at least that many tasks per worker of the fastest
+    architecture, unless CPUs are the fastest.
 
     The orders are learned during the run from measured durations
-    (:mod:`tasksim.schedulers.heteroprio_statistics`), anew every *interval* pushes, or given, one
-    option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
-    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU keeps what it learned in a file for the
-    next run of the program. So durations start from those of the kernel models, where there are
-    any, as if earlier runs had measured them; with ``learned=0`` from nothing: the first
-    tasks of every kernel then go to all architectures, to be measured.
+    (:mod:`tasksim.schedulers.heteroprio_statistics`) and updated every *interval* pushes, or given
+    as one option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
+    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU keeps learned durations in a file for the
+    next run of the program. For the same effect, durations start from those of the kernel models,
+    if there are any. With ``learned=0`` there are no durations at first, and the first tasks of
+    every kernel go to all architectures to be measured.
     """
 
     name: ClassVar[str] = "heteroprio"
@@ -66,14 +66,14 @@ class Heteroprio(Scheduler):
         super().attach(view, rng)
         architectures = architectures_of(view.workers)
         self._architecture = [architectures.index(w.architecture) for w in view.workers]
-        self._host = 0 if HOST in architectures else -1
+        self._host = 0 if HOST_ARCHITECTURE in architectures else -1
         self._buckets = self._make_buckets(view, architectures)
         count = len(architectures)
         self._workers = [
             [w for w, a in enumerate(self._architecture) if a == index] for index in range(count)
         ]
         self._told = [False] * len(view.workers)
-        # A heap of those that may sleep and be told: all at first, then who found nothing.
+        # A heap of workers that may sleep: at first all, later those whose pop returned None.
         self._resting = list(range(len(view.workers)))
         self._listed = [True] * len(view.workers)
         self._stacks: list[list[int]] = [[] for _ in self._buckets.takers]
@@ -92,7 +92,7 @@ class Heteroprio(Scheduler):
         self._wake(task, bucket)
 
     def pop(self, worker: int) -> int | None:
-        """Return the most urgent task that *worker* holds after it took what it may."""
+        """Return the most urgent task that *worker* holds after it has filled up."""
         self._told[worker] = False
         architecture, own = self._architecture[worker], self._own[worker]
         added = self._top_up(worker, architecture) if self._left[architecture] else 0
@@ -110,11 +110,11 @@ class Heteroprio(Scheduler):
         return task
 
     def started(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Note when *task* starts."""
+        """Record the start of *task*."""
         self._since[worker] = self.view.now
 
     def finished(self, task: int, worker: int) -> None:
-        """Learn how long *task* took."""
+        """Learn the duration of *task*."""
         now = self.view.now
         self._buckets.executed(task, self._architecture[worker], now - self._since[worker])
         self._since[worker] = now
@@ -126,7 +126,7 @@ class Heteroprio(Scheduler):
         return LearnedBuckets(view, architectures, of_class, self.interval, learned=self.learned)
 
     def _wake(self, task: int, bucket: int) -> None:
-        """Wake the sleeping workers that can run *task*, by number, up to one that may take it."""
+        """Wake sleepers that can run *task*, by number, up to the first that may take it now."""
         view, told, resting = self.view, self._told, self._resting
         passed = []
         while resting:
@@ -149,10 +149,10 @@ class Heteroprio(Scheduler):
         return per_worker >= self._buckets.slow[bucket][architecture]
 
     def _top_up(self, worker: int, architecture: int) -> int:
-        """Let *worker* take tasks; return how many it took."""
+        """Let *worker* take tasks from the buckets; return their number."""
         own, left = self._own[worker], self._left[architecture]
-        wanted = min(PREFETCH - len(own), left)
-        if left < len(self._architecture):
+        wanted = min(MAX_HELD_TASKS - len(own), left)
+        if left < len(self._architecture):  # few are left: do not hold tasks that others could run
             wanted = 0 if own else 1
         added = 0
         for bucket in self._buckets.orders[architecture]:
@@ -173,7 +173,7 @@ class Heteroprio(Scheduler):
         return added
 
     def _hold(self, worker: int, task: int) -> None:
-        """Put *task* before what *worker* holds of the same priority."""
+        """Put *task* before the held tasks of *worker* of the same priority."""
         own, priority = self._own[worker], self.view.priority
         before = (i for i, held in enumerate(own) if priority[held] <= priority[task])
         own.insert(next(before, len(own)), task)
@@ -191,6 +191,6 @@ class Heteroprio(Scheduler):
 
 
 def architectures_of(workers: Sequence[Worker]) -> list[str]:
-    """Return the architectures of *workers*, each once: CPUs, then the others as they come."""
+    """Return the distinct architectures of *workers*: CPUs first, then the others as they come."""
     names = dict.fromkeys(worker.architecture for worker in workers)
-    return sorted(names, key=lambda name: name != HOST)
+    return sorted(names, key=lambda name: name != HOST_ARCHITECTURE)

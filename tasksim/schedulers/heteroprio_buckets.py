@@ -1,4 +1,4 @@
-"""Buckets of heteroprio: of each task, and who takes from which first; learned, or given."""
+"""Buckets of heteroprio and their order per architecture, learned or given."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Buckets:
     """The buckets of a run; architectures are numbered."""
 
     bucket_of: Sequence[int]
-    """Per task."""
+    """Per task, its bucket."""
     takers: Sequence[Sequence[int]]
     """Per bucket, the architectures that take from it."""
     orders: Sequence[Sequence[int]]
     """Per architecture, the buckets from first to last."""
     fastest: Sequence[int]
-    """Per bucket, the architecture that is the fastest for it."""
+    """Per bucket, the fastest architecture."""
     slow: Sequence[Sequence[float]]
-    """Per bucket and architecture, how many times slower it is than the fastest."""
+    """Per bucket and architecture, its slowdown relative to the fastest architecture."""
 
     def pushed(self, task: int, *, by_submission: bool) -> None:
         """Note that *task* is about to be pushed."""
@@ -43,7 +43,7 @@ class Buckets:
 
 
 class GivenBuckets(Buckets):
-    """Buckets as the user gave them, which never change."""
+    """Buckets and orders given by the user, which never change."""
 
     def __init__(self, view: View, architectures: Sequence[str], given: Mapping[str, str]) -> None:
         kernels = view.graph.kernels
@@ -59,11 +59,11 @@ class GivenBuckets(Buckets):
 
 
 class LearnedBuckets(Buckets):
-    """A bucket per kernel model and set of able architectures, ordered by what the run shows.
+    """Buckets by kernel model and set of able architectures, with orders learned during the run.
 
-    Orders are anew after each *interval* pushes; slow factors follow the measured durations at
-    every push. A bucket found in between comes last. With *learned*, durations start from
-    those of the kernel models, where there are any.
+    Orders are updated after each *interval* pushes, and slow factors at every push. A bucket found
+    in between comes last. With *learned*, durations start from those of the kernel models, if
+    there are any.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class LearnedBuckets(Buckets):
             self._start_from_models(view, architecture_of)
 
     def pushed(self, task: int, *, by_submission: bool) -> None:
-        """Learn from *task*, whose successors are known unless it comes *by_submission*."""
+        """Learn from the push of *task*; one *by_submission* has no known successors yet."""
         statistics, bucket = self._statistics, self.bucket_of[task]
         self._find(bucket)
         if self._pushes % self._interval == 0:
@@ -114,14 +114,14 @@ class LearnedBuckets(Buckets):
         self._stale.clear()
 
     def executed(self, task: int, architecture: int, duration: float) -> None:
-        """Learn how long *task* took."""
+        """Learn the duration of *task*."""
         bucket = self.bucket_of[task]
         self._statistics.executed(bucket, architecture, duration)
         if bucket not in self._stale:
             self._stale.append(bucket)
 
     def _start_from_models(self, view: View, architecture_of: Sequence[int]) -> None:
-        """Take the mean over a bucket's tasks; of several classes, the first one."""
+        """Start from the mean estimate of each bucket's tasks in the first class that has one."""
         tasks = np.bincount(self.bucket_of, minlength=len(self._masks))
         for index in range(len(view.classes) - 1, -1, -1):
             total = np.bincount(self.bucket_of, view.estimates[index], len(self._masks))
@@ -136,7 +136,7 @@ class LearnedBuckets(Buckets):
                 self._orders[architecture].append(bucket)
 
     def _number(self, view: View) -> None:
-        """Number the buckets: tasks with one kernel model that the same workers can run."""
+        """Number the buckets: one per kernel model and set of classes that can run its tasks."""
         model = model_numbers(view.graph)
         masks = sorted(set(view.able))
         place = {mask: index for index, mask in enumerate(masks)}
@@ -149,20 +149,20 @@ class LearnedBuckets(Buckets):
 
 
 def given_orders(view: View, architectures: Sequence[str], given: Mapping[str, str]) -> Orders:
-    """Return the orders *given* for the kernels that the graph has tasks of."""
+    """Return the orders *given* for the kernels that have tasks in the graph."""
     kernels = view.graph.kernels
     present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]
     return parse(given, architectures, present)
 
 
 def model_numbers(graph: TaskGraph) -> Int64:
-    """Return per kernel the number of its model: kernels may share one."""
+    """Return, per kernel, the number of its model; kernels may share a model."""
     names = {name: index for index, name in enumerate(dict.fromkeys(graph.model_names))}
     return np.array([names[name] for name in graph.model_names], dtype=np.int64)
 
 
 def _able(mask: int, architecture_of: Sequence[int], count: int) -> list[bool]:
-    """Return per architecture whether it can run what the classes in *mask* can."""
+    """Return, per architecture, whether one of its classes is in *mask*."""
     able = [False] * count
     for index, architecture in enumerate(architecture_of):
         able[architecture] |= bool(mask >> index & 1)

@@ -1,4 +1,4 @@
-"""Orders of buckets as a user gives them: the kernels that an architecture takes first."""
+"""Orders of buckets given by the user, parsed from an option per architecture."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Orders", "parse"]
 
-NEAR: Final = 0.75
-"""So alike is what was misspelt, as difflib counts: two letters swapped in ``cuda`` are 0.75, while
-``cuda`` and ``cpu``, two architectures, are 0.57."""
+MISSPELLING_SIMILARITY: Final = 0.75
+"""Least similarity (difflib's ratio) of a misspelt name to the right one: ``cuda`` with two letters
+swapped has 0.75, the two architectures ``cuda`` and ``cpu`` have 0.57."""
 
 
 @dataclass(frozen=True)
 class Orders:
-    """Buckets of kernels, and per architecture which it takes, in what order.
+    """Buckets of kernels, and the order of buckets of each architecture.
 
-    ``slow[bucket][architecture]`` is how many times slower than the bucket's fastest architecture
-    that one is, 0 for the fastest one itself.
+    ``slow[bucket][architecture]`` is the slowdown of an architecture relative to the bucket's
+    fastest one, and 0 for the fastest one itself.
     """
 
     bucket_of: Mapping[str, int]
@@ -35,13 +35,13 @@ class Orders:
 def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Sequence[str]) -> Orders:
     """Return the orders of ``{"cpu": "potrf/trsm/gemm@11", "cuda": "gemm/trsm/potrf"}``.
 
-    A list has the kernels of one architecture from first to last. ``syrk+gemm`` share a bucket;
-    ``gemm@11`` says that this architecture takes 11 times as long as the fastest one, which is
-    the first of *architectures* that lists the bucket without that. Lists of other
-    architectures than *architectures* are ignored.
+    A list has the kernels of one architecture from first to last. The kernels of ``syrk+gemm``
+    share a bucket. ``gemm@11`` means that this architecture takes 11 times as long as the fastest
+    one, which is the first of *architectures* that lists the bucket without a factor. Lists of
+    architectures that are not in *architectures* are ignored.
 
-    Raises :exc:`InputError` for a misspelt architecture, one without list, a kernel in no list or
-    in two buckets, and for what is not a number.
+    Raises :exc:`InputError` for a misspelt architecture, an architecture without a list, a kernel
+    in no list or in two buckets, and a factor that is not a number.
 
     >>> parse({"cpu": "potrf/gemm@11", "cuda": "gemm"}, ["cpu", "cuda"], ["potrf", "gemm"]).orders
     ((0, 1), (1,))
@@ -58,7 +58,7 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
         if kernel not in bucket_of:
             raise InputError(
                 f"scheduler 'heteroprio': no order has kernel '{kernel}'"
-                f"{nearest(kernel, bucket_of)} (they have: {', '.join(bucket_of)})"
+                f"{nearest(kernel, bucket_of)} (kernels in orders: {', '.join(bucket_of)})"
             )
     buckets = range(max(bucket_of.values()) + 1)
     slow = tuple(tuple(row.get(bucket, 0.0) for row in factors) for bucket in buckets)
@@ -71,13 +71,16 @@ def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Seque
 
 
 def _refuse_misspelt(given: Mapping[str, str], architectures: Sequence[str]) -> None:
-    """Raise for an option that is nearly an architecture here, or nearly an option.
+    """Raise :exc:`InputError` for an option that resembles an architecture or another option.
 
-    Others are orders of architectures that this platform lacks: what-ifs take devices away.
+    Other unknown options are orders of architectures that this platform lacks: what-if scenarios
+    remove devices.
     """
     legal = ["interval", "learned", *architectures]
     for option in given:
-        if option not in architectures and get_close_matches(option, legal, n=1, cutoff=NEAR):
+        if option not in architectures and get_close_matches(
+            option, legal, n=1, cutoff=MISSPELLING_SIMILARITY
+        ):
             raise unknown("option", option, legal, "scheduler 'heteroprio'")
 
 
@@ -99,7 +102,7 @@ def _entry(text: str, architecture: str, bucket_of: dict[str, int]) -> tuple[int
     if not all(kernels):
         raise InputError(
             f"scheduler 'heteroprio': option '{architecture}': '{text}' names no kernel;"
-            " an order is KERNEL/KERNEL+KERNEL/KERNEL@FACTOR"
+            " legal: KERNEL/KERNEL+KERNEL/KERNEL@FACTOR"
         )
     bucket = bucket_of.get(kernels[0], max(bucket_of.values(), default=-1) + 1)
     for kernel in kernels:
@@ -119,8 +122,8 @@ def _factor(text: str, architecture: str) -> float:
     if factor >= 0.0:
         return factor
     raise InputError(
-        f"scheduler 'heteroprio': option '{architecture}': slow factor '{text}'"
-        " is not a number of at least 0"
+        f"scheduler 'heteroprio': option '{architecture}': got slow factor '{text}';"
+        " legal: a number of at least 0"
     )
 
 

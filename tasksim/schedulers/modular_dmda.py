@@ -1,4 +1,4 @@
-"""modular-dmda and its relatives: expected ends, decided at push, in a tree of components."""
+"""modular-dmda and its variants: decisions by expected ends at push, in a tree of components."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasksim.schedulers.base import Scheduler, View
 from tasksim.schedulers.modular_expected import Expected
 from tasksim.schedulers.modular_queue import WorkerQueue
 from tasksim.schedulers.weights import (
-    GAMMA,
+    DEFAULT_GAMMA_US_PER_J,
     EnergyWeights,
     check_weights,
     energy_weights,
@@ -23,24 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas"]
 
 Candidate = tuple[float, float, float, int, float]
-"""A class's best worker: the end of the task there, its transfer, its duration, the number, and
-what the task's energy costs."""
+"""The best worker of a class: the end, the transfer time and the duration of the task there, the
+number of the worker, and the cost of the task's energy."""
 
 
 class ModularDmda(Scheduler):
-    """Each task to the worker with the earliest expected end, transfers included.
+    """Each task goes to the worker with its earliest expected end, transfers included.
 
-    As StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``): over
-    the workers that can run a task, the least of
-    ``alpha·(end − earliest end) + beta·transfer + gamma·energy
-    + gamma·idle_power·(end − latest end of all)``, the last term only where positive. Energy is
-    that of the task beside idleness, 0 where the platform says nothing of power. The end is the
-    expected end of the worker's work, or the end of the transfer if that is later, plus the
-    duration. Ties go to the lowest number.
-    *gamma* is in microseconds per joule, *idle_power* in watts.
+    This is StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``).
+    A task goes to the able worker with the least ``alpha·(end − earliest end) + beta·transfer +
+    gamma·energy + gamma·idle_power·(end − latest end of all)``; the last term counts only if it is
+    positive. The end is the expected end of the worker's work, or of the transfer if that is
+    later, plus the duration. The energy is that of the task above idle, or 0 if the platform gives
+    no power. A tie goes to the worker of lowest number. *gamma* is in microseconds per joule,
+    *idle_power* in watts.
 
-    Tasks whose duration is not known, or is zero, go to the worker to which the fewest
-    of them went.
+    A task of unknown or zero duration goes to the worker that got the fewest such tasks.
     """
 
     name: ClassVar[str] = "modular-dmda"
@@ -53,7 +51,7 @@ class ModularDmda(Scheduler):
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = GAMMA,
+        gamma: float = DEFAULT_GAMMA_US_PER_J,
         idle_power: float | None = None,
     ) -> None:
         self.alpha = number(self.name, "alpha", alpha)
@@ -84,11 +82,11 @@ class ModularDmda(Scheduler):
         ]
 
     def energy_weights(self, view: View) -> EnergyWeights:
-        """Return what energy costs in decisions."""
+        """Return the cost of energy in decisions."""
         return energy_weights(self.name, self.gamma, self.idle_power, view)
 
     def push(self, task: int) -> None:
-        """Decide for *task* and queue it there."""
+        """Choose a worker for *task* and queue it there."""
         self._place(task)
 
     def pop(self, worker: int) -> int | None:
@@ -98,11 +96,11 @@ class ModularDmda(Scheduler):
         return self._pull(worker)
 
     def started(self, task: int, worker: int) -> None:
-        """Move *task* from what was taken to what runs."""
+        """Move *task* from the taken tasks to the running ones."""
         self._expected[worker].begin(self.view.now, self._durations[task], self._transfers[task])
 
     def finished(self, task: int, worker: int) -> None:
-        """Forget *task*."""
+        """Remove *task* from the expected work."""
         self._expected[worker].finish(self.view.now, self._durations[task])
 
     def _pull(self, worker: int) -> int | None:
@@ -119,13 +117,13 @@ class ModularDmda(Scheduler):
         return task
 
     def _left(self, worker: int) -> None:
-        """A task has left *worker*'s queue, and is not yet in its hands."""
+        """Note that a task has left *worker*'s queue and is not handed out yet."""
 
     def _transfer(self, task: int, memory: int) -> float:
         return self.view.transfer_estimate(task, memory) if self._several else 0.0
 
     def _place(self, task: int) -> bool:
-        """Decide for *task* and queue it; return whether the queue took it."""
+        """Choose a worker for *task* and queue it; return whether the queue had room."""
         now = self.view.now
         ends = self._ends(task, now)
         if ends is None:
@@ -145,7 +143,7 @@ class ModularDmda(Scheduler):
         return False
 
     def _ends(self, task: int, now: float) -> list[Candidate] | None:
-        """Return an entry per able class; None: a duration is not known."""
+        """Return a candidate per able class; None if a duration is unknown or all are zero."""
         able, ends, known = self.view.able[task], [], 0.0
         for bit, index, workers, memory in self._members:
             if able & bit:
@@ -162,7 +160,10 @@ class ModularDmda(Scheduler):
         return ends if known else None
 
     def _earliest(self, workers: list[int], now: float, arrival: float) -> tuple[float, int]:
-        """Return when one of *workers* can start what arrives at *arrival*, and which one first."""
+        """Return the earliest start on *workers* of a task with data at *arrival*, and its worker.
+
+        All workers that are free by *arrival* are ties, so the first of them is the result.
+        """
         earliest, chosen = inf, -1
         for worker in workers:
             free = self._expected[worker].end(now)
@@ -195,7 +196,7 @@ class ModularDmda(Scheduler):
 
 
 class ModularDmdap(ModularDmda):
-    """As ``modular-dmda``, with the workers' queues sorted by priority."""
+    """The ``modular-dmda`` policy with the workers' queues sorted by priority."""
 
     name: ClassVar[str] = "modular-dmdap"
     uses_priorities: ClassVar[bool] = True
@@ -203,14 +204,14 @@ class ModularDmdap(ModularDmda):
 
 
 class ModularDmdar(ModularDmda):
-    """As ``modular-dmda``; a worker takes first what lacks the fewest bytes in its memory."""
+    """The ``modular-dmda`` policy with the task that lacks the fewest bytes first."""
 
     name: ClassVar[str] = "modular-dmdar"
     ready_first: ClassVar[bool] = True
 
 
 class ModularDmdas(ModularDmda):
-    """As ``modular-dmda``, queues sorted by priority; among equals the readiest task first."""
+    """The ``modular-dmda`` policy with queues sorted by priority, then by missing bytes."""
 
     name: ClassVar[str] = "modular-dmdas"
     uses_priorities: ClassVar[bool] = True

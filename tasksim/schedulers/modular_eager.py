@@ -1,4 +1,4 @@
-"""modular-eager and modular-prio: one central queue, all workers woken by every push."""
+"""modular-eager and modular-prio: one central queue, and every push wakes all workers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["ModularEager", "ModularPrio"]
 
 
 class ModularEager(Scheduler):
-    """A central queue, first-in first-out, whose first task holds back those behind it.
+    """A central first-in first-out queue whose first task holds back the tasks behind it.
 
-    As StarPU's ``modular-eager`` (``modular_eager.c``, ``component_eager.c``). A push wakes all
-    workers. Only the first task is offered: a worker that cannot run it wakes those that can,
-    and gets nothing.
+    This is StarPU's ``modular-eager`` (``modular_eager.c``, ``component_eager.c``). A push wakes
+    all workers. A worker can take only the first task; if it cannot run that task, it wakes a
+    worker that can and gets nothing.
     """
 
     name: ClassVar[str] = "modular-eager"
@@ -48,7 +48,7 @@ class ModularEager(Scheduler):
 
 
 class ModularPrio(ModularEager):
-    """As ``modular-eager``, with the central queue sorted by priority."""
+    """The ``modular-eager`` policy with the central queue sorted by priority."""
 
     name: ClassVar[str] = "modular-prio"
     uses_priorities: ClassVar[bool] = True

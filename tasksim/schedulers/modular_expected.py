@@ -1,4 +1,4 @@
-"""Expected end of a worker, as the modular schedulers keep it."""
+"""Expected end of a worker's work in the modular schedulers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ __all__ = ["Expected"]
 
 
 class Expected:
-    """Expected work of one worker, in seconds: given to it, and waiting in the queue above it.
+    """Expected work of one worker in seconds: tasks handed out to it, and tasks in its queue.
 
-    ``start`` is when the tasks handed out are done and ``pipeline`` how long they take,
-    ``length`` how long the task takes that was taken and has not started; ``queued`` belongs to
-    the queue above the worker. As StarPU's ``component_worker.c``: a worker that asks is taken
-    to be free, *whatever it still runs*, so that of a device with two tasks at hand the first one
-    is forgotten when it asks for the second.
+    ``start`` is the end of the tasks handed out and ``pipeline`` their duration. ``length`` is the
+    duration of the task that was taken and has not started, and ``queued`` that of the queue above
+    the worker. As in StarPU's ``component_worker.c``, a worker that asks for a task counts as
+    free *even if it still runs one*: when a device with two tasks at hand asks for the second, the
+    first one no longer counts.
     """
 
     __slots__ = ("length", "pipeline", "queued", "start")
@@ -21,29 +21,29 @@ class Expected:
         self.start = self.length = self.pipeline = self.queued = 0.0
 
     def end(self, now: float) -> float:
-        """Return when all that is expected of the worker is done."""
+        """Return the expected end of all work of the worker."""
         if now > self.start:
             self.start = now
         return self.start + self.length + self.queued
 
     def asked(self, now: float) -> None:
-        """The worker asks for a task: take it to be free."""
+        """Note that the worker asks for a task, and count it as free."""
         self.start = now
         self.length = self.pipeline = 0.0
 
     def queue(self, now: float, duration: float, transfer: float) -> float:
-        """Add a task to the queue; return the part of *transfer* that nothing hides."""
+        """Add a task to the queue; return the part of *transfer* that no earlier work hides."""
         transfer = max(0.0, now + transfer - self.end(now))
         self.queued += duration + transfer
         return transfer
 
     def unqueue(self, duration: float, transfer: float, left: int) -> None:
-        """Remove a task from the queue, in which *left* others stay."""
+        """Remove a task from the queue, which has *left* others."""
         rest = max(0.0, self.queued - duration)
-        self.queued = max(0.0, rest - transfer) if left else 0.0
+        self.queued = max(0.0, rest - transfer) if left else 0.0  # no rounding error stays
 
     def take(self, now: float, duration: float, transfer: float) -> float:
-        """Hand out a task and start its transfer; return what nothing hides of it."""
+        """Hand out a task and start its transfer; return the part that no earlier work hides."""
         end = self.start + self.length
         if now > self.start:
             self.start = now
@@ -54,12 +54,12 @@ class Expected:
         return transfer
 
     def begin(self, now: float, duration: float, transfer: float) -> None:
-        """The data are there and the task starts."""
+        """Note that the data have arrived and the task starts."""
         self.length -= duration
         self.pipeline += duration - transfer
         self.start = now + self.pipeline
 
     def finish(self, now: float, duration: float) -> None:
-        """The task is done."""
+        """Note the end of a task."""
         self.pipeline -= duration
         self.start = max(self.start, now + self.pipeline)

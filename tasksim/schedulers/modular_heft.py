@@ -1,4 +1,4 @@
-"""modular-heft: bounded queues below a sorted one; tasks are bound to a worker late."""
+"""modular-heft: bounded queues of workers below a sorted central queue, which bind tasks late."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.modular_dmda import ModularDmdas
 from tasksim.schedulers.modular_queue import WorkerQueue
-from tasksim.schedulers.weights import GAMMA, number
+from tasksim.schedulers.weights import DEFAULT_GAMMA_US_PER_J, number
 
 if TYPE_CHECKING:
     import random
@@ -17,15 +17,15 @@ __all__ = ["ModularHeft"]
 
 
 class ModularHeft(ModularDmdas):
-    """As ``modular-dmdas`` with bounded queues: what finds one full waits centrally.
+    """The ``modular-dmdas`` policy with bounded queues below a central queue.
 
-    A worker's queue takes no task when it holds *tasks* of them (30, StarPU's default of
-    ``STARPU_NTASKS_THRESHOLD``), or when its expected work would reach *seconds* (1000 s, that of
-    ``STARPU_EXP_LEN_THRESHOLD``; a queue that is empty takes any). The task then stays first in
-    the central queue, sorted by priority, and holds back those behind it; whenever a worker asks
-    for a task, as many as fit are decided anew. As StarPU's ``modular-heft``
-    (``modular_heft.c``, ``modular_ez.c``). Decisions while a worker takes a task do not count
-    that task: it has left the queue and is not yet in the worker's hands.
+    This is StarPU's ``modular-heft`` (``modular_heft.c``, ``modular_ez.c``). The queue of a worker
+    is full when it has *tasks* tasks (30, StarPU's default of ``STARPU_NTASKS_THRESHOLD``), or when
+    its expected work would reach *seconds* (1000 s, the default of ``STARPU_EXP_LEN_THRESHOLD``).
+    An empty queue takes any task. A task that finds its queue full stays first in the central
+    queue, which is sorted by priority, and holds back the tasks behind it. Whenever a worker asks
+    for a task, the policy decides again for as many tasks as fit. Decisions during the pop of a
+    task do not count that task: it has left the queue and is not handed out yet.
     """
 
     name: ClassVar[str] = "modular-heft"
@@ -34,7 +34,7 @@ class ModularHeft(ModularDmdas):
         self,
         alpha: float = 1.0,
         beta: float = 1.0,
-        gamma: float = GAMMA,
+        gamma: float = DEFAULT_GAMMA_US_PER_J,
         idle_power: float | None = None,
         tasks: int = 30,
         seconds: float = 1000.0,
@@ -49,12 +49,12 @@ class ModularHeft(ModularDmdas):
         self._above = WorkerQueue(view, by_priority=True, ready_first=False)
 
     def push(self, task: int) -> None:
-        """Queue *task* centrally, then bind what can be bound."""
+        """Add *task* to the central queue, then bind as many tasks as fit."""
         self._above.push(task)
         self._bind()
 
     def pop(self, worker: int) -> int | None:
-        """Return the next task of *worker*'s queue; the room that it leaves is filled."""
+        """Return the next task of *worker*'s queue, and fill the room that it leaves."""
         task = super().pop(worker)
         if task is None and self._above:
             self._bind()
@@ -62,7 +62,7 @@ class ModularHeft(ModularDmdas):
         return task
 
     def _bind(self) -> None:
-        """Decide for tasks of the central queue until one finds no room."""
+        """Bind tasks of the central queue to workers until one finds no room."""
         above = self._above
         while above:
             task = above.pop()

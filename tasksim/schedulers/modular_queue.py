@@ -1,4 +1,4 @@
-"""Queue of one worker in the modular schedulers: by priority or not, data-aware or not."""
+"""Queue of one worker in the modular schedulers, optionally by priority and data-aware."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["WorkerQueue"]
 
 
 class WorkerQueue:
-    """Tasks for the workers of one memory, by priority level if *by_priority*.
+    """A queue of tasks for the workers of one memory, by priority level if *by_priority*.
 
-    With *ready_first*, a pop takes from the highest level the task that lacks the fewest bytes
-    in *memory*; among equals the one of whose data the fewest are not even on their way, then the
-    one that needs the least new room, then the oldest. The search ends at a task that lacks
-    nothing. As StarPU's queue components (``component_prio.c``, ``prio_deque.c``).
+    With *ready_first*, a pop takes the task of the highest level that lacks the fewest bytes in
+    *memory*. Ties are broken by the fewest bytes that are not on their way either, then by the
+    least new space, then by age. The search ends at a task that lacks nothing, as in StarPU's
+    queue components (``component_prio.c``, ``prio_deque.c``).
     """
 
     __slots__ = ("_heap", "_levels", "_memory", "_priority", "_ready_first", "_size", "_view")
@@ -45,12 +45,12 @@ class WorkerQueue:
         self._size += 1
 
     def give_back(self, task: int) -> None:
-        """Put *task*, which was popped, in front of its level."""
+        """Put *task*, which was popped, back in front of its level."""
         self._level(task).appendleft(task)
         self._size += 1
 
     def first(self) -> int | None:
-        """Return the oldest task of the highest level; it stays."""
+        """Return the oldest task of the highest level without removing it."""
         return next(iter(self._levels[-self._heap[0]])) if self._size else None
 
     def pop(self) -> int | None:

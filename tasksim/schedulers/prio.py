@@ -1,4 +1,4 @@
-"""prio: one queue for all, sorted by priority."""
+"""prio: one queue for all workers, sorted by priority."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Prio"]
 
 
 class Prio(Scheduler):
-    """A central queue: highest priority first, first-in first-out inside a priority.
+    """A central queue: highest priority first, first-in first-out within a priority.
 
-    A push wakes one sleeping worker that can run the task. As StarPU's ``prio``
+    A push wakes one sleeping worker that can run the task. This is StarPU's ``prio``
     (``sched_policies/eager_central_priority_policy.c``).
     """
 
@@ -29,16 +29,16 @@ class Prio(Scheduler):
         self._queue = PriorityQueue(view)
 
     def push(self, task: int) -> None:
-        """Insert *task* at its priority and wake somebody for it."""
+        """Insert *task* at its priority and wake one worker for it."""
         self.put(task)
         self.view.wake_any(task)
 
     def put(self, task: int) -> None:
-        """Queue *task*, and wake nobody."""
+        """Queue *task* without waking a worker."""
         self._queue.push(task)
 
     def waiting(self) -> int:
-        """Return how many tasks wait."""
+        """Return the number of waiting tasks."""
         return len(self._queue)
 
     def pop(self, worker: int) -> int | None:

@@ -1,7 +1,7 @@
-"""Queues of ready tasks, from which a worker takes the first task that it can run.
+"""Queues of ready tasks from which a worker takes the first task that it can run.
 
-Tasks that the same classes of workers can run share a lane, so that finding a task for a
-class looks at the heads of a few lanes and never walks along a queue.
+A queue has a lane per set of classes that can run a task. A search for a task thus looks only at
+the heads of a few lanes and never walks along a queue.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["FifoQueue", "PriorityQueue"]
 
 
 class FifoQueue:
-    """Tasks in the order in which they were pushed."""
+    """A queue of tasks in push order."""
 
     def __init__(self, view: View) -> None:
         self._able = view.able
@@ -53,7 +53,7 @@ class FifoQueue:
 
 
 class _Lane:
-    """Tasks by priority level, and by the order of pushes inside a level."""
+    """Tasks by priority level, and in push order within a level."""
 
     __slots__ = ("heap", "levels")
 
@@ -74,7 +74,7 @@ class _Lane:
 
 
 class PriorityQueue:
-    """Tasks by priority; inside one level, in the order in which they were pushed."""
+    """A queue of tasks by priority, and in push order within a level."""
 
     def __init__(self, view: View) -> None:
         self._able = view.able

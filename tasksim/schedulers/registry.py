@@ -1,4 +1,4 @@
-"""Schedulers by name: the built-in ones, those of other packages, and a user's own class."""
+"""Registry of schedulers: built-in ones, those of other packages, and the user's own classes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEDULERS", "create", "describe", "is_known", "names", "refuse_foreign"]
 
-NEED_OPTIONS = ("static",)
-"""Schedulers that cannot be created by their name alone."""
+SCHEDULERS_WITH_REQUIRED_OPTIONS = ("static",)
+"""Schedulers that need options besides their name."""
 
 
 def _adopt(name: str, found: Any) -> type[Scheduler]:
-    """Return *found* if it is a class with the methods of a scheduler; only such are called."""
+    """Return *found* if it is a class with the methods of a scheduler; do not call it."""
     where = f"scheduler '{name}'"
     if not isinstance(found, type):
         raise InputError(f"{where}: {found!r} is not a class with push(task) and pop(worker)")
@@ -33,7 +33,7 @@ def _adopt(name: str, found: Any) -> type[Scheduler]:
 
 
 def _missing(found: type) -> list[str]:
-    """Return the methods that *found* does not define: push, or the two halves of it, and pop."""
+    """Return the missing methods of *found*: push (or its two halves) and pop are required."""
     from tasksim.schedulers.base import Scheduler
 
     def has(method: str) -> bool:
@@ -78,30 +78,35 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
     },
     _adopt,
 )
-"""All schedulers; a new one is a file, and a line here or an entry point of its package."""
+"""All schedulers. A new one is a file, and a line here or an entry point of its package."""
 
 
 def names(*, bare: bool = False) -> list[str]:
-    """Return the names of all schedulers that are installed; *bare*: that need no options."""
-    return [name for name in SCHEDULERS.names() if not (bare and name in NEED_OPTIONS)]
+    """Return the names of all installed schedulers; with *bare*, those that need no options."""
+    return [
+        name
+        for name in SCHEDULERS.names()
+        if not (bare and name in SCHEDULERS_WITH_REQUIRED_OPTIONS)
+    ]
 
 
 def create(text: str) -> Scheduler:
     """Return a new scheduler for *text*: ``NAME``, ``NAME:OPTION=VALUE,...`` or ``MODULE:CLASS``.
 
-    The user's own words: what a file says goes through :func:`refuse_foreign` first.
+    *text* may import any module, so it must come from the user; pass text from a file to
+    :func:`refuse_foreign` first.
 
     Parameters
     ----------
     text : str
-        Options, also those of a class of one's own (``MODULE:CLASS:OPTION=VALUE``), are passed
-        to the class as keyword arguments, as numbers where they are numbers.
+        The name of a scheduler or a class, with its options. Options become keyword arguments of
+        the class; the values of numeric ones become numbers.
 
     Raises
     ------
     InputError
-        For names, classes and options that do not exist, with the nearest; for options that are
-        given twice; for what is no class with push and pop, without calling it.
+        If a name, class or option does not exist (the message has the nearest one), an option is
+        given twice, or the class has no push and pop; such a class is not called.
 
     Examples
     --------
@@ -126,26 +131,26 @@ def create(text: str) -> Scheduler:
 
 
 def is_known(text: str) -> bool:
-    """Return whether *text*, as for :func:`create`, can be created without importing what is new.
+    """Return whether :func:`create` can make *text* without the import of a new module.
 
-    A scheduler that is registered can, and a class that the user's own words have had imported.
+    This holds for registered schedulers and for classes that the user has had imported before.
     """
     try:
         return SCHEDULERS.known(_split(text)[0]) is not None
-    except InputError:  # no options, or those of a package that is broken
+    except InputError:  # malformed options, or a broken package
         return False
 
 
 def refuse_foreign(text: str, where: str | Path) -> None:
-    """Raise :exc:`InputError` if the file *where* names a scheduler that is not registered.
+    """Raise :exc:`InputError` if *text* in the file *where* names an unregistered scheduler.
 
-    *text* is as for :func:`create`; options do not count.
+    *text* has the syntax of :func:`create`; its options are not checked.
     """
     SCHEDULERS.refuse_foreign(_split(text)[0], where)
 
 
 def describe() -> dict[str, str]:
-    """Return the first line of each scheduler's docstring, by name; broken ones are left out."""
+    """Return the first line of each scheduler's docstring by name, without broken schedulers."""
     return {
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in SCHEDULERS.items().items()
@@ -153,18 +158,18 @@ def describe() -> dict[str, str]:
 
 
 def _refuse_file(target: str) -> None:
-    """Raise :exc:`InputError` for the file of a schedule in the place of a scheduler."""
+    """Raise :exc:`InputError` if *target* is the file of a schedule."""
     from tasksim.formats.registry import looks_like_file
 
     if ":" not in target and not target.endswith(".py") and looks_like_file(target):
         raise InputError(
-            f"scheduler '{target}' is no name but a file's; what a run or a table says is followed"
-            f" by static:file={target}"
+            f"scheduler '{target}' is a file, not a name; to follow the schedule of a run or a"
+            f" table, give static:file={target}"
         )
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
-    """Return what stands before the options, and the options."""
+    """Return the text before the options, and the options."""
     before, equals, _ = text.partition("=")
     head, colon, _ = before.rpartition(":")
     if not (equals and colon):
@@ -183,7 +188,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(text: str) -> int | float | str:
-    """Return the number that *text* is, or *text*: names, and what only looks like a number."""
+    """Return *text* as a number, or *text* itself if it is not a legal number."""
     for read in (whole_number, decimal_number):
         number = read(text)
         if number is not None:
@@ -192,12 +197,12 @@ def _value(text: str) -> int | float | str:
 
 
 def _check_options(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) -> None:
-    """Raise :exc:`InputError` for options that the class does not take, with the nearest."""
+    """Raise :exc:`InputError` for missing options and for options that the class lacks."""
     parameters = inspect.signature(scheduler_class).parameters.values()
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for parameter in named:
         if parameter.default is parameter.empty and parameter.name not in options:
-            raise InputError(f"scheduler '{text}': {parameter.name} is missing: give it as option")
+            raise InputError(f"scheduler '{text}': option {parameter.name} is missing")
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
     known = [parameter.name for parameter in named]
@@ -207,12 +212,12 @@ def _check_options(text: str, scheduler_class: type[Scheduler], options: dict[st
 
 
 def _made(text: str, scheduler_class: type[Scheduler], options: dict[str, Any]) -> Scheduler:
-    """Return a new scheduler; what its class raises says where."""
+    """Return a new scheduler; add the file and line to an error of its class."""
     try:
         return scheduler_class(**options)
     except (TasksimError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # an exit, too, is the class's and not ours
+    except BaseException as error:  # a SystemExit of the class must not end the program
         place = where_raised(error)
         raise InputError(
             f"scheduler '{text}': {scheduler_class.__qualname__}() raised "

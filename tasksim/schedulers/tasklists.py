@@ -1,4 +1,4 @@
-"""Queues of one worker in the dm family: in the order of pushes, or by priority."""
+"""Queues of one worker in the dm family, in push order or by priority."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["PushOrder", "SortedTasks", "TaskList"]
 
 
 class TaskList(Protocol):
-    """Tasks that wait for one worker."""
+    """A queue of tasks that wait for one worker."""
 
     def __len__(self) -> int: ...
 
     def append(self, task: int) -> None:
-        """Insert *task* behind those that go before it."""
+        """Insert *task* behind the tasks that go before it."""
 
     def popleft(self) -> int:
         """Remove and return the task to run next."""
 
 
 class PushOrder(deque[int]):
-    """Tasks in the order in which they were pushed; to it, all priorities are equal."""
+    """A queue of tasks in push order, without regard to priorities."""
 
 
 class SortedTasks:
-    """Tasks by priority; inside one level in the order of what *new_level* makes: of the pushes."""
+    """A queue of tasks by priority; *new_level* makes the list of each level."""
 
     def __init__(
         self, priority: Sequence[int], new_level: Callable[[], TaskList] = PushOrder
@@ -38,7 +38,7 @@ class SortedTasks:
         self._new_level = new_level
         self._levels: dict[int, TaskList] = {}
         self.order: list[int] = []
-        """The levels there are, most urgent first, each as its priority negated."""
+        """The negated priority of each level in use, the most urgent first."""
         self._size = 0
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""Victims of work stealing: who can be robbed, in order of number or of distance.
+"""Victims of work stealing, in order of number or of distance.
 
-A set of workers in sorted lists: of all, of each node, and of each memory of a node. To find the
-first victim takes a bisection, whatever the number of workers; nothing is settled per pair.
+The set of victims is kept in sorted lists: one of all victims, one per node, and one per memory of
+a node. A bisection finds the first victim, and no table of pairs of workers is needed.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = ["Victims"]
 
 
 class Victims:
-    """Workers that can be robbed: at first, none."""
+    """The set of workers that tasks can be stolen from; at first, it is empty."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         self._workers = workers
         self.among = [False] * len(workers)
-        """Per worker, whether it is one of them."""
+        """Per worker, whether it is a victim."""
         self.all: list[int] = []
-        """Them, in order of their numbers."""
+        """The victims in order of number."""
         places = {(worker.node, worker.memory) for worker in workers}
         nodes = {node for node, _ in places}
-        # One list for several levels where there is but one node, or one memory in each.
+        # Levels share a list if there is only one node, or only one memory per node.
         self._of_node = {node: self.all if len(nodes) == 1 else [] for node in nodes}
         one_each = len(places) == len(nodes)
         self._of_place = {p: self._of_node[p[0]] if one_each else [] for p in places}
         self._several = len(places) > 1
         self._shared = len({memory for _, memory in places}) < len(places)
-        """Whether workers of several nodes have a memory in common."""
+        """Whether workers of several nodes share a memory."""
 
     def add(self, worker: int) -> None:
-        """Add *worker*, which is not there yet."""
+        """Add *worker*, which is not a victim yet."""
         self.among[worker] = True
         insort(self.all, worker)
         if self._several:
@@ -45,7 +45,7 @@ class Victims:
                 insort(members, worker)
 
     def discard(self, worker: int) -> None:
-        """Remove *worker*, which is there."""
+        """Remove *worker*, which is a victim."""
         self.among[worker] = False
         del self.all[bisect_left(self.all, worker)]
         if self._several:
@@ -53,13 +53,15 @@ class Victims:
                 del members[bisect_left(members, worker)]
 
     def from_number(self, first: int) -> Iterator[int]:
-        """Return all in order of their numbers, from *first* on, wrapping round."""
+        """Return all victims in order of number, from *first* on, wrapping round."""
         return _around(self.all, first)
 
     def from_nearest(self, thief: int) -> Iterator[int]:
-        """Return all: of the same memory and node, of the same node, of the same memory, the rest.
+        """Return all victims by their distance from *thief*.
 
-        Among equals those that follow *thief*, wrapping round.
+        Victims with the same memory and node come first, then those of the same node, then those
+        with the same memory, then the others. Ties are in order of number from *thief* on, wrapping
+        round.
         """
         return self._by_distance(thief) if self._several else _around(self.all, thief + 1)
 
@@ -78,12 +80,12 @@ class Victims:
     def _of_other_nodes(self, thief: int) -> Iterator[int]:
         own, workers = self._workers[thief], self._workers
         others = (w for w in _around(self.all, thief + 1) if workers[w].node != own.node)
-        if self._shared:  # sorting is stable: the order stays
+        if self._shared:  # the sort is stable, so it keeps the order of ties
             return iter(sorted(others, key=lambda w: workers[w].memory != own.memory))
         return others
 
     def _others(self, worker: int) -> list[list[int]]:
-        """Return the lists besides that of all, each once, in which *worker* stands."""
+        """Return the distinct lists of *worker*'s node and memory, without the list of all."""
         own = self._workers[worker]
         node, place = self._of_node[own.node], self._of_place[own.node, own.memory]
         return [node] * (node is not self.all) + [place] * (place is not node)

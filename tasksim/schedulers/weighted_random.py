@@ -1,4 +1,4 @@
-"""random: each task to a worker drawn at random, in proportion to its speed."""
+"""random: each task goes to a random worker, with odds in proportion to its speed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Random"]
 
 
 class Random(Scheduler):
-    """Draws the worker of each task at push, with odds in proportion to nominal speeds.
+    """A random worker per task, drawn at push with odds in proportion to nominal speeds.
 
-    As StarPU's ``random`` (``sched_policies/random_policy.c``): *r* uniform in [0, Σ speedup)
-    over the workers that can run the task; the first, in order of number, whose cumulated
-    speedup reaches *r*. Each worker runs its own queue in order.
+    This is StarPU's ``random`` (``sched_policies/random_policy.c``). It draws *r* uniformly from
+    [0, Σ speedup) over the workers that can run the task, and takes the first worker in order of
+    number whose cumulated speedup reaches *r*. Each worker runs its own queue in order.
     """
 
     name: ClassVar[str] = "random"

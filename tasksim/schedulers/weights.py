@@ -1,4 +1,4 @@
-"""Weights of decisions: the numbers that options of the dm family give, checked."""
+"""Weights of decisions in the dm family, from checked options."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from tasksim.run.power import PowerInfo
     from tasksim.schedulers.base import View
 
-__all__ = ["GAMMA", "EnergyWeights", "check_weights", "energy_weights", "number"]
+__all__ = ["DEFAULT_GAMMA_US_PER_J", "EnergyWeights", "check_weights", "energy_weights", "number"]
 
-GAMMA: Final = 1000.0
-"""Microseconds that a joule costs: StarPU's default of ``STARPU_SCHED_GAMMA``."""
+DEFAULT_GAMMA_US_PER_J: Final = 1000.0
+"""Default cost of a joule in microseconds: StarPU's default of ``STARPU_SCHED_GAMMA``."""
 S_PER_US: Final = 1e-6
 
 
 def number(scheduler: str, option: str, value: Any, least: float = 0.0) -> float:
-    """Return *value* as a number, or raise :exc:`InputError` if it is none, or below *least*."""
+    """Return *value* as a float; raise :exc:`InputError` if it is no number of at least *least*."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and isfinite(value) and value >= least:
         return float(value)
@@ -34,21 +34,21 @@ def number(scheduler: str, option: str, value: Any, least: float = 0.0) -> float
 
 
 class EnergyWeights(NamedTuple):
-    """What energy costs in a decision, in seconds."""
+    """The cost of energy in a decision, in seconds per second."""
 
     idle: float
-    """A second of idleness of the whole machine."""
+    """Cost of a second in which the whole machine is idle."""
     rates: list[list[float]] | None
-    """A second of a task beside idleness, ``[class][kernel]``; None: it costs nothing."""
+    """Cost of a second of a task above idle, ``[class][kernel]``; None if it costs nothing."""
 
     def as_table(self) -> Int64:
-        """Return it for the compiled core: the bits of ``idle``, and of the rates if there are."""
+        """Return the bits of ``idle`` and of the rates, if any, for the compiled core."""
         rates = [] if self.rates is None else list(chain.from_iterable(self.rates))
         return np.array([self.idle, *rates], dtype=np.float64).view(np.int64)
 
 
 def check_weights(scheduler: str, gamma: object, idle_power: object) -> None:
-    """Raise :exc:`InputError` unless both are numbers, the latter or None."""
+    """Raise :exc:`InputError` unless both are numbers; *idle_power* may be None."""
     number(scheduler, "gamma", gamma)
     if idle_power is not None:
         number(scheduler, "idle_power", idle_power)
@@ -57,20 +57,20 @@ def check_weights(scheduler: str, gamma: object, idle_power: object) -> None:
 def energy_weights(
     scheduler: str, gamma: float, idle_power: float | None, view: View
 ) -> EnergyWeights:
-    """Return what energy costs: *gamma* microseconds per joule.
+    """Return the cost of energy at *gamma* microseconds per joule.
 
-    Joules of a task are those beside idleness, as StarPU's energy models have them: with the power
-    that the platform says, while the estimated duration lasts. The whole machine is idle at
-    *idle_power* watts, by default what the platform says.
+    The energy of a task is the energy above idle, as in StarPU's energy models: the power that the
+    platform gives, times the estimated duration. The whole machine draws *idle_power* watts when it
+    is idle, by default the value of the platform.
 
     Raises
     ------
     InputError
-        A *gamma* that has nothing to weigh: no power is known, and no *idle_power* is given.
+        If *gamma* has no effect: the platform gives no power, and *idle_power* is None.
     """
     weight, power = gamma * S_PER_US, view.power
     if power is None and idle_power is None:
-        if gamma != GAMMA:
+        if gamma != DEFAULT_GAMMA_US_PER_J:
             raise InputError(
                 f"scheduler '{scheduler}': option 'gamma' does nothing without 'idle_power' or a "
                 "platform with a section `power:`; legal: gamma=US_PER_JOULE,idle_power=WATTS"

@@ -1,4 +1,4 @@
-"""ws and lws: work stealing; a queue per worker, and idle workers take from the others'."""
+"""ws and lws: work stealing from a queue per worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LocalityWorkStealing", "WorkStealing"]
 
 
 class _Queues(dict[int, "PriorityQueue"]):
-    """A queue per worker, made when first asked for: of many workers, most never have a task."""
+    """A queue per worker, made at its first use: most of many workers never have a task."""
 
     def __init__(self, view: View) -> None:
         super().__init__()
@@ -31,19 +31,19 @@ class _Queues(dict[int, "PriorityQueue"]):
 
 
 class WorkStealing(Scheduler):
-    """A priority queue per worker; victims are asked in turn.
+    """Work stealing from the other workers in turn, with a priority queue per worker.
 
-    A task goes to the worker that released it, if that one can run it, else round robin
-    (starting with worker 1). The owner takes the oldest task of its highest priority, a thief the
-    newest. A victim must be busy: its own last pop gave it a task, which protects a task just
-    pushed to an idle worker. As StarPU's ``ws`` (``sched_policies/work_stealing_policy.c``).
+    This is StarPU's ``ws`` (``sched_policies/work_stealing_policy.c``). A task goes to the worker
+    that released it if that worker can run it, else round robin (starting with worker 1). The owner
+    takes the oldest task of its highest priority, a thief the newest. A victim must be busy, that
+    is, its own last pop gave it a task; this protects a task just pushed to an idle worker.
     """
 
     name: ClassVar[str] = "ws"
     uses_priorities: ClassVar[bool] = True
 
     def attach(self, view: View, rng: random.Random) -> None:
-        """Start with empty queues, nobody busy."""
+        """Start with empty queues and idle workers."""
         from tasksim.schedulers.victims import Victims
 
         super().attach(view, rng)
@@ -64,24 +64,24 @@ class WorkStealing(Scheduler):
         return self._robbable
 
     def push(self, task: int) -> None:
-        """Put *task* on the queue of the worker that released it, and wake everybody."""
+        """Put *task* on the queue of its owner, and wake all workers that can run it."""
         self.put(task, self.owner_of(task))
         self.view.wake_all(task)
 
     def put(self, task: int, owner: int) -> None:
-        """Put *task* on the queue of *owner*, and wake nobody."""
+        """Put *task* on the queue of *owner* without waking a worker."""
         self._queues[owner].push(task)
         self._waiting[owner] += 1
         if self._busy[owner] and not self._robbable[owner]:
             self._victims.add(owner)
 
     def pop(self, worker: int) -> int | None:
-        """Return a task of *worker*'s own, or a stolen one."""
+        """Return a task of *worker*'s own queue, or a stolen one."""
         task = self.take_own(worker)
         return self._stolen(worker) if task is None and self._victims.all else task
 
     def take_own(self, worker: int) -> int | None:
-        """Return a task of *worker*'s own; without one, it is not busy any more."""
+        """Return a task of *worker*'s own queue; if there is none, the worker becomes idle."""
         if self._waiting[worker]:
             task = self._queues[worker].pop(worker)
             if task is not None:
@@ -96,7 +96,7 @@ class WorkStealing(Scheduler):
         return None
 
     def steal(self, victim: int, thief: int) -> int | None:
-        """Return the newest task of *victim* that *thief* can run: it is busy then."""
+        """Return the newest task of *victim* that *thief* can run; the thief becomes busy."""
         task = self._queues[victim].pop_newest(thief)
         if task is not None:
             self._took(victim)
@@ -106,7 +106,7 @@ class WorkStealing(Scheduler):
         return task
 
     def owner_of(self, task: int) -> int:
-        """Return on whose queue *task* belongs."""
+        """Return the worker whose queue *task* goes to."""
         pusher = self.view.pusher
         if pusher is not None and self.view.can_run(task, pusher):
             return pusher
@@ -139,15 +139,16 @@ class WorkStealing(Scheduler):
             self._victims.discard(owner)
 
     def _in_order(self, thief: int) -> Iterable[int]:
-        """Return the victims, from just after the one that *thief* last robbed."""
+        """Return the victims, from just after the last victim of *thief*."""
         return self._victims.from_number(self._next_victim.get(thief, 0))
 
 
 class LocalityWorkStealing(WorkStealing):
-    """Work stealing from the nearest victim first. As StarPU's ``lws``, its default.
+    """Work stealing from the nearest victim first, StarPU's ``lws``, which is its default.
 
-    Near is the same memory, then the same node; among equals, the workers that follow
-    the thief, wrapping round. On a machine with one memory that is the order of worker numbers.
+    Victims with the thief's memory come first, then those of its node; ties are in order of number
+    from the thief on, wrapping round. On a machine with one memory, this is the order of worker
+    numbers.
     """
 
     name: ClassVar[str] = "lws"

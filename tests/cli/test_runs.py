@@ -278,7 +278,7 @@ def test_list_describes_what_there_is(tasksim):
         "tiles=... [tile_size=256] [dtype=float64] [flush] [updates] [priorities=app]\n"
         "executes: tasksim run"
     )
-    assert result["schedulers"]["eager"].startswith("A central first-in first-out queue.")
+    assert result["schedulers"]["eager"].startswith("A central first-in first-out queue")
     assert result["platforms"]["identical-8"] == "eight identical workers, without overheads"
     assert result["kernels"]["gemm_float32"] == "m=... n=... k=..."
 

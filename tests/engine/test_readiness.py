@@ -169,10 +169,10 @@ def test_a_run_is_the_same_whether_what_tasks_lack_is_kept_or_not(scheduler, siz
         replay = MachineReplay(graph, platform, create(scheduler), costs)
         return replay.run(random.Random(0)), replay.ledger.worker, replay.ledger.start
 
-    monkeypatch.setattr(data_readiness, "PATIENCE", 10**9)
+    monkeypatch.setattr(data_readiness, "EXCESS_TASKS_THRESHOLD", 10**9)
     looked = run()
-    monkeypatch.setattr(data_readiness, "FEW", 0)
-    monkeypatch.setattr(data_readiness, "PATIENCE", 0)
+    monkeypatch.setattr(data_readiness, "SEARCH_LENGTH_THRESHOLD", 0)
+    monkeypatch.setattr(data_readiness, "EXCESS_TASKS_THRESHOLD", 0)
     kept = []
     monkeypatch.setattr(
         "tasksim.engine.machine.view.Readiness",

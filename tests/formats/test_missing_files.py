@@ -27,7 +27,7 @@ def test_of_a_platform(name):
 @pytest.mark.parametrize("name", ["plan.csv", "runs/dm"])
 def test_a_file_is_no_scheduler(name):
     asked = Scenario("cholesky tiles=2", workers=1, durations=SECONDS, scheduler=name)
-    with pytest.raises(InputError, match=f"'{name}' is no name but a file's.* static:file={name}"):
+    with pytest.raises(InputError, match=f"'{name}' is a file, not a name; .* static:file={name}"):
         asked.solve()
 
 

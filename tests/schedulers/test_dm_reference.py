@@ -171,7 +171,7 @@ def test_every_choice_and_every_pop_is_that_of_the_rules(name, few, seed):
     options = f":alpha={alpha},beta={beta},gamma=1000000,idle_power={watt}"
     scheduler, plain = create(name + options * (name != "dm")), Plain(name, view, alpha, beta, watt)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expected, "FEW", few)
+        patch.setattr(expected, "MAX_SCANNED_WORKERS", few)
         scheduler.attach(view, random.Random(0))
     todo, fetched, running = list(range(TASKS)), {}, {}
     while todo or any(plain.queue):

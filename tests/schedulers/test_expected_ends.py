@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.schedulers.expected_ends import FEW, ExpectedEnds, ScannedEnds, expected_ends
+from tasksim.schedulers.expected_ends import (
+    MAX_SCANNED_WORKERS,
+    ExpectedEnds,
+    ScannedEnds,
+    expected_ends,
+)
 
 KINDS = pytest.mark.parametrize("kind", [ExpectedEnds, ScannedEnds])
 
@@ -59,6 +64,8 @@ def test_up_to_the_limit_the_lowest_number(kind):
 
 
 def test_many_workers_are_kept_ordered_and_few_are_looked_at():
-    start, length = [0.0] * (FEW + 1), [0.0] * (FEW + 1)
-    assert isinstance(expected_ends(tuple(range(FEW)), start, length), ScannedEnds)
-    assert isinstance(expected_ends(tuple(range(FEW + 1)), start, length), ExpectedEnds)
+    start, length = [0.0] * (MAX_SCANNED_WORKERS + 1), [0.0] * (MAX_SCANNED_WORKERS + 1)
+    assert isinstance(expected_ends(tuple(range(MAX_SCANNED_WORKERS)), start, length), ScannedEnds)
+    assert isinstance(
+        expected_ends(tuple(range(MAX_SCANNED_WORKERS + 1)), start, length), ExpectedEnds
+    )

@@ -289,9 +289,9 @@ def test_given_orders_survive_the_command_line():
         ({"cpx": "a"}, r"'cpu' has no order; unknown option 'cpx', did you mean 'cpu'\?"),
         ({"intervall": "3"}, r"unknown option 'intervall', did you mean 'interval'\?"),
         ({"cpu": "a", "intervall": "3"}, r"unknown option 'intervall', did you mean 'interval'"),
-        ({"cpu": "b"}, r"no order has kernel 'a'.*\(they have: b\)"),
-        ({"cpu": "a//b"}, r"option 'cpu': '' names no kernel; an order is KERNEL/"),
-        ({"cpu": "a@fast"}, r"slow factor 'fast' is not a number of at least 0"),
+        ({"cpu": "b"}, r"no order has kernel 'a'.*\(kernels in orders: b\)"),
+        ({"cpu": "a//b"}, r"option 'cpu': '' names no kernel; legal: KERNEL/"),
+        ({"cpu": "a@fast"}, r"got slow factor 'fast'; legal: a number of at least 0"),
         ({"cpu": "a/b/a+b"}, r"option 'cpu': kernel 'b' is in two buckets"),
     ],
 )

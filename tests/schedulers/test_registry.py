@@ -111,7 +111,7 @@ def test_another_package_adds_a_scheduler_by_entry_point(package):
     ("text", "message"),
     [
         ("Half", r"Half is not a scheduler: it has no pop\(worker\)$"),
-        ("Derived", r"'lifo_policy:Derived': depth is missing: give it as option"),
+        ("Derived", r"'lifo_policy:Derived': option depth is missing"),
         ("Leaves", r"Leaves\(\) raised SystemExit: 0 \(.*lifo_policy.py:31\)"),
         ("Lifo:dpeth=2", r"unknown option 'dpeth', did you mean 'depth'\?"),
     ],
