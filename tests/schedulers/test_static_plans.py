@@ -278,7 +278,7 @@ def test_means_are_over_workers_and_over_pairs_of_workers():
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        ([[float("nan")]], r"task #0: its duration is not known; a static schedule needs"),
+        ([[float("nan")]], r"task #0: unknown duration; a static schedule needs"),
         ([[INF]], r"no worker can run task #0"),
     ],
 )
@@ -298,7 +298,7 @@ def test_memories_without_a_way_between_them():
         (Worker(0, "a", "cpu", 0), Worker(1, "b", "cpu", 1)),
         (Memory(0, "m0"), Memory(1, "m1")),
     )
-    with pytest.raises(InputError, match=r"no way leads from memory 0 to memory 1"):
+    with pytest.raises(InputError, match=r"no route from memory 0 to memory 1"):
         Problem.of(g.build(), platform, [[1.0], [1.0]])
 
 

@@ -1,8 +1,8 @@
-"""Static schedules: the whole graph is planned before it runs.
+"""Static schedules, which plan the whole graph before it runs.
 
-:func:`plan` plans by the name of an algorithm; the schedulers ``heft``, ``cpop``, ``peft``,
-``min-min`` and ``max-min`` plan when a run begins and follow their plan; ``static:file=PATH``
-follows a plan in a file.
+:func:`plan` makes a plan by the name of an algorithm. The schedulers ``heft``, ``cpop``, ``peft``,
+``min-min`` and ``max-min`` make a plan at the start of a run and follow it. The scheduler
+``static:file=PATH`` follows a plan from a file.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ def plan(algorithm: str, problem: Problem) -> Plan:
     Parameters
     ----------
     algorithm : {"heft", "cpop", "peft", "min-min", "max-min"}
-        As the schedulers of these names plan.
+        The algorithm of the scheduler of this name.
     problem : Problem
-        The graph, and what is known of the machine.
+        The graph, the workers and the expected durations and copies.
 
     Returns
     -------
     Plan
-        Which task runs where and when, if all takes as long as the problem says.
+        The worker, the start and the end of each task for the durations of the problem.
 
     Raises
     ------
     InputError
-        For an unknown algorithm, with the nearest name.
+        If the algorithm is unknown; the message has the nearest name.
 
     See Also
     --------
-    write_schedule : keeps a plan, for ``--scheduler static:file=PATH``.
+    write_schedule : Write a plan to a file for ``--scheduler static:file=PATH``.
 
     Examples
     --------
-    Two independent tasks of 1 s, on two workers:
+    Two independent tasks of 1 s on two workers:
 
     >>> import tasksim
     >>> g = tasksim.GraphBuilder("pair")

@@ -1,4 +1,4 @@
-"""Min-min and max-min: of all tasks that could come next, the one that ends first, or last."""
+"""Min-min and max-min: static plans by the earliest possible ends of ready tasks."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ __all__ = ["MaxMin", "MinMin", "max_min", "min_min"]
 def min_min(problem: Problem) -> Plan:
     """Return the plan of min-min.
 
-    Of the tasks whose predecessors are placed, the one that can end first comes next, on the
-    worker where it does, after what is there. O. H. Ibarra, C. E. Kim, "Heuristic
-    algorithms for scheduling independent tasks on nonidentical processors", Journal of the ACM
-    24(2), 1977, algorithm D; T. D. Braun et al., Journal of Parallel and Distributed Computing
-    61(6), 2001, section 3; for task graphs, batches of ready tasks: J. Blythe et al., CCGrid 2005.
-    Of equals the task, then the worker, of lowest number.
+    The next task is the one with the earliest possible end among the tasks whose predecessors are
+    placed. It goes to the worker of that end, after the tasks placed there. A tie goes to the task,
+    then the worker, of lowest number. Sources: O. H. Ibarra, C. E. Kim, "Heuristic algorithms for
+    scheduling independent tasks on nonidentical processors", Journal of the ACM 24(2), 1977,
+    algorithm D; T. D. Braun et al., Journal of Parallel and Distributed Computing 61(6), 2001,
+    section 3; for task graphs, with batches of ready tasks, J. Blythe et al., CCGrid 2005.
     """
     return _batch(problem, longest=False)
 
 
 def max_min(problem: Problem) -> Plan:
-    """Return the plan of max-min: as :func:`min_min`, but the task that ends last comes next.
+    """Return the plan of max-min: :func:`min_min`, with the task of the latest end next.
 
-    Ibarra and Kim's algorithm E: each task still goes where it ends first.
+    This is Ibarra and Kim's algorithm E. Each task still goes to the worker where it ends first.
     """
     return _batch(problem, longest=True)
 
@@ -60,10 +60,10 @@ def _batch(problem: Problem, *, longest: bool) -> Plan:
 
 
 class _Ready:
-    """The tasks that could come next: per class of workers, when each can end there.
+    """The ready tasks with their possible ends on each class of workers.
 
-    Rows are in no order; a row that is taken is filled with the last one. Only the earliest
-    free worker of a class counts, for the class's workers are alike.
+    Rows have no order, and the last row fills the place of a removed one. Only the earliest free
+    worker of a class counts, because the workers of a class are identical.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -81,7 +81,7 @@ class _Ready:
         self._best_class = np.zeros(16, dtype=np.int64)
 
     def add(self, task: int, arrivals: list[float]) -> None:
-        """Add *task*, whose data can be in the memories at *arrivals*."""
+        """Add *task*, whose data can be in each memory at the time in *arrivals*."""
         if self.count == len(self._task):
             self._grow()
         row = self.count
@@ -92,7 +92,7 @@ class _Ready:
         self._refresh(np.array([row]))
 
     def take(self, *, longest: bool) -> tuple[int, int, float]:
-        """Remove the task that comes next; return it, its worker and its start."""
+        """Remove the next task; return it, its worker and its start."""
         best = self._best[: self.count]
         rows = np.flatnonzero(best == (best.max() if longest else best.min()))
         row = int(rows[self._task[rows].argmin()])
@@ -107,7 +107,7 @@ class _Ready:
         return task, worker, start
 
     def occupied(self, worker: int, until: float) -> None:
-        """Note that *worker* is busy until then."""
+        """Note that *worker* is busy until the time *until*."""
         group = int(self._problem.class_of[worker])
         self._free[worker] = until
         free = float(self._free[self._problem.class_of == group].min())
@@ -116,7 +116,7 @@ class _Ready:
             self._refresh(np.flatnonzero(self._best_class[: self.count] == group))
 
     def delay(self, task: int, table: Timetable) -> None:
-        """Note that *task* has been placed, with which others commute."""
+        """Delay the ready tasks that commute with *task*, which has been placed."""
         handles = set(self._problem.commuting[task])
         for row, other in enumerate(self._task[: self.count].tolist()):
             if not handles.isdisjoint(self._problem.commuting.get(other, ())):
@@ -124,7 +124,7 @@ class _Ready:
                 self._refresh(np.array([row]))
 
     def _refresh(self, rows: NDArray[np.int64]) -> None:
-        """Find again where the tasks in *rows* end first."""
+        """Update the class on which each task in *rows* ends first."""
         ends = np.maximum(self._arrival[rows], self._class_free) + self._cost[rows]
         best_class = ends.argmin(axis=1)
         self._best_class[rows] = best_class
@@ -142,7 +142,7 @@ class _Ready:
 
 
 class MinMin(StaticScheduler):
-    """A static plan: of the ready tasks, the one that can end first comes next."""
+    """A static plan: the ready task with the earliest possible end comes next (min-min)."""
 
     name: ClassVar[str] = "min-min"
 
@@ -152,7 +152,7 @@ class MinMin(StaticScheduler):
 
 
 class MaxMin(StaticScheduler):
-    """A static plan: of the ready tasks, the one that ends last where it can end first."""
+    """A static plan: the ready task with the latest of the earliest ends comes next (max-min)."""
 
     name: ClassVar[str] = "max-min"
 

@@ -25,13 +25,14 @@ __all__ = ["Cpop", "cpop", "critical_tasks", "ready_order"]
 def cpop(problem: Problem) -> Plan:
     """Return the plan of CPOP.
 
-    The tasks of one critical path go to the worker that runs all of them in the least time; of
-    the tasks whose predecessors are placed the one of highest priority comes first, which is
-    the sum of its ranks. The others go where they end first, in a gap if one is long enough.
-    H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002, section 5.2.
+    Among the tasks whose predecessors are placed, the one of highest priority comes first; the
+    priority is the sum of the upward and the downward rank. The tasks of one critical path go to
+    the worker that runs all of them in the least time. Each other task goes to the worker where it
+    ends first, in a gap if one is long enough. H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3),
+    2002, section 5.2.
 
-    Where no worker can run the whole critical path, the one that can run most of it takes
-    what it can.
+    If no worker can run the whole critical path, the worker that can run the most of its tasks
+    takes these.
     """
     priority = upward_ranks(problem) + downward_ranks(problem)
     critical = critical_tasks(problem, priority)
@@ -50,8 +51,8 @@ def cpop(problem: Problem) -> Plan:
 def critical_tasks(problem: Problem, priority: NDArray[np.float64]) -> list[int]:
     """Return the tasks of a critical path, from first to last.
 
-    It begins with the first task of highest *priority*, and goes on with the first successor
-    of the same priority.
+    The path begins with the first entry task of highest *priority* and goes on with the first
+    successor of the same priority.
     """
     if not problem.tasks:
         return []
@@ -69,7 +70,7 @@ def critical_tasks(problem: Problem, priority: NDArray[np.float64]) -> list[int]
 
 
 def ready_order(problem: Problem, order: Sequence[int]) -> Iterator[int]:
-    """Yield all tasks, predecessors first: of those that are ready, the first in *order*."""
+    """Yield all tasks, predecessors first; among ready tasks, the first in *order* comes next."""
     position = [0] * problem.tasks
     for place, task in enumerate(order):
         position[task] = place
@@ -88,7 +89,7 @@ def ready_order(problem: Problem, order: Sequence[int]) -> Iterator[int]:
 
 
 def _critical_worker(problem: Problem, critical: list[int]) -> int:
-    """Return the worker that runs most of the *critical* tasks, in the least time."""
+    """Return the worker that can run the most *critical* tasks; a tie goes to the fastest."""
     costs = problem.costs_s[critical]
     able = np.isfinite(costs)
     count = able.sum(axis=0)[problem.class_of]
@@ -97,7 +98,7 @@ def _critical_worker(problem: Problem, critical: list[int]) -> int:
 
 
 class Cpop(StaticScheduler):
-    """A static plan: the critical path on one worker, the others where they end first (CPOP)."""
+    """A static plan: the critical path on one worker, other tasks where they end first (CPOP)."""
 
     name: ClassVar[str] = "cpop"
 

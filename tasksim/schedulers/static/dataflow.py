@@ -1,4 +1,4 @@
-"""Data flow between the tasks of a graph: who waits for whose data, and how much it is."""
+"""Data flow between the tasks of a graph."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _READS[[AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE]] = True
 
 
 class Flows(NamedTuple):
-    """Which task reads which datum as which other task has written it, in columns.
+    """The flows of a graph in columns: a *target* reads a *handle* that a *source* wrote.
 
-    A *source* of -1: nobody has written it, it is at its home. Data of no size do not flow.
+    A *source* of -1 means that no task wrote the datum, which is at its home. Data of size zero do
+    not flow.
     """
 
     source: Int64
@@ -34,11 +35,12 @@ class Flows(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The dependencies of a graph with what flows along them, one row per pair of tasks.
+    """The dependencies of a graph with the data that flow along them, one row per pair of tasks.
 
-    ``copies`` is the number of data, ``size_bytes`` their sum; both 0 where a task only has to
-    wait. Sorted by source, then target; ``ptr`` as in CSR. ``by_target`` sorts the rows by
-    target, ``target_ptr`` says where those of each target begin in that order.
+    ``copies`` is the number of data and ``size_bytes`` their total size; both are 0 for a
+    dependency without data. Rows are sorted by source, then target, with ``ptr`` as in CSR.
+    ``by_target`` is the order of the rows by target, and ``target_ptr`` has the begin of each
+    target in that order.
     """
 
     source: Int64
@@ -53,9 +55,9 @@ class Edges(NamedTuple):
 def flows_of(graph: TaskGraph) -> Flows:
     """Return all flows of *graph*.
 
-    The accesses of a handle in submission order fall into runs: of reads, of commutative ones,
-    of reductions, or a single write. A run that reads has the data of the last run before it
-    that wrote: of each of its tasks, if they are several.
+    The accesses of a handle in submission order form runs of reads, of commutative accesses, of
+    reductions, or of a single write. A run that reads gets the data of the last writing run before
+    it, from each task of that run.
     """
     task, handle, mode = _accesses_by_handle(graph)
     if not len(task):
@@ -78,7 +80,7 @@ def flows_of(graph: TaskGraph) -> Flows:
 
 
 def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
-    """Return the dependencies of *graph* and those that *flows* imply, with what flows."""
+    """Return the dependencies of *graph* and those implied by *flows*, with their data."""
     between = flows.source >= 0
     tasks = len(graph)
     source = np.repeat(np.arange(tasks, dtype=np.int64), np.diff(graph.successor_ptr))
@@ -102,7 +104,7 @@ def edges_of(graph: TaskGraph, flows: Flows) -> Edges:
 
 
 def _accesses_by_handle(graph: TaskGraph) -> tuple[Int64, Int64, NDArray[np.int8]]:
-    """Return task, handle and mode of the accesses to data of some size, sorted by handle."""
+    """Return task, handle and mode of accesses to data of nonzero size, sorted by handle."""
     task = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
     handle, mode = graph.access_handle.astype(np.int64), graph.access_mode
     kept = np.flatnonzero((mode != AccessMode.SCRATCH) & (graph.handle_size[handle] > 0))
@@ -111,7 +113,7 @@ def _accesses_by_handle(graph: TaskGraph) -> tuple[Int64, Int64, NDArray[np.int8
 
 
 def _runs(handle: Int64, mode: NDArray[np.int8]) -> Int64:
-    """Return where the runs begin."""
+    """Return the index of the first access of each run."""
     write = (mode == AccessMode.W) | (mode == AccessMode.RW)
     new = np.ones(len(handle), dtype=bool)
     new[1:] = (handle[1:] != handle[:-1]) | (mode[1:] != mode[:-1]) | write[1:]
@@ -119,7 +121,7 @@ def _runs(handle: Int64, mode: NDArray[np.int8]) -> Int64:
 
 
 def _last_writer(handle: Int64, writes: NDArray[np.bool_]) -> Int64:
-    """Return per run the last run before it that wrote its handle; -1: none."""
+    """Return, per run, the last run before it that wrote its handle; -1 if there is none."""
     number = np.arange(len(handle), dtype=np.int64)
     last = np.maximum.accumulate(np.where(writes, number, -1))
     before = np.concatenate((np.array([-1], dtype=np.int64), last[:-1]))

@@ -1,4 +1,4 @@
-"""Static scheduler: follows a plan, in simulation and natively; each worker runs its own tasks."""
+"""Static scheduler, which follows a plan in simulated and native runs."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 __all__ = ["StaticScheduler", "rows"]
 
 ORDERS = ("strict", "ready")
-"""Each worker's tasks as planned; or, of those that are ready, the first in the plan."""
+"""Orders in which a worker runs its tasks: as planned, or the first ready task of the plan."""
 
-AHEAD = 4
-"""So many tasks before its turn, what a task reads and no task writes is brought to its memory.
+LOOKAHEAD_TASKS = 4
+"""Number of tasks before its turn at which a task's initial data, which no task writes, are
+prefetched to its memory.
 
-More hides more of slow links, and takes memory of a device for longer. Of 0 to 16, on 1 to 4 GPUs
-with links of 1.5 to 6 GB/s, HEFT's makespans differ by at most 2.5 %."""
+A larger number hides more of slow links, and takes memory of a device for longer. With 0 to 16
+tasks, on 1 to 4 GPUs with links of 1.5 to 6 GB/s, HEFT's makespans differ by at most 2.5 %."""
 
 
 class StaticScheduler(Scheduler):
     """A scheduler that plans the whole graph before the run, and then follows the plan.
 
-    What a task has written is sent to the memories where the plan has its readers as soon as it
-    has ended.
+    At the end of a task, its results are sent to the memories of their planned readers.
 
     Parameters
     ----------
     order : {"strict", "ready"}
-        Whether a worker waits for the next task of its list though a later one is ready
-        ("strict"), or takes the first that is ready. Even then a task that has got its data
-        for commutative access does not wait for its turn: others wait for the data.
+        Whether a worker waits for the next task of its list even if a later one is ready
+        ("strict"), or takes the first ready one. In both cases, a task that holds data for
+        commutative access does not wait for its turn, because other tasks wait for the data.
 
     Attributes
     ----------
     plan : Plan
-        Of the run that was attached last.
+        The plan of the run that was attached last.
     """
 
     needs_estimates: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class StaticScheduler(Scheduler):
         raise NotImplementedError
 
     def make_lists(self) -> list[list[int]]:
-        """Return per worker its tasks in the order of the plan."""
+        """Return, per worker, its tasks in the order of the plan."""
         return self.plan.orders(len(self.view.workers))
 
     def attach(self, view: View, rng: random.Random) -> None:
@@ -115,11 +115,11 @@ class StaticScheduler(Scheduler):
         return None
 
     def finished(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Send what *task* has written to where it will be read."""
+        """Send the results of *task* to the memories of their readers."""
         self._post.written(task)
 
     def as_tables(self) -> dict[str, Int64]:
-        """Return what the run that was attached last follows, as the compiled core reads it."""
+        """Return the plan of the run that was attached last as tables for the compiled core."""
         return {
             **rows("list", self._lists),
             "commuting": np.array(sorted(self._commuting), dtype=np.int64),
@@ -129,19 +129,19 @@ class StaticScheduler(Scheduler):
     def _begin(self) -> None:
         self._begun = True
         for tasks in self._lists:
-            for task in tasks[:AHEAD]:
+            for task in tasks[:LOOKAHEAD_TASKS]:
                 self._post.initial(task)
 
     def _take(self, worker: int, turn: int) -> int:
         tasks = self._lists[worker]
-        if turn + AHEAD < len(tasks) and not self._taken[tasks[turn + AHEAD]]:
-            self._post.initial(tasks[turn + AHEAD])
+        if turn + LOOKAHEAD_TASKS < len(tasks) and not self._taken[tasks[turn + LOOKAHEAD_TASKS]]:
+            self._post.initial(tasks[turn + LOOKAHEAD_TASKS])
         self._taken[tasks[turn]] = True
         return tasks[turn]
 
 
 class DataSender:
-    """Who needs which data where, as planned: what is sent when."""
+    """The prefetches of a plan: the data to send, and the events at which they are sent."""
 
     def __init__(self, view: View, problem: Problem, worker: list[int]) -> None:
         self._view = view
@@ -151,26 +151,26 @@ class DataSender:
             self._fill(problem, worker)
 
     def written(self, task: int) -> None:
-        """Send what *task* has written to its readers' memories."""
+        """Send the results of *task* to the memories of their readers."""
         for handle, memory in self._written.get(task, ()):
             self._view.prefetch_handle(handle, memory)
 
     def initial(self, task: int) -> None:
-        """Send what *task* reads and no task writes to its memory."""
+        """Send the data that *task* reads and no task writes to its memory."""
         for handle, memory in self._initial.get(task, ()):
             self._view.prefetch_handle(handle, memory)
 
     def as_tables(self, tasks: int) -> dict[str, Int64]:
-        """Return per task, of so many, what is sent: pairs of a datum and a memory, in rows."""
+        """Return the prefetches of each of *tasks* tasks: rows of pairs of a datum and a memory."""
         written = ([n for pair in self._written.get(t, ()) for n in pair] for t in range(tasks))
         initial = ([n for pair in self._initial.get(t, ()) for n in pair] for t in range(tasks))
         return {**rows("written", written), **rows("initial", initial)}
 
     def _fill(self, problem: Problem, worker: list[int]) -> None:
-        """Note what to send: all that has its final value for its reader when it is sent.
+        """Note the data that have their final value for the reader when they are sent.
 
-        Not what several tasks write together, nor what is accessed commutatively: somebody else
-        may change it first, and would have to wait for the copy.
+        Data that several tasks write together and data of commutative accesses are left out:
+        another task may change them first, and would have to wait for the copy.
         """
         memory: list[int] = problem.memory_of.tolist()
         home: list[int] = problem.graph.handle_home.tolist()
@@ -191,7 +191,7 @@ class DataSender:
 
 
 def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:
-    """Return *lists*, one after the other, and where each begins, as two tables of *name*."""
+    """Return two tables: the concatenated *lists* as *name*, and their begins as ``name_ptr``."""
     items: list[int] = []
     ends = [0]
     for found in lists:

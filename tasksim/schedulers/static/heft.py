@@ -18,8 +18,8 @@ __all__ = ["Heft", "heft"]
 def heft(problem: Problem) -> Plan:
     """Return the plan of HEFT.
 
-    Tasks by falling upward rank, each on the worker where it ends first, in a gap if
-    one is long enough. H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and
+    Tasks are placed by falling upward rank. Each goes to the worker where it ends first, in a gap
+    if one is long enough. H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and
     low-complexity task scheduling for heterogeneous computing", IEEE Transactions on Parallel and
     Distributed Systems 13(3), 2002, section 5.1.
     """
@@ -30,7 +30,7 @@ def heft(problem: Problem) -> Plan:
 
 
 class Heft(StaticScheduler):
-    """A static plan: tasks by upward rank, each where it ends first, also in gaps (HEFT)."""
+    """A static plan: tasks by upward rank, each where it ends first, gaps included (HEFT)."""
 
     name: ClassVar[str] = "heft"
 

@@ -19,11 +19,11 @@ __all__ = ["Peft", "peft"]
 def peft(problem: Problem) -> Plan:
     """Return the plan of PEFT.
 
-    Of the tasks whose predecessors are placed the one comes first whose mean over the workers in
-    the optimistic cost table is highest. It goes where its end plus its entry in the table
-    is least, in a gap if one is long enough. H. Arabnejad, J. G. Barbosa, "List scheduling
-    algorithm for heterogeneous systems by an optimistic cost table", IEEE Transactions on Parallel
-    and Distributed Systems 25(3), 2014, section 4.
+    Among the tasks whose predecessors are placed, the one with the highest mean over the workers in
+    the optimistic cost table comes first. It goes to the worker with the least sum of its end and
+    its entry in the table, in a gap if one is long enough. H. Arabnejad, J. G. Barbosa, "List
+    scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE Transactions
+    on Parallel and Distributed Systems 25(3), 2014, section 4.
     """
     optimistic = optimistic_costs(problem)
     rank = optimistic[:, problem.class_of].mean(axis=1)
@@ -39,7 +39,7 @@ def peft(problem: Problem) -> Plan:
 
 
 class Peft(StaticScheduler):
-    """A static plan: each task where it and what must follow can end first (PEFT)."""
+    """A static plan: each task where it and its successors can end first (PEFT)."""
 
     name: ClassVar[str] = "peft"
 

@@ -1,4 +1,4 @@
-"""Plan: the worker of each task, and when it is expected to run there."""
+"""Static plan: the worker, the start and the end of each task."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Plan:
     worker : ndarray of int32
         The worker of each task, by number.
     start_s : ndarray of float64
-        When it is to start, in seconds, if all takes as long as estimated.
+        The start of each task in seconds, for estimated durations.
     end_s : ndarray of float64
-        When it is to end, likewise.
+        The end of each task in seconds, for estimated durations.
 
     See Also
     --------
-    tasksim.schedulers.static.plan : makes one by the name of an algorithm.
-    schedule_of : makes one of a run.
+    tasksim.schedulers.static.plan : Make a plan by the name of an algorithm.
+    schedule_of : Make a plan from a recorded run.
 
     Examples
     --------
@@ -51,12 +51,12 @@ class Plan:
 
     @property
     def makespan_s(self) -> float:
-        """When the last task is planned to end."""
+        """The planned end of the last task, in seconds."""
         return float(self.end_s.max(initial=0.0))
 
     def orders(self, workers: int) -> list[list[int]]:
-        """Return per worker its tasks in planned order; there are *workers* of them."""
-        # Tasks that take no time come before those that start when they end.
+        """Return the tasks of each of *workers* workers in planned order."""
+        # A task of no length comes before another task that starts at the same time.
         order = np.lexsort((np.arange(len(self)), self.end_s, self.start_s))
         found: list[list[int]] = [[] for _ in range(workers)]
         for task, worker in zip(order.tolist(), self.worker[order].tolist(), strict=True):
@@ -65,21 +65,21 @@ class Plan:
 
 
 def schedule_of(run: Run) -> Plan:
-    """Return what happened in a recorded *run* as a plan, to be repeated or changed.
+    """Return the schedule of a recorded *run* as a plan, to be repeated or changed.
 
     Parameters
     ----------
     run : Run
-        Simulated or native.
+        A simulated or native run.
 
     Raises
     ------
     InputError
-        If it is no run.
+        If *run* is not a run.
 
     See Also
     --------
-    tasksim.schedulers.static.write_schedule : writes it to a file.
+    tasksim.schedulers.static.write_schedule : Write a plan to a file.
 
     Examples
     --------

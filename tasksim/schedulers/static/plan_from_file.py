@@ -22,14 +22,14 @@ __all__ = ["Given", "timed"]
 
 
 class Given(StaticScheduler):
-    """A static plan from a CSV file: columns task, worker and, if wanted, order.
+    """A static plan from a CSV file with the columns task, worker and optionally order.
 
     Parameters
     ----------
     file : str
-        The path, as in ``--scheduler static:file=plan.csv``.
+        The path of the file, as in ``--scheduler static:file=plan.csv``.
     order : {"strict", "ready"}
-        As for every :class:`~tasksim.schedulers.static.follower.StaticScheduler`.
+        See :class:`~tasksim.schedulers.static.follower.StaticScheduler`.
     """
 
     name: ClassVar[str] = "static"
@@ -56,7 +56,7 @@ class Given(StaticScheduler):
         super().attach(view, rng)
 
     def make_plan(self, problem: Problem) -> Plan:
-        """Return when the tasks run if all takes as long as estimated."""
+        """Return the plan of the file for estimated durations."""
         return timed(problem, self._schedule)
 
     def make_lists(self) -> list[list[int]]:
@@ -65,11 +65,11 @@ class Given(StaticScheduler):
 
 
 def timed(problem: Problem, schedule: Schedule) -> Plan:
-    """Return the plan of a *schedule*: each task as early as its worker's list allows.
+    """Return the plan of a *schedule*, with each task as early as its worker's list allows.
 
-    Tasks whose duration is not known count as one second.
+    An unknown duration counts as one second.
 
-    Raises :exc:`InputError` if the lists and the dependencies wait for each other.
+    Raises :exc:`InputError` if the lists and the dependencies form a cycle.
     """
     table = Timetable(_with_durations(problem))
     edges = problem.edges
@@ -103,7 +103,7 @@ def _with_durations(problem: Problem) -> Problem:
 
 
 def _refuse_circle(problem: Problem, schedule: Schedule, turn: list[int]) -> None:
-    """Raise if a list has not come to its end."""
+    """Raise :exc:`InputError` if some list is not finished: its next task can never start."""
     stuck = [tasks[k:] for tasks, k in zip(schedule.lists, turn, strict=True) if k < len(tasks)]
     if not stuck:
         return
@@ -115,6 +115,6 @@ def _refuse_circle(problem: Problem, schedule: Schedule, turn: list[int]) -> Non
         if before is not None:
             raise row[tasks[0]].error(
                 f"task '{row[tasks[0]].fields[0]}' can never start: it depends on "
-                f"'{row[before].fields[0]}' (line {row[before].line}), which waits for it by the "
-                "order of the workers; legal: on no worker a task before one that it depends on"
+                f"'{row[before].fields[0]}' (line {row[before].line}), which comes after it in the "
+                "order of the workers; legal: an order in which dependencies come first"
             )

@@ -1,4 +1,4 @@
-"""Problem of static scheduling: tasks, how long they take where, what flows between them."""
+"""Problem of static scheduling: tasks, their duration per class of workers, and data flows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Initial", "Problem"]
 
 
 class Initial(NamedTuple):
-    """Data that a task reads and that no task has written: at their homes from the beginning."""
+    """Data that a task reads and no task has written; they are at their homes at the start."""
 
     task: Int64
     home: Int64
@@ -38,27 +38,27 @@ class Initial(NamedTuple):
 class Problem:
     """A task graph on unrelated machines with communication.
 
-    Communication takes ``copies * latency + size / bandwidth`` between two memories, whatever
-    else is being copied, and nothing within one. Make one with :meth:`of_view` or :meth:`of`.
+    Communication takes ``copies * latency + size / bandwidth`` between two memories, without
+    contention, and no time within one. Make a problem with :meth:`of_view` or :meth:`of`.
 
     Parameters
     ----------
     graph : TaskGraph
         The tasks, their data and dependencies.
     costs_s : ndarray, shape (tasks, classes)
-        Durations in seconds; infinite where a class cannot run a task.
+        Durations in seconds; infinite if a class cannot run a task.
     class_of : ndarray of int, shape (workers,)
         The class of each worker.
     memory_of : ndarray of int, shape (workers,)
         The memory of each worker.
     latency_s : ndarray, shape (memories, memories)
-        Of copies from the first to the second, in seconds.
+        Latency of copies from the first memory to the second, in seconds.
     seconds_per_byte : ndarray, shape (memories, memories)
-        Of copies from the first to the second: 1 / bandwidth.
+        Inverse bandwidth of copies from the first memory to the second.
 
     See Also
     --------
-    tasksim.schedulers.static.plan : plans one by the name of an algorithm.
+    tasksim.schedulers.static.plan : Make a plan by the name of an algorithm.
 
     Examples
     --------
@@ -78,14 +78,14 @@ class Problem:
 
     @classmethod
     def of_view(cls, view: View, *, known: bool = True) -> Problem:
-        """Return what a scheduler sees as a problem: durations and copies are its estimates.
+        """Return the problem that a scheduler sees, with its estimates of durations and copies.
 
         Parameters
         ----------
         view : View
-            Of the run that begins.
+            The view of the run that begins.
         known : bool, default True
-            Whether durations must be numbers; else they may be NaN.
+            Whether all durations must be known; else they may be NaN.
         """
         from tasksim.schedulers.base import View
 
@@ -101,17 +101,17 @@ class Problem:
         Parameters
         ----------
         graph : TaskGraph
-            What is to be run.
+            The tasks to run.
         platform : Platform
-            Where.
+            The machine to run them on.
         costs_s : array_like
-            Shape (classes, tasks), in seconds: those of
+            Durations of shape (classes, tasks) in seconds, such as the result of
             :func:`tasksim.engine.durations.durations`.
 
         Raises
         ------
         InputError
-            If a duration is negative or not known.
+            If a duration is negative or unknown.
         """
         from tasksim.graph.taskgraph import TaskGraph
         from tasksim.platform.description import Platform
@@ -155,22 +155,22 @@ class Problem:
 
     @property
     def memories(self) -> int:
-        """The number of memories that matter."""
+        """The number of memories, up to the last one that has workers or data."""
         return len(self.latency_s)
 
     @cached_property
     def flows(self) -> Flows:
-        """Which task reads which datum of which other task."""
+        """The data flows between tasks."""
         return flows_of(self.graph)
 
     @cached_property
     def edges(self) -> Edges:
-        """The dependencies, with what flows along them."""
+        """The dependencies, with the data that flow along them."""
         return edges_of(self.graph, self.flows)
 
     @cached_property
     def initial(self) -> Initial:
-        """What tasks read that is at its home from the beginning, sorted by task."""
+        """The data that tasks read from their homes, sorted by task."""
         flows = self.flows
         rows = np.flatnonzero(flows.source < 0)
         rows = rows[np.argsort(flows.target[rows], kind="stable")]
@@ -180,7 +180,7 @@ class Problem:
 
     @cached_property
     def commuting(self) -> dict[int, list[int]]:
-        """Task -> the data that it accesses commutatively, for tasks that do."""
+        """Map from each task with commutative accesses to the data that it accesses so."""
         places = np.flatnonzero(self.graph.access_mode == AccessMode.COMMUTATIVE)
         tasks = np.searchsorted(self.graph.access_ptr, places, side="right") - 1
         found: dict[int, list[int]] = {}
@@ -191,7 +191,7 @@ class Problem:
 
     @cached_property
     def mean_costs_s(self) -> NDArray[np.float64]:
-        """Per task its duration, averaged over the workers that can run it."""
+        """Per task, its mean duration over the workers that can run it, in seconds."""
         count = np.bincount(self.class_of, minlength=self.costs_s.shape[1]).astype(np.float64)
         able = np.isfinite(self.costs_s)
         total = (np.where(able, self.costs_s, 0.0) * count).sum(axis=1)
@@ -200,9 +200,9 @@ class Problem:
         return mean
 
     def mean_communication_s(self, *, apart: bool = False) -> NDArray[np.float64]:
-        """Return per row of :attr:`edges` its time, averaged over the pairs of two workers.
+        """Return, per row of :attr:`edges`, its mean time over all pairs of workers, in seconds.
 
-        With *apart*, only over those pairs whose memories differ.
+        With *apart*, the mean is over the pairs of workers with different memories.
         """
         count = np.bincount(self.memory_of, minlength=self.memories).astype(np.float64)
         weight = np.outer(count, count)
@@ -221,7 +221,7 @@ def _check_costs(graph: TaskGraph, costs: NDArray[np.float64]) -> None:
     unknown = np.isnan(costs).any(axis=1)
     if unknown.any():
         raise InputError(
-            f"{graph.label(int(unknown.argmax()))}: its duration is not known;"
+            f"{graph.label(int(unknown.argmax()))}: unknown duration;"
             " a static schedule needs an estimate for every task and class of workers"
         )
     nowhere = ~np.isfinite(costs).any(axis=1)
@@ -234,10 +234,10 @@ def _copies(
     memory_of: NDArray[np.int64],
     copy_estimate: Callable[[float, int, int], float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return latencies and times per byte, from two estimates for each pair of memories.
+    """Return latencies and times per byte from two estimates for each pair of memories.
 
-    Estimates are straight lines over the size. They are taken at the largest size of the graph
-    and at twice that, where rounding matters least.
+    Estimates are linear in the size. They are evaluated at the largest size of the graph and at
+    twice that size, where rounding matters least.
     """
     ends = sorted({*memory_of.tolist(), *graph.handle_home.tolist()} if len(graph) else {0})
     memories = 1 + max(*ends, *memory_of.tolist())
@@ -251,7 +251,7 @@ def _copies(
             if source != target:
                 once, twice = (copy_estimate(n * size, source, target) for n in (1, 2))
                 if not np.isfinite(once):
-                    raise InputError(f"no way leads from memory {source} to memory {target}")
+                    raise InputError(f"no route from memory {source} to memory {target}")
                 inverse[source, target] = (twice - once) / size
                 latency[source, target] = max(0.0, 2 * once - twice)
     return latency, inverse

@@ -1,4 +1,4 @@
-"""Ranks of tasks: upward and downward, the optimistic cost table, order by rank."""
+"""Ranks of tasks: upward ranks, downward ranks and the optimistic cost table."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["by_rank", "downward_ranks", "equal", "optimistic_costs", "upward_ranks"]
 
-TOLERANCE = 1e-10
-"""Ranks that differ by less, relative to the largest, are equal: sums of means round."""
+RELATIVE_RANK_TOLERANCE = 1e-10
+"""Difference of equal ranks, relative to the largest rank: sums of means have rounding errors."""
 
 
 def upward_ranks(problem: Problem) -> NDArray[np.float64]:
-    """Return per task the length of the longest path from its start to the end, in seconds.
+    """Return, per task, the length of the longest path from its start to the end, in seconds.
 
-    Durations are means over workers, communication is its mean over pairs of workers
+    Durations are means over workers and communication times are means over pairs of workers
     (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002, equations 7 and 8).
     """
     rank: list[float] = problem.mean_costs_s.tolist()
@@ -39,9 +39,9 @@ def upward_ranks(problem: Problem) -> NDArray[np.float64]:
 
 
 def downward_ranks(problem: Problem) -> NDArray[np.float64]:
-    """Return per task the length of the longest path from the beginning to its start.
+    """Return, per task, the length of the longest path from the beginning to its start, in seconds.
 
-    The same means as in :func:`upward_ranks` (same paper, equation 9).
+    Means are those of :func:`upward_ranks` (same paper, equation 9).
     """
     mean: list[float] = problem.mean_costs_s.tolist()
     communication: list[float] = problem.mean_communication_s().tolist()
@@ -55,18 +55,18 @@ def downward_ranks(problem: Problem) -> NDArray[np.float64]:
 
 
 def optimistic_costs(problem: Problem) -> NDArray[np.float64]:
-    """Return the optimistic cost table: what must still follow a task, if all goes well.
+    """Return the optimistic cost table: an optimistic time that must follow each task.
 
-    Entry (task, class): the largest over the task's successors of the least time from the end
-    of the task, on a worker of that class, to the end of the graph, were every task free to
-    choose its worker. Communication is its mean; nothing within one memory (H. Arabnejad,
-    J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic cost
-    table", IEEE TPDS 25(3), 2014, equation 6).
+    Entry (task, class) is for a task on a worker of the class. It is the maximum over the task's
+    successors of the least time from the end of the task to the end of the graph, if every task
+    could choose its worker freely. Communication takes its mean time, and no time within one
+    memory (H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an
+    optimistic cost table", IEEE TPDS 25(3), 2014, equation 6).
 
     Returns
     -------
     ndarray, shape (tasks, classes)
-        In seconds; zero for tasks without successors.
+        Times in seconds; zero for tasks without successors.
     """
     classes = problem.costs_s.shape[1]
     table = np.zeros((problem.tasks, classes))
@@ -86,11 +86,11 @@ def optimistic_costs(problem: Problem) -> NDArray[np.float64]:
 
 
 def by_rank(ranks: ArrayLike) -> list[int]:
-    """Return the tasks by falling rank; equal ones in order of their numbers.
+    """Return the tasks by falling rank, and ties in order of number.
 
-    Sums of means that are equal on paper differ in their last digits: ranks are compared with
-    a tolerance, or chance would decide between equals: tasks 3 and 4 of the example of the HEFT
-    paper, both of rank 80.
+    Ranks are compared with a tolerance: sums of means that are equal on paper differ in their last
+    digits, and chance would decide ties such as tasks 3 and 4 in the example of the HEFT paper,
+    both of rank 80.
 
     >>> by_rank([1.0, 0.1 + 0.2, 0.3, 1.0])
     [0, 3, 1, 2]
@@ -104,18 +104,18 @@ def by_rank(ranks: ArrayLike) -> list[int]:
 
 
 def equal(ranks: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
-    """Return which *ranks* are *value*, up to rounding."""
+    """Return a mask of the *ranks* that equal *value* within the tolerance."""
     return np.abs(ranks - value) <= _tolerance(ranks)
 
 
 def _tolerance(ranks: NDArray[np.float64]) -> float:
-    return TOLERANCE * float(np.abs(ranks).max(initial=0.0))
+    return RELATIVE_RANK_TOLERANCE * float(np.abs(ranks).max(initial=0.0))
 
 
 def _least_within_memories(
     problem: Problem,
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return the function that replaces columns of classes by the least of their memory."""
+    """Return a function that replaces the column of each class by the minimum in its memory."""
     classes: Int64 = np.arange(problem.costs_s.shape[1])
     memory = np.zeros(len(classes), dtype=np.int64)
     memory[problem.class_of] = problem.memory_of

@@ -1,4 +1,4 @@
-"""Plans in files: CSV with the columns ``task``, ``worker`` and, if wanted, ``order``."""
+"""Plans in CSV files with the columns ``task``, ``worker`` and optionally ``order``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["Schedule", "ScheduleRow", "read_schedule", "write_schedule"]
 
 HEADERS = (("task", "worker"), ("task", "worker", "order"))
-SHOWN = 8
-"""Names in a message: more do not fit on its line."""
+MAX_MESSAGE_NAMES = 8
+"""Largest number of names in an error message: more do not fit on a line."""
 
 
 class ScheduleRow(NamedTuple):
-    """A line of a schedule: the texts that name a task and a worker, and its place."""
+    """A line of a schedule: the names of a task and a worker, and the order of the task."""
 
     row: CsvRow
     task: str
@@ -39,39 +39,39 @@ class ScheduleRow(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What a file says, matched with a graph and workers."""
+    """A schedule from a file, matched with a graph and workers."""
 
     lists: list[list[int]]
-    """Per worker its tasks, in order."""
+    """Per worker, its tasks in order."""
     rows: list[CsvRow]
-    """Per task the line that is about it."""
+    """Per task, its line in the file."""
 
 
 def read_schedule(path: str | Path) -> list[ScheduleRow]:
     r"""Return the lines of the schedule in the file at *path*.
 
-    Without a column ``order``, the order is that of the lines.
+    Without a column ``order``, the order of the lines counts.
 
     Parameters
     ----------
     path : str or Path
-        A CSV file with the columns ``task``, ``worker`` and, if wanted, ``order``; or the folder
-        of a recorded run: what ran where, and in which order.
+        A CSV file with the columns ``task``, ``worker`` and optionally ``order``, or the folder of
+        a recorded run.
 
     Returns
     -------
     list of ScheduleRow
-        Tasks and workers as the file names them; the scheduler ``static:file=PATH`` matches them
-        with a graph and a platform.
+        Tasks and workers by their names in the file; the scheduler ``static:file=PATH`` matches
+        them with a graph and a platform.
 
     Raises
     ------
     InputError
-        ``file:line: what is wrong, what was got, what is legal``.
+        If the file is malformed. The message has the file and line, the value and the legal ones.
 
     See Also
     --------
-    write_schedule : writes such a file.
+    write_schedule : Write such a file.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def read_schedule(path: str | Path) -> list[ScheduleRow]:
 
 
 def _of_run(path: Path) -> list[ScheduleRow]:
-    """Return what ran where in a recorded run, in order, a row per task as of a file."""
+    """Return the schedule of a recorded run as rows of a file, one per task."""
     from tasksim.formats.runs import load_run
 
     run = load_run(path)
@@ -113,16 +113,16 @@ def _of_run(path: Path) -> list[ScheduleRow]:
 def match(
     entries: Sequence[ScheduleRow], path: str | Path, graph: TaskGraph, workers: Sequence[str]
 ) -> Schedule:
-    """Return the schedule for *graph* on *workers*, in order.
+    """Return the schedule for *graph* on *workers*.
 
-    Tasks and workers are given by name or number. A task's name is that of its kernel where no
-    other task has the same kernel.
+    Tasks and workers are given by name or number. The name of a task is the name of its kernel if
+    no other task has the same kernel.
 
     Raises
     ------
     InputError
-        If a line names what does not exist, a task is there twice or not at all, or two tasks
-        have the same place on a worker.
+        If a line has an unknown task or worker, a task is missing or given twice, or two tasks of
+        a worker have the same order.
     """
     task_number, worker_number = _task_names(graph), {name: k for k, name in enumerate(workers)}
     rows: list[CsvRow | None] = [None] * len(graph)
@@ -137,8 +137,8 @@ def match(
         other = places[worker].setdefault(entry.order, task)
         if other != task:
             raise entry.row.error(
-                f"order: got {entry.order:g} for worker '{entry.worker}', as task "
-                f"'{_name(rows[other])}' has; legal: a different number for each of its tasks"
+                f"order: got {entry.order:g} for worker '{entry.worker}', the order of task "
+                f"'{_name(rows[other])}'; legal: a different number for each of its tasks"
             )
     _refuse_missing(path, rows, graph)
     lists = [[task for _, task in sorted(taken.items())] for taken in places]
@@ -153,32 +153,32 @@ def write_schedule(
     *,
     force: bool = False,
 ) -> None:
-    """Write *plan* to *path*, to be followed by ``--scheduler static:file=PATH``.
+    """Write *plan* to the file *path* for ``--scheduler static:file=PATH``.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv`` file.
+        The path of a ``.csv`` file.
     plan : Plan
-        From :func:`~tasksim.schedulers.static.plan` or
+        A plan from :func:`~tasksim.schedulers.static.plan` or
         :func:`~tasksim.schedulers.static.schedule_of`.
     workers : sequence of str
-        Their names.
+        The names of the workers.
     tasks : sequence of str, default ()
-        Their names, where each has one of its own; else they are numbered.
+        The names of the tasks, if they are distinct; by default the file has their numbers.
     force : bool, default False
         Whether to replace an existing file.
 
     Raises
     ------
     InputError
-        If the file exists and *force* is not given.
+        If the file exists and *force* is False.
     OutputError
-        If the operating system refuses.
+        If the operating system refuses to write the file.
 
     See Also
     --------
-    read_schedule : reads such a file.
+    read_schedule : Read such a file.
 
     Examples
     --------
@@ -202,21 +202,23 @@ def write_schedule(
 
 
 def _task_names(graph: TaskGraph) -> dict[str, int]:
-    """Return the names that belong to one task each."""
+    """Return the task of each name that belongs to a single task."""
     counts = np.bincount(graph.kernel, minlength=len(graph.kernels))
     alone = np.flatnonzero(counts[graph.kernel] == 1).tolist()
     return {graph.kernel_of(task): task for task in alone}
 
 
 def _number(row: CsvRow, what: str, text: str, names: Mapping[str, int], count: int) -> int:
-    """Return the number that *text* names, or is."""
+    """Return the number of the task or worker *text*, which is a name or a number."""
     if text in names:
         return names[text]
     number = whole_number(text)
     if number is not None and 0 <= number < count:
         return number
     numbers = f"a number from 0 to {count - 1}"
-    some = ", ".join([*names][:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    some = ", ".join([*names][:MAX_MESSAGE_NAMES]) + (
+        ", ..." if len(names) > MAX_MESSAGE_NAMES else ""
+    )
     legal = f"{numbers}, or one of {some}" if names else numbers
     raise row.error(f"{what}: got '{text}'; legal: {legal}{nearest(text, names)}")
 

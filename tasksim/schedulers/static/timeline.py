@@ -1,6 +1,6 @@
-"""Timelines of workers while a plan is made: what is free when, how early a task can end.
+"""Timelines of workers for making a plan, with their gaps and the earliest start of a task.
 
-Tasks may go into gaps between tasks planned before (the insertion-based policy of HEFT;
+A task may go into a gap between tasks placed before (the insertion-based policy of HEFT;
 H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
 heterogeneous computing", IEEE TPDS 13(3), 2002, section 5.1).
 """
@@ -25,9 +25,9 @@ __all__ = ["Timeline", "Timetable"]
 
 
 class Timeline:
-    """The gaps of one worker, ascending; the last one has no end.
+    """The gaps of one worker in ascending order; the last one has no end.
 
-    Gaps shorter than *least* are forgotten: no task fits in.
+    Gaps shorter than *least* are dropped, because no task fits into them.
     """
 
     __slots__ = ("_ends", "_least", "_starts")
@@ -46,7 +46,7 @@ class Timeline:
             place += 1
 
     def occupy(self, start: float, duration: float) -> None:
-        """Take the time from *start* on, which :meth:`earliest` has found to be free."""
+        """Occupy the time from *start* on, a result of :meth:`earliest`."""
         place = bisect_right(self._starts, start) - 1
         before, after = self._starts[place], self._ends[place]
         end = start + duration
@@ -57,10 +57,10 @@ class Timeline:
 
 
 class Timetable:
-    """A plan in the making for *problem*: tasks are placed one after the other.
+    """A plan for *problem* in the making, to which tasks are added one by one.
 
-    The predecessors of a task are placed before it. Tasks that commute on a datum
-    exclude each other: they are planned one after the other, as they are placed.
+    The predecessors of a task are placed before it. Tasks that commute on a datum exclude each
+    other, and run in the order in which they are placed.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -78,7 +78,7 @@ class Timetable:
         self._end = [0.0] * problem.tasks
 
     def arrivals(self, task: int) -> list[float]:
-        """Return per memory when all that *task* waits for is done and there, in seconds."""
+        """Return, per memory, the time in seconds at which all inputs of *task* can be there."""
         sources, copies, size = self._waits.of(task)
         ends = [self._end[source] for source in sources]
         if not self._several:
@@ -96,7 +96,7 @@ class Timetable:
         return found
 
     def starts(self, task: int) -> list[float]:
-        """Return per worker the earliest start of *task*; infinite where it cannot run."""
+        """Return, per worker, the earliest start of *task*; infinite if it cannot run there."""
         arrival = self.arrivals(task)
         costs: list[float] = self.problem.costs_s[task].tolist()
         found = []
@@ -108,12 +108,12 @@ class Timetable:
         return found
 
     def ends(self, task: int, starts: list[float]) -> list[float]:
-        """Return per worker when *task* ends if it starts at *starts*."""
+        """Return, per worker, the end of *task* for its start in *starts*."""
         costs: list[float] = self.problem.costs_s[task].tolist()
         return [start + costs[group] for start, group in zip(starts, self._class_of, strict=True)]
 
     def place_earliest(self, task: int) -> None:
-        """Place *task* where it ends first; of equals, on the worker of lowest number."""
+        """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
         starts = self.starts(task)
         ends = self.ends(task, starts)
         worker = ends.index(min(ends))
@@ -130,20 +130,20 @@ class Timetable:
         return end
 
     def plan(self) -> Plan:
-        """Return the plan, in which every task has been placed."""
+        """Return the plan after all tasks have been placed."""
         return Plan(
             np.array(self._worker, dtype=np.int32), np.array(self._start), np.array(self._end)
         )
 
     def _exclusive(self, task: int) -> float:
-        """Return when the tasks are done that commute with *task* and are placed."""
+        """Return the latest end of the placed tasks that commute with *task*."""
         handles = self.problem.commuting.get(task, ())
         last = (self._last_commuting.get(handle) for handle in handles)
         return max((self._end[other] for other in last if other is not None), default=0.0)
 
 
 class _Waits:
-    """What each task waits for, at hand per task."""
+    """The inputs that each task waits for, with fast access by task."""
 
     def __init__(self, problem: Problem) -> None:
         edges = problem.edges
@@ -156,17 +156,17 @@ class _Waits:
         self._initial = _initial_arrivals(problem) if problem.memories > 1 else {}
 
     def of(self, task: int) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the predecessors of *task*, and columns of copies and bytes from each."""
+        """Return the predecessors of *task*, with columns of copies and bytes from each."""
         rows = slice(self._bounds[task], self._bounds[task + 1])
         return self._source[rows], self._copies[rows], self._size[rows]
 
     def initial(self, task: int) -> NDArray[np.float64]:
-        """Return per memory when the data that nobody writes for *task* can be there."""
+        """Return, per memory, the arrival of the data that *task* reads and no task writes."""
         return self._initial.get(task, self._zero)
 
 
 def _initial_arrivals(problem: Problem) -> dict[int, NDArray[np.float64]]:
-    """Return task -> per memory when its initial data are there; all copies begin at 0."""
+    """Return a map from task to the arrival of its initial data per memory; copies begin at 0."""
     initial = problem.initial
     times = problem.latency_s[initial.home] + (
         problem.seconds_per_byte[initial.home] * initial.size_bytes[:, None]
