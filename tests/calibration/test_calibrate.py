@@ -182,7 +182,7 @@ def test_samples_that_do_not_suffice_for_the_terms_are_kept(machine, tmp_path):
     path = tmp_path / "models" / "here" / "gemm.samples.csv"
     assert str(caught.value) == (
         "kernel gemm: 2 terms (1 + m) need samples of at least 2 configurations (different "
-        f"parameters), got 1: measure more, or ask for less (the samples are in {path})"
+        f"parameters), got 1: measure more, or use fewer terms (the samples are in {path})"
     )
     assert entry(tmp_path).model.kind == "history"  # the others are complete
     here([sizes(16.0)], tmp_path, terms={"gemm": "m"})

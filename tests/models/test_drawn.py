@@ -46,7 +46,7 @@ def test_rows_of_one_configuration_are_drawn_together():
 def test_one_sample_is_refused_by_name():
     model = HistoryModel().fit(_samples(1))
     model.label = "gemm on cpu"
-    with pytest.raises(ModelError, match=r"gemm on cpu: measured once, with \(n=64\).*again"):
+    with pytest.raises(ModelError, match=r"gemm on cpu: measured only once, with \(n=64\).*again"):
         model.draw([[64]], np.random.default_rng(0))
 
 
@@ -83,7 +83,7 @@ def test_models_of_formulas_are_drawn_whole(model):
 
 def test_formulas_without_uncertainty_are_refused_by_name():
     model = LinearModel.from_coefficients(("n",), {"n": 1e-6})
-    with pytest.raises(ModelError, match="mlr: its file does not say how well"):
+    with pytest.raises(ModelError, match="mlr: the file has no uncertainty of the mlr model"):
         model.draw([[3]], np.random.default_rng(0))
 
 

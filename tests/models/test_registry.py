@@ -61,7 +61,8 @@ def test_kinds_of_other_packages(declared):
 def test_what_is_no_model_is_refused(declared, found):
     declared(found)
     with pytest.raises(
-        InputError, match=r"package 'theirs'.* is not a subclass of .*KernelModel with kind = 'other'"
+        InputError,
+        match=r"package 'theirs'.* is not a subclass of .*KernelModel with kind = 'other",
     ):
         registry.model_class("other")
     with pytest.warns(PluginWarning, match="package 'theirs'"):

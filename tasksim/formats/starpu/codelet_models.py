@@ -21,9 +21,9 @@ from tasksim.formats.starpu.codelet_file import (
     read_codelet,
     write_codelet,
 )
-from tasksim.models.kinds.bysize import FEW, SizeEntry, SizeHistory
+from tasksim.models.kinds.bysize import MIN_TRUSTED_COUNT, SizeEntry, SizeHistory
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.kinds.power import BELOW, PowerLaw
+from tasksim.models.kinds.power import MIN_SIZE_FACTOR, PowerLaw
 from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _law(implementation: Implementation) -> PowerLaw | None:
     low, high = regression.min_size, regression.max_size
     if implementation.type not in ("nl", "regression"):
         return None
-    if regression.n < FEW or not low < BELOW * high:
+    if regression.n < MIN_TRUSTED_COUNT or not low < MIN_SIZE_FACTOR * high:
         return None
     a, b, c = implementation.nonlinear
     if implementation.type == "regression":
@@ -188,7 +188,7 @@ def _history(implementations: Sequence[Implementation], notes: list[str]) -> Siz
 def _remarks(model: SizeHistory) -> Iterator[str]:
     report = model.report()
     for key, text in (
-        ("few", f"fewer than {FEW} samples"),
+        ("few", f"fewer than {MIN_TRUSTED_COUNT} samples"),
         ("ambiguous", "several footprints, of which the one with most samples counts"),
     ):
         if report[key]:

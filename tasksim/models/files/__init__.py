@@ -1,1 +1,1 @@
-"""Files: coefficient files, model files, samples, formulas as source code."""
+"""Files of kernel models: coefficient files, model files, samples, slowdowns."""

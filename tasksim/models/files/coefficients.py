@@ -1,6 +1,6 @@
 """Coefficient files, ``models/<machine>/<kernel>.json``: the fitted models of one kernel.
 
-One file per kernel and machine, for people and for diff as well as for programs::
+There is one file per kernel and machine, readable by people, diff and programs::
 
     {
       "schema_version": 1,
@@ -57,18 +57,19 @@ __all__ = [
 T = TypeVar("T")
 
 HELD_BELOW: Final = 0.5
-"""A kernel that lets Python's lock go for less of its time than this is taken for one that holds
-it: for two of them side by side, less than half of the time of one is gained."""
+"""Lock-free share below which a kernel counts as holding Python's lock: running two of them side by
+side saves less than half of the duration of one."""
 WALL: Final = "wall"
 PROCESSOR: Final = "processor"
 SCHEMA_VERSION = 1
-"""Of coefficient and model files; it grows when an older tasksim could not read them."""
-COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
+"""Version of coefficient and model files; it increases when older versions of tasksim cannot read
+them."""
+REPORT_COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "configurations"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where kernels were measured: a name, and what measurements depend on, as plain data."""
+    """The machine that kernels were measured on: its name, and a fingerprint as plain data."""
 
     name: str
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
@@ -79,43 +80,44 @@ class Measured:
     """When and how the samples were measured."""
 
     when: str
-    """A date, and maybe a time, in ISO 8601."""
+    """A date, optionally with a time, in ISO 8601."""
     how: str
-    """In words: ``"in situ, 2 workers, lws and eager"``."""
+    """A description: ``"in situ, 2 workers, lws and eager"``."""
     stopped: Mapping[str, str] = field(default_factory=dict)
-    """Per configuration, why measuring ended: ``"tolerance"``, ``"limit"``, ..."""
+    """Per configuration, why measuring stopped: ``"tolerance"``, ``"limit"``, ..."""
     clock: str = WALL
-    """What durations are: ``"wall"`` time, or ``"processor"`` time of tasks that were preempted."""
+    """The clock of durations: ``"wall"``, or ``"processor"`` for the processor time of preempted
+    tasks."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The model of a kernel on one architecture, and where it comes from."""
+    """The model of a kernel on one architecture, and its origin."""
 
     model: KernelModel
     measured: Measured
     locality: Locality | None = None
-    """What far data cost; None if that is not known."""
+    """The cost of far data; None if unknown."""
     lock_free: float | None = None
-    """The share of its time in which it lets Python's lock go; None if it never needs it, or that
-    is not known."""
+    """The share of its duration in which it releases Python's lock; None if it never needs the
+    lock, or if the share is unknown."""
     runs: RunEffect | None = None
-    """How far whole runs differ; None where that was not measured, as in files of before."""
+    """Run-to-run variation; None if it was not measured, as in older files."""
     contention: Contention | None = None
-    """How it is slowed by what runs beside it; None if that is not known."""
+    """Its slowdown by neighbours; None if unknown."""
     energy: KernelModel | None = None
-    """Of what one execution uses, idleness of the machine left out: joules where others have
-    seconds; None if that is not known."""
+    """Energy of one execution without the idle power of the machine: a model in joules instead of
+    seconds; None if unknown."""
 
     @property
     def holds_lock(self) -> bool:
-        """Whether two tasks of it, or of others like it, get nowhere side by side."""
+        """Whether two tasks of it, or of similar kernels, gain nothing by running side by side."""
         return self.lock_free is not None and self.lock_free < HELD_BELOW
 
 
 @dataclass(frozen=True)
 class CoefficientFile:
-    """What a coefficient file says: the models of one kernel on one machine, by architecture."""
+    """The content of a coefficient file: one kernel's models on one machine, by architecture."""
 
     kernel: str
     parameters: tuple[str, ...]
@@ -123,9 +125,9 @@ class CoefficientFile:
     architectures: Mapping[str, Entry]
 
     def summary(self) -> str:
-        """Return one line for people.
+        """Return a summary in one line.
 
-        Something like ``gemm (m, n, k) of laptop: cpu mlr, 1200 samples``.
+        For example ``gemm (m, n, k) of laptop: cpu mlr, 1200 samples``.
         """
         models = ", ".join(
             f"{name} {entry.model.kind}, {entry.model.report()['samples']} samples"
@@ -149,7 +151,7 @@ class CoefficientFile:
 
     @classmethod
     def from_json(cls, node: Node, kernel: str, machine: Machine) -> CoefficientFile:
-        """Return what :meth:`to_json` returned of *kernel*; *node* says where mistakes are."""
+        """Read what :meth:`to_json` returned for *kernel*; errors name the place in *node*."""
         return cls(
             kernel=kernel,
             parameters=node["parameters"].texts(),
@@ -159,13 +161,13 @@ class CoefficientFile:
 
     @classmethod
     def from_document(cls, node: Node) -> CoefficientFile:
-        """Return what a coefficient file says whose whole content is *node*."""
+        """Read a coefficient file with the content *node*."""
         machine = machine_of(node)
         return cls.from_json(node, node["kernel"].text(), machine)
 
     @classmethod
     def from_text(cls, text: str, where: str = "coefficient file") -> CoefficientFile:
-        """Return what *text* says; *where* is what messages call it.
+        """Read the *text* of a coefficient file; messages call it *where*.
 
         Raises
         ------
@@ -176,7 +178,7 @@ class CoefficientFile:
 
 
 def document_text(machine: Machine, content: Mapping[str, Any]) -> str:
-    """Return the text of a file on *machine*: version and machine, then *content*."""
+    """Return the text of a file of *machine*: schema version and machine, then *content*."""
     head = {
         "schema_version": SCHEMA_VERSION,
         "machine": {"name": machine.name, "fingerprint": machine.fingerprint},
@@ -185,7 +187,7 @@ def document_text(machine: Machine, content: Mapping[str, Any]) -> str:
 
 
 def machine_of(node: Node) -> Machine:
-    """Return the machine of the file whose whole content is *node*; other versions are refused."""
+    """Return the machine of a file with the content *node*; refuse other schema versions."""
     version = node["schema_version"]
     if version.integer() != SCHEMA_VERSION:
         newer = version.integer() > SCHEMA_VERSION
@@ -196,7 +198,7 @@ def machine_of(node: Node) -> Machine:
 
 
 def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
-    """Return what *read* makes of a JSON *text*, which messages call *where*.
+    """Return the result of *read* for a JSON *text*, which messages call *where*.
 
     Raises
     ------
@@ -217,12 +219,12 @@ def common_parameters(
 ) -> tuple[str, ...]:
     """Return the names of the parameters, which all architectures must share.
 
-    But for the size of the data, which is known of every task whatever its parameters.
+    Models by the size of the data are exempt, since every task has a size.
 
     Raises
     ------
     InputError
-        If they differ: *where* that is, and *advice* on what to do.
+        If they differ; the message begins with *where* and ends with *advice*.
     NotFittedError
         If a model is not fitted.
     """
@@ -246,8 +248,9 @@ def common_parameters(
 def _entry_data(entry: Entry) -> dict[str, Any]:
     model = entry.model.to_json()
     model.pop("report", None)
+    # The report is split: counts go to "samples", the rest to "fit".
     report = entry.model.report()
-    fit = {key: v for key, v in report.items() if key not in ("kind", *COUNTS.values())}
+    fit = {key: v for key, v in report.items() if key not in ("kind", *REPORT_COUNTS.values())}
     measured = entry.measured
     stopped = dict(sorted(measured.stopped.items()))
     locality = {} if entry.locality is None else {"locality": entry.locality.to_json()}
@@ -259,7 +262,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         **({} if entry.energy is None else {"energy": entry.energy.to_json()}),
         **lock,
         **({} if entry.runs is None else {"run_to_run": entry.runs.to_json()}),
-        "samples": {name: report[key] for name, key in COUNTS.items()},
+        "samples": {name: report[key] for name, key in REPORT_COUNTS.items()},
         "fit": fit,
         "measured": {
             "when": measured.when,
@@ -271,7 +274,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
 
 
 def _entry(node: Node) -> Entry:
-    counts = {key: node["samples"][name].integer() for name, key in COUNTS.items()}
+    counts = {key: node["samples"][name].integer() for name, key in REPORT_COUNTS.items()}
     model = node["model"]
     report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
     with_report = Node({**model.mapping(), "report": report}, model.path)

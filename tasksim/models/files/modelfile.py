@@ -1,7 +1,7 @@
 """Model files: the models of several kernels of one machine, in one file.
 
-A set of models that belong together, such as those that are specific to one kind of input, or
-general over all, is one file to name, to send and to compare::
+A set of related models, such as those for one kind of input or
+those for all inputs, can be named, sent and compared as one file::
 
     {
       "schema_version": 1,
@@ -12,7 +12,8 @@ general over all, is one file to name, to send and to compare::
       }
     }
 
-Each kernel has what its coefficient file has (:mod:`tasksim.models.files.coefficients`).
+The entry of a kernel has the layout of its coefficient file
+(:mod:`tasksim.models.files.coefficients`).
 """
 
 from __future__ import annotations
@@ -47,19 +48,19 @@ __all__ = ["ModelFile", "common_machine", "load_file", "save_models"]
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file says: the models of several kernels on one machine, by kernel."""
+    """The content of a model file: the models of several kernels on one machine, by kernel."""
 
     machine: Machine
     kernels: Mapping[str, CoefficientFile]
 
     def text(self) -> str:
-        """Return the text of the file, the kernels in order of their names."""
+        """Return the text of the file, with kernels sorted by name."""
         found = {name: file.to_json() for name, file in sorted(self.kernels.items())}
         return document_text(self.machine, {"kernels": found})
 
     @classmethod
     def from_text(cls, text: str, where: str = "model file") -> ModelFile:
-        """Return what *text* says; *where* is what messages call it.
+        """Read the *text* of a model file; messages call it *where*.
 
         Raises
         ------
@@ -70,7 +71,7 @@ class ModelFile:
 
     @classmethod
     def from_document(cls, node: Node) -> ModelFile:
-        """Return what a model file says whose whole content is *node*."""
+        """Read a model file with the content *node*."""
         machine = machine_of(node)
         kernels = {
             name: CoefficientFile.from_json(entry, name, machine)
@@ -80,7 +81,7 @@ class ModelFile:
 
 
 def load_file(path: Path) -> CoefficientFile | ModelFile:
-    """Return what the file at *path* says, of one kernel or of several.
+    """Read the coefficient file or model file at *path*.
 
     Raises
     ------
@@ -98,39 +99,39 @@ def save_models(
     when: str | None = None,
     how: str = "fitted in Python",
 ) -> Path:
-    """Write models to one file, from which simulations read them; what was there is replaced.
+    """Write models to one file that simulations can read; replace an existing file.
 
     Parameters
     ----------
     path : str or Path
         The file, such as ``general.json``.
     kernels : dict of dict
-        Kernel -> architecture -> its fitted model, of whatever kind.
+        Kernel -> architecture -> its fitted model, of any kind.
     machine : str
         The name of the machine that was measured.
     when : str, optional
         The date of the measurements, in ISO 8601: ``2025-01-31``. Default: today.
     how : str, default "fitted in Python"
-        What they were, in words.
+        A description of the measurements.
 
     Returns
     -------
     Path
-        *path*, as ``models=`` takes it.
+        *path*, which ``models=`` accepts.
 
     Raises
     ------
     InputError
         If a model is not fitted, the models of one kernel have different parameters, or *path* does
-        not end in ``.json``, which is how such files are told from names.
+        not end in ``.json``, which distinguishes such files from names.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses to write.
 
     See Also
     --------
-    ModelLibrary : Reads such a file.
-    select : The kind of model that suits some samples.
-    export_models : Models as StarPU reads them.
+    ModelLibrary : Read such a file.
+    select : Choose the kind of model with the smallest error.
+    export_models : Write models in StarPU's format.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def save_models(
 
 
 def _date(when: str | None) -> str:
-    """Return a date in ISO 8601, today's where none is given."""
+    """Return *when* as a date in ISO 8601; today's date by default."""
     if when is None:
         return datetime.now(UTC).date().isoformat()
     try:
@@ -174,21 +175,21 @@ def _date(when: str | None) -> str:
 
 
 def _fitted(model: object, kernel: str) -> KernelModel:
-    """Return *model* if it is one that has been fitted."""
+    """Return *model* if it is a fitted kernel model."""
     if not isinstance(model, KernelModel) or not hasattr(model, "names_"):
-        raise InputError(f"kernel {kernel}: got {short(model)}; legal: a kernel model, fitted")
+        raise InputError(f"kernel {kernel}: got {short(model)}; legal: a fitted kernel model")
     return model
 
 
 def common_machine(files: Sequence[CoefficientFile]) -> tuple[Machine, tuple[str, ...]]:
-    """Return the machine of all *files*, and in what their fingerprints differ, which it has not.
+    """Return the machine of all *files* and the names of fingerprint entries that differ.
 
-    What only some of the fingerprints have is kept.
+    The fingerprint has the entries without a contradiction, even if some files lack them.
 
-    Raises :exc:`InputError` if the files are of machines with different names, or there are none.
+    Raises :exc:`InputError` if the names of the machines differ, or there are no files.
     """
     if not files:
-        raise InputError("no coefficient files, no machine")
+        raise InputError("no coefficient files, so no machine is known")
     first = files[0]
     for file in files:
         if file.machine.name != first.machine.name:

@@ -1,8 +1,8 @@
-"""Files of samples, ``<kernel>.samples.csv``: the raw measurements beside a coefficient file.
+"""Sample files, ``<kernel>.samples.csv``: the raw measurements beside a coefficient file.
 
-Columns: ``run`` (empty where it is not known), ``architecture``, one per parameter, constant and
-counter, ``duration_s``; and ``wall_s``, the same by the clock on the wall, where durations leave
-out what other programs took.
+Columns: ``run`` (empty if unknown), ``architecture``, one per parameter, constant and
+counter, ``duration_s``; and ``wall_s``, the wall-clock duration, if durations exclude
+the time taken by other programs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["append_samples", "read_samples", "write_samples"]
 
 _Row = tuple[int, list[float], list[float]]
-"""The run, the parameters, and the durations: ``duration_s``, maybe ``wall_s``."""
-DURATIONS: Final = ("duration_s", "wall_s")
+"""The run, the parameters, and the durations: ``duration_s``, optionally ``wall_s``."""
+DURATION_COLUMNS: Final = ("duration_s", "wall_s")
 
 
 def read_samples(path: Path) -> dict[str, Samples]:
@@ -37,7 +37,7 @@ def read_samples(path: Path) -> dict[str, Samples]:
     Raises
     ------
     InputError
-        ``file:line: what is wrong``; a last line without its end was cut off.
+        ``file:line: what is wrong``; a last line without a newline is reported as cut off.
     """
     text = read_text(path)
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -53,8 +53,7 @@ def read_samples(path: Path) -> dict[str, Samples]:
         raise InputError(f"{path}:{lines.line_num}: {error}") from error
     if not text.endswith("\n"):
         raise InputError(
-            f"{path}:{lines.line_num}: the last line is cut off; expected it to end: "
-            "delete it, or restore the file"
+            f"{path}:{lines.line_num}: the last line is cut off: delete it, or restore the file"
         )
     return {
         architecture: _samples(names, found).with_counters_apart()
@@ -63,16 +62,16 @@ def read_samples(path: Path) -> dict[str, Samples]:
 
 
 def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
-    """Write the *samples*, by architecture, to *path*, all or nothing; replace what is there.
+    """Write *samples*, by architecture, to *path* atomically; replace an existing file.
 
-    Raises :exc:`InputError` if they have different parameters, :exc:`OutputError` where the
-    system refuses.
+    Raises :exc:`InputError` if they have different parameters, :exc:`OutputError` if the
+    operating system refuses to write.
     """
     samples = {architecture: _with_all_columns(some) for architecture, some in samples.items()}
     names = _common_names(samples)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    durations = DURATIONS[: 1 + any(some.wall_s is not None for some in samples.values())]
+    durations = DURATION_COLUMNS[: 1 + any(some.wall_s is not None for some in samples.values())]
     writer.writerow(["run", "architecture", *names, *durations])
     for architecture, some in samples.items():
         table = some.parameters[:, [some.names.index(name) for name in names]].tolist()
@@ -86,7 +85,7 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
 
 
 def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
-    """Add *samples*, by architecture, to those in the file at *path*, if there is one."""
+    """Append *samples*, by architecture, to the file at *path*; create it if it does not exist."""
     from tasksim.base.lockfile import locked
 
     with locked(path):
@@ -98,7 +97,7 @@ def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
 
 
 def _with_all_columns(samples: Samples) -> Samples:
-    """Return the samples with constants and counters as parameters, which a file has as columns."""
+    """Return the samples with constants and counters as parameters, the columns of a file."""
     count = len(samples)
     further = {name: np.full(count, value) for name, value in (samples.constants or {}).items()}
     further |= {n: c for n, c in (samples.counters or {}).items() if n not in samples.names}
@@ -121,8 +120,8 @@ def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
 
 
 def _header(fields: list[str], path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of parameters, and those of durations."""
-    durations = DURATIONS if fields[-2:] == list(DURATIONS) else DURATIONS[:1]
+    """Return the names of the parameters, and those of the durations."""
+    durations = DURATION_COLUMNS if fields[-2:] == list(DURATION_COLUMNS) else DURATION_COLUMNS[:1]
     names = fields[2 : -len(durations)]
     if fields != ["run", "architecture", *names, *durations]:
         raise InputError(

@@ -1,8 +1,8 @@
-"""File of the slowdowns of a machine's runs, ``slowdown.csv`` in its folder of coefficient files.
+"""Slowdown file, ``slowdown.csv`` in a machine's folder: the slowdowns of calibration runs.
 
-A line per run of a calibration: ``run``, as in the files of samples; ``probe``, how many times as
-long work on all cores took a second before it as it would have taken alone; ``restless``, the
-largest of the last few such probes over the smallest; ``slowdown``, the same as ``probe`` of the
+One line per run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all
+cores a second before the run, relative to an idle machine; ``restless``, the
+ratio of the largest to the smallest of the last few probes; ``slowdown``, the slowdown of the
 run itself.
 """
 
@@ -25,16 +25,16 @@ __all__ = ["read_slowdowns", "slowdown_path", "write_slowdowns"]
 
 HEADER: Final = ["run", *SlowdownRow._fields]
 MAX_SLOWDOWN: Final = 1e6
-"""A run that others slow a million times is none that anybody waited for."""
+"""Largest slowdown accepted: nobody waits for a run that is slowed a million times."""
 
 
 def slowdown_path(folder: Path) -> Path:
-    """Return the file in a machine's *folder* of coefficient files."""
+    """Return the slowdown file in a machine's *folder* of coefficient files."""
     return folder / "slowdown.csv"
 
 
 def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
-    """Return the row of each run; nothing where there is no file.
+    """Return the row of each run; nothing if the file does not exist.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
             run, row = None, SlowdownRow(0.0, 0.0, 0.0)
         if run is None or not all(1 <= each <= MAX_SLOWDOWN for each in row):
             raise InputError(
-                f"{path}:{lines.line_num}: expected a run and, 1 or more each, "
+                f"{path}:{lines.line_num}: expected a run and numbers of at least 1: "
                 f"{', '.join(SlowdownRow._fields)}; got '{','.join(fields)[:80]}'"
             )
         found[run] = row
@@ -63,6 +63,6 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
 
 
 def write_slowdowns(folder: Path, rows: Mapping[int, SlowdownRow]) -> None:
-    """Write *rows*, by run, to a machine's *folder*."""
+    """Write *rows*, by run, to the slowdown file in a machine's *folder*."""
     lines = [",".join(map(repr, (run, *row))) for run, row in sorted(rows.items())]
     write_text(slowdown_path(folder), "\n".join([",".join(HEADER), *lines]) + "\n", force=True)

@@ -1,4 +1,4 @@
-"""Folders of coefficient files, and model files: saving kernel models, and finding them again."""
+"""Storage of kernel models: libraries of coefficient files and model files."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ SAMPLES = ".samples.csv"
 
 
 class ModelLibrary:
-    """The kernel models of a machine: in a folder of coefficient files, or in one file.
+    """The kernel models of a machine: a folder of coefficient files, or one file.
 
-    In a folder, a file is read when its kernel is first asked for, and once.
+    Files in a folder are read on first use and cached.
 
     Parameters
     ----------
     path : Path
-        A folder with one ``<kernel>.json`` per kernel, such as ``models/<machine>``; or a model
-        file, which has several kernels; or the coefficient file of one.
+        A folder with one ``<kernel>.json`` per kernel, such as ``models/<machine>``; a model
+        file with several kernels; or the coefficient file of one.
 
     Raises
     ------
     InputError
-        If there is neither, or the file cannot be read.
+        If the path does not exist, or the file cannot be read.
 
     See Also
     --------
-    tasksim.ConstantLibrary : Durations that are given.
+    tasksim.ConstantLibrary : Given durations.
 
     Examples
     --------
@@ -93,9 +93,9 @@ class ModelLibrary:
         self._files = {} if self._of_folder else _files_in(path)
 
     def with_models(self, models: Mapping[str, Mapping[str, KernelModel]]) -> ModelLibrary:
-        """Return a library with *models*, kernel -> architecture -> model, before those in files.
+        """Return a library in which *models* (kernel -> architecture -> model) precede files.
 
-        A kernel that is among *models* has none from a file, on whatever architecture.
+        A kernel in *models* uses no models from files, not even on other architectures.
         """
         result = copy(self)
         result._files = dict(self._files)
@@ -108,7 +108,7 @@ class ModelLibrary:
         return f"<ModelLibrary {self.path}: {', '.join(self.kernels()) or 'no kernels'}>"
 
     def kernels(self) -> tuple[str, ...]:
-        """Return the kernels that have models, in order of their names."""
+        """Return the names of the kernels that have models, sorted."""
         if not self._of_folder:
             return tuple(sorted(self._files))
         paths = self.path.glob("*.json")
@@ -116,11 +116,11 @@ class ModelLibrary:
         return tuple(sorted(stems | self._files.keys()))
 
     def file_of(self, kernel: str) -> Path:
-        """Return the file that the models of *kernel* are in, or would be."""
+        """Return the file that contains, or would contain, the models of *kernel*."""
         return kernel_path(self.path, kernel) if self._of_folder else self.path
 
     def file(self, kernel: str) -> CoefficientFile:
-        """Return what is known of *kernel*; :exc:`InputError` if there is nothing."""
+        """Return the coefficients of *kernel*; raise :exc:`InputError` if there are none."""
         if kernel not in self._files:
             path = self.file_of(kernel)
             if not self._of_folder or not path.is_file():
@@ -134,8 +134,8 @@ class ModelLibrary:
         Raises
         ------
         InputError
-            If there is nothing of the kernel, or no model for the architecture: with the file
-            that was expected, what there is, and the nearest name.
+            If the kernel, or its model for the architecture, is missing; the message has the
+            expected file, the known names, and the nearest one.
         """
         found = self.file(kernel).architectures
         if architecture not in found:
@@ -147,39 +147,39 @@ class ModelLibrary:
         return found[architecture].model
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:
-        """Return what far data cost *kernel*; None if that is not known.
+        """Return the cost of far data for *kernel*; None if unknown.
 
-        Raises what :meth:`model` raises.
+        Raises the errors of :meth:`model`.
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].locality
 
     def contention(self, kernel: str, architecture: str) -> Contention | None:
-        """Return how *kernel* is slowed by what runs beside it; None if that is not known.
+        """Return the slowdown of *kernel* by its neighbours; None if unknown.
 
-        Raises what :meth:`model` raises.
+        Raises the errors of :meth:`model`.
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].contention
 
     def energy(self, kernel: str, architecture: str) -> KernelModel | None:
-        """Return what an execution of *kernel* uses, in joules; None if that is not known.
+        """Return the energy of an execution of *kernel*, in joules; None if unknown.
 
-        Raises what :meth:`model` raises.
+        Raises the errors of :meth:`model`.
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].energy
 
     def run_effect(self, kernel: str, architecture: str) -> RunEffect | None:
-        """Return how far whole runs of *kernel* differ; None if that was not measured.
+        """Return the run-to-run variation of *kernel*; None if it was not measured.
 
-        Raises what :meth:`model` raises.
+        Raises the errors of :meth:`model`.
         """
         self.model(kernel, architecture)
         return self.file(kernel).architectures[architecture].runs
 
     def slowdown_law(self) -> SlowdownLaw | None:
-        """Return how others slow runs on the machine; None if the calibration did not look."""
+        """Return the machine's law of slowdowns; None if the calibration measured none."""
         from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path
         from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
 
@@ -187,9 +187,9 @@ class ModelLibrary:
         return SlowdownLaw.of([rows[run] for run in sorted(rows)]) if rows else None
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
-        """Raise :exc:`InputError` naming all *kernels* of which there is nothing.
+        """Raise :exc:`InputError` with the names of all *kernels* without models.
 
-        With *architectures*, also those that have a model for none of them.
+        With *architectures*, also for kernels that have no model for any of them.
         """
         wanted = list(dict.fromkeys(kernels))
         known = self.kernels()
@@ -205,7 +205,7 @@ class ModelLibrary:
     ) -> NDArray[np.float64]:
         """Return the expected durations of *kernel*, in seconds.
 
-        *names* are the columns of *table*; the model takes those that it needs.
+        *names* are the columns of *table*; the model takes the ones it needs.
         """
         model = self.model(kernel, architecture)
         return model.predict(columns(model, names, table))
@@ -229,9 +229,9 @@ def save_kernel(
     machine: Machine,
     samples: Mapping[str, Samples] | None = None,
 ) -> Path:
-    """Write the models of *kernel* to *folder*, and the samples beside them.
+    """Write the models of *kernel* to *folder*, and its samples beside them.
 
-    Architectures that the files there have, and that are not given, are kept.
+    Architectures that are in the existing files but not given are kept.
 
     Parameters
     ----------
@@ -240,9 +240,9 @@ def save_kernel(
     architectures
         Architecture -> its fitted model, and how it was measured.
     machine
-        Where.
+        The machine that was measured.
     samples
-        Architecture -> all its samples, earlier ones too; they replace those in the file.
+        Architecture -> all its samples, including earlier ones; they replace those in the file.
 
     Returns
     -------
@@ -252,14 +252,14 @@ def save_kernel(
     Raises
     ------
     InputError
-        If what is there cannot be read, or is for other parameters.
+        If an existing file cannot be read, or has other parameters.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses to write.
     """
     path = kernel_path(folder, kernel)
     from tasksim.base.lockfile import locked
 
-    with locked(path):  # what others write meanwhile of other architectures is kept, too
+    with locked(path):  # other processes may write other architectures at the same time
         merged = dict(architectures)
         if path.exists():
             merged = {**load_kernel(path).architectures, **merged}
@@ -270,13 +270,13 @@ def save_kernel(
 
             beside = samples_path(folder, kernel)
             write_samples(beside, {**(read_samples(beside) if beside.exists() else {}), **samples})
-        # The coefficients last: where they are, the samples that they come from are.
+        # Coefficients are written last: if they exist, their samples exist, too.
         write_text(path, text)
     return path
 
 
 def load_kernel(path: Path) -> CoefficientFile:
-    """Return what the coefficient file at *path* says.
+    """Read the coefficient file of one kernel at *path*.
 
     Raises
     ------
@@ -293,7 +293,7 @@ def load_kernel(path: Path) -> CoefficientFile:
     if found.kernel != path.stem:
         line, column = position(read_text(path), ("kernel",))
         raise InputError(
-            f"{path}:{line}:{column}: kernel: expected '{path.stem}', as the file is called, "
+            f"{path}:{line}:{column}: kernel: expected '{path.stem}', the name of the file, "
             f"got '{found.kernel}'"
         )
     return found
@@ -305,7 +305,7 @@ def read_samples(path: Path) -> dict[str, Samples]:
     Raises
     ------
     InputError
-        ``file:line: what is wrong``; a last line without its end was cut off.
+        ``file:line: what is wrong``; a last line without a newline is reported as cut off.
     """
     from tasksim.models.files import samplefile
 
@@ -313,19 +313,19 @@ def read_samples(path: Path) -> dict[str, Samples]:
 
 
 def kernel_path(folder: Path, kernel: str) -> Path:
-    """Return the coefficient file of *kernel* in *folder*."""
+    """Return the path of the coefficient file of *kernel* in *folder*."""
     if not kernel or kernel.startswith(".") or any(c in kernel for c in "/\\\0\n"):
-        raise InputError(f"kernel {kernel!r}: a name with '/', or that begins with '.', is no file")
+        raise InputError(f"kernel {kernel!r}: a name must not contain '/' or begin with '.'")
     return folder / f"{kernel}.json"
 
 
 def samples_path(folder: Path, kernel: str) -> Path:
-    """Return the file of samples of *kernel* in *folder*."""
+    """Return the path of the sample file of *kernel* in *folder*."""
     return kernel_path(folder, kernel).with_name(f"{kernel}{SAMPLES}")
 
 
 def _files_in(path: Path) -> dict[str, CoefficientFile]:
-    """Return what a file of one kernel or of several says of each."""
+    """Return the coefficients of each kernel in a coefficient file or a model file."""
     found = load_file(path)
     files = found.kernels.values() if isinstance(found, ModelFile) else (found,)
     return {file.kernel: _labelled(file) for file in files}

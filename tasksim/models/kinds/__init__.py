@@ -1,1 +1,1 @@
-"""Kinds of kernel models: histories, linear models, power laws, durations that are given."""
+"""Kinds of kernel models: histories, linear models, power laws, counter models, given durations."""

@@ -1,4 +1,4 @@
-"""Histories by size: the mean of what was measured for each size, power laws between and beyond."""
+"""Histories by size: means of the measured sizes, with power laws between and beyond them."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SizeEntry", "SizeHistory"]
 
-FEW: Final = 10
-"""StarPU trusts the mean of so many samples (STARPU_CALIBRATE_MINIMUM)."""
+MIN_TRUSTED_COUNT: Final = 10
+"""Minimum number of samples for StarPU to trust a mean (STARPU_CALIBRATE_MINIMUM)."""
 
-ASSUMED: Final = 1.0
-"""The exponent where only one size was measured: time in proportion to the data."""
+DEFAULT_EXPONENT: Final = 1.0
+"""Exponent for a single measured size: time in proportion to the data."""
 
-SHOWN: Final = 6
-"""Sizes that a text lists: one line of a terminal."""
+MAX_LISTED_SIZES: Final = 6
+"""Maximum number of sizes listed in a text: one line of a terminal."""
 
 
 @dataclass(frozen=True)
 class SizeEntry:
-    """What was measured for one size; *footprint* and *flops* are StarPU's, None: unknown."""
+    """Measurements of one size; *footprint* and *flops* are StarPU's, None if unknown."""
 
     size: float
     mean_s: float
@@ -53,35 +53,35 @@ class SizeEntry:
 
 
 class SizeHistory(KernelModel):
-    """The mean of the durations measured for the same size, and power laws between and beyond.
+    """The mean duration of each measured size, with power laws between and beyond.
 
-    What StarPU's history-based models know: the size of a task's data, in bytes, and not its
-    parameters. Tasks have the parameter ``size_bytes`` without being given it; samples may have
-    any one parameter.
+    StarPU's history-based models: they know the size of a task's data, in bytes, but not its
+    parameters. Every task implicitly has the parameter ``size_bytes``; samples may have
+    any single parameter.
 
     Parameters
     ----------
     fence : float or None, default=3.0
-        As of :class:`~tasksim.models.kinds.history.HistoryModel`, for fits to samples.
+        As in :class:`~tasksim.models.kinds.history.HistoryModel`, for fits to samples.
 
     Attributes
     ----------
     entries_ : tuple of SizeEntry
-        In order of their sizes. Where several have the same size (StarPU: other shapes, other
-        footprints), the one with most samples is what is predicted.
+        Sorted by size. Among entries of the same size (StarPU: other shapes, other
+        footprints), the one with most samples is used for predictions.
     exponent_ : float
-        Of the law beyond the sizes that were measured, through the nearest of them: duration
-        grows with size^exponent. The median slope between logarithms that single absurd entries
-        cannot spoil (:func:`~tasksim.models.kinds.loglog.repeated_median`), at least 0; 1 where one
-        size says nothing of it.
+        Exponent of the law beyond the measured sizes, through the nearest of them: duration
+        grows with size^exponent. It is the median slope between logarithms, robust to absurd
+        entries (:func:`~tasksim.models.kinds.loglog.repeated_median`), at least 0; it is 1 if
+        only one size was measured.
 
     Notes
     -----
     Between two measured sizes the power law through both is predicted. Only measured sizes are
-    *inside*; StarPU itself predicts nothing for others. How good the laws are, leaving out each
-    size in turn of the calibrations that StarPU ships: half of the predictions are within 11 %
-    between other sizes, 20 % above the largest, 37 % below the least (where overhead begins to
-    count, and GPUs are not yet busy); nine of ten within 31, 58 and 123 %.
+    *inside*; StarPU itself predicts nothing for others. Accuracy of the laws, measured by leaving
+    out each size in turn of the calibrations that StarPU ships: half of the predictions are within
+    11 % between other sizes, 20 % above the largest, 37 % below the smallest (where overhead begins
+    to count, and GPUs are not yet busy); nine of ten within 31, 58 and 123 %.
 
     See Also
     --------
@@ -99,7 +99,7 @@ class SizeHistory(KernelModel):
     kind = "bysize"
     parameter_count = 1
     exact = True
-    automatic = False  # it is how StarPU's files are read; of samples a power law says more
+    automatic = False  # meant for StarPU's files; a power law gets more out of samples
 
     entries_: tuple[SizeEntry, ...]
     exponent_: float
@@ -113,19 +113,19 @@ class SizeHistory(KernelModel):
 
     @classmethod
     def from_entries(cls, entries: Iterable[SizeEntry], name: str = SIZE) -> Self:
-        """Return the model of measurements that are known by their means.
+        """Return a model of measurements of which only the means are known.
 
         Parameters
         ----------
         entries : iterable of SizeEntry
             At least one.
         name : str, optional
-            Of the parameter.
+            The name of the parameter.
 
         Raises
         ------
         InputError
-            If there are none, or a mean is not positive, or anything negative.
+            If there are no entries, a mean is not positive, or another number is negative.
         """
         model = cls()
         model._set_entries(tuple(map(_checked, all_of(entries, SizeEntry, "entries"))))
@@ -136,15 +136,15 @@ class SizeHistory(KernelModel):
         return model
 
     def measured(self) -> str:
-        """Return the sizes that were measured, for people."""
+        """Return the measured sizes as text."""
         sizes = [f"{value:.15g}" for value in self._size_.tolist()]
-        if len(sizes) > SHOWN:
-            between = f"... ({len(sizes) - SHOWN} more)"
-            sizes = [*sizes[: SHOWN - 1], between, sizes[-1]]
+        if len(sizes) > MAX_LISTED_SIZES:
+            between = f"... ({len(sizes) - MAX_LISTED_SIZES} more)"
+            sizes = [*sizes[: MAX_LISTED_SIZES - 1], between, sizes[-1]]
         return f"{self.names_[0]} {', '.join(sizes)}"
 
     def means(self) -> MeansForm:
-        """Return the entries, with StarPU's footprints where these are known."""
+        """Return the entries, with StarPU's footprints if known."""
         from tasksim.models.forms import MeansForm
 
         self._check_fitted("means")
@@ -184,10 +184,10 @@ class SizeHistory(KernelModel):
 
     def _exponent_of_entries(self) -> float:
         logs, times = self._law()
-        return max(0.0, repeated_median(logs, times) if len(logs) > 1 else ASSUMED)
+        return max(0.0, repeated_median(logs, times) if len(logs) > 1 else DEFAULT_EXPONENT)
 
     def _law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the logarithms of the sizes, but for a size of 0, and of their means."""
+        """Return the logarithms of the sizes, except a size of 0, and of their means."""
         some = self._size_ > 0
         return np.log(self._size_[some]), np.log(self._mean_[some])
 
@@ -226,7 +226,7 @@ class SizeHistory(KernelModel):
     def _repetitions(
         self, table: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the samples of the size next above, or of the largest; the spread between."""
+        """Return the samples of the next larger size, or of the largest; interpolate the spread."""
         count = self._count_[self._known(table[:, 0])[1]]
         return count, np.interp(table[:, 0], self._size_, self._relative_)
 
@@ -234,7 +234,7 @@ class SizeHistory(KernelModel):
         return self._known(table[:, 0])[0]
 
     def _known(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-        """Return whether each size was measured, and where it is."""
+        """Return whether each size was measured, and its index."""
         index = np.minimum(np.searchsorted(self._size_, sizes), len(self._size_) - 1)
         return self._size_[index] == sizes, index
 
@@ -242,12 +242,14 @@ class SizeHistory(KernelModel):
         sizes = Counter(plain_number(float(e.size)) for e in self.entries_)
         return {
             "exponent": self.exponent_,
-            "few": [plain_number(float(e.size)) for e in self.entries_ if e.count < FEW],
+            "few": [
+                plain_number(float(e.size)) for e in self.entries_ if e.count < MIN_TRUSTED_COUNT
+            ],
             "ambiguous": [size for size, entries in sizes.items() if entries > 1],
         }
 
     def _report_of_entries(self) -> dict[str, Any]:
-        """Return the report where the samples themselves are not known."""
+        """Return a report without the samples, which are unknown."""
         from tasksim.models.validation.metrics import fit_errors
 
         table = np.array([[e.size] for e in self.entries_])
@@ -283,7 +285,7 @@ def _checked(entry: SizeEntry) -> SizeEntry:
     if entry.count >= INTEGER_LIMIT:
         raise InputError(f"{entry}: the count must be below 2^63")
     if not math.isfinite(entry.deviation_s / entry.mean_s):
-        raise InputError(f"{entry}: the deviation is no finite multiple of the mean")
+        raise InputError(f"{entry}: the deviation is not a finite multiple of the mean")
     return entry
 
 

@@ -1,4 +1,4 @@
-"""Constant models: a duration that is given and not measured."""
+"""Constant models: given durations, not measured ones."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class ConstantModel(KernelModel):
         self.domain_ = {}
 
     def fit(self, samples: Samples) -> Self:  # noqa: ARG002
-        """Return the model: there is nothing to learn."""
+        """Return the model unchanged."""
         return self
 
     def report(self) -> dict[str, Any]:
-        """Return the report of every kind, all of it empty, and the duration."""
+        """Return an empty report with the keys of every kind, and the duration."""
         counts = {"samples": 0, "dropped": 0, "configurations": 0}
         errors = {"mlogq": None, "bias": None, "mape": None, "worst": None}
         return {"kind": self.kind, **counts, **errors, "duration_s": self.duration_s}
@@ -98,7 +98,7 @@ class ConstantModel(KernelModel):
 
 
 class ConstantLibrary:
-    """Kernel models that are constants.
+    """A library of constant kernel models.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class ConstantLibrary:
 
     See Also
     --------
-    ModelLibrary : models that were fitted.
+    ModelLibrary : A library of fitted models.
 
     Examples
     --------
@@ -134,11 +134,11 @@ class ConstantLibrary:
                 self._models[kernel] = _constant(given, kernel)
 
     def kernels(self) -> tuple[str, ...]:
-        """Return the kernels that have a duration, in order of their names."""
+        """Return the names of the kernels with a duration, sorted."""
         return tuple(sorted(self._models))
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
-        """Raise :exc:`InputError` naming all *kernels* that have no duration at all."""
+        """Raise :exc:`InputError` with the names of all *kernels* without any duration."""
         missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._models]
         if missing:
             known = ", ".join(self._models) or "none"
@@ -149,7 +149,7 @@ class ConstantLibrary:
             )
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
-        """Return the model of *kernel*; :exc:`InputError` if it has no duration there."""
+        """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
         self.require([kernel])
         found = self._models[kernel]
         if isinstance(found, KernelModel):
@@ -162,7 +162,7 @@ class ConstantLibrary:
         return found[architecture]
 
     def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: a constant does not depend on where the data are."""
+        """Return None: a constant does not depend on the location of data."""
 
     def predict(
         self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
@@ -180,7 +180,7 @@ def _constant(duration_s: float, kernel: str, architecture: str = "") -> Constan
 
 
 def checked_duration(duration_s: object, label: str = "") -> float:
-    """Return *duration_s*, which must be a number, finite and not negative."""
+    """Return *duration_s* as a float; it must be a finite number that is not negative."""
     number = duration_s if isinstance(duration_s, int | float) else math.nan
     if not isinstance(duration_s, bool) and math.isfinite(number) and number >= 0:
         return float(number)

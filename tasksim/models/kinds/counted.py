@@ -1,4 +1,4 @@
-"""Counter model: the time of computing, and the part of memory's that computing does not hide."""
+"""Counter model: compute time plus the part of memory time that computing does not hide."""
 
 from __future__ import annotations
 
@@ -31,54 +31,55 @@ if TYPE_CHECKING:
 
 __all__ = ["CounterModel"]
 
-GUESSED_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
-"""Latencies of processors of these years, where those of the machine are not given."""
-UNKNOWN_HZ: Final = 1e9
-"""The frequency where none is known: cycles are nanoseconds then."""
-BY: Final = ("cv", "r2")
-COSTS_BY: Final = ("cv", "two")
+DEFAULT_LATENCY_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
+"""Typical latencies of current processors in cycles, used if those of the machine are not given."""
+DEFAULT_HZ: Final = 1e9
+"""Default frequency if it is unknown: cycles are then nanoseconds."""
+CRITERIA: Final = ("cv", "r2")
+COST_CHOICES: Final = ("cv", "two")
 LINE_BYTES: Final = 64
-"""What an access to memory moves: a line of the caches of x86 and of most ARM processors."""
+"""Bytes per memory access: a cache line of x86 and of most ARM processors."""
 
 
 class CounterModel(KernelModel):
-    """Instructions and memory accesses, each a function of the parameters, and what they cost.
+    """Instructions and memory accesses as functions of the parameters, multiplied by their costs.
 
     ``T = instructions · CPI_core / f + BF_mem · sum(hits · latency) + T_comm``: cycles per
-    instruction without waiting, and the part of memory's time that computing does not hide. Both
-    are regressed from samples with counters
-    (:data:`~tasksim.models.counters.columns.COUNTERS`), not negative, by relative errors; where
-    ``cycles`` and ``stall_cycles`` were counted, they are their means over runs. Samples at two
-    frequencies, or two loads of the memory (``latency_factor``), tell both exactly.
+    instruction without waiting, and the part of memory time that computing does not hide. Both
+    are estimated by non-negative regression of relative errors from samples with counters
+    (:data:`~tasksim.models.counters.columns.COUNTERS`); if
+    ``cycles`` and ``stall_cycles`` were counted, they are means over runs instead. Samples at two
+    frequencies, or two loads of the memory (``latency_factor``), determine both exactly.
 
-    ``CounterModel(by="r2", costs="two")`` keeps to this method of the paper. By default, what makes
-    the error on configurations left out less is added: further families of functions, of accesses
-    that reach a level instead of hits; cycles of each call; another ``CPI_core`` for small data.
+    ``CounterModel(by="r2", costs="two")`` is the method of the paper. The default adds extensions
+    that reduce the error on configurations left out: further families of functions, functions of
+    accesses that reach a level instead of hits, cycles per call, and another ``CPI_core`` for small
+    data.
 
     Parameters
     ----------
     latencies_s : mapping, default=None
         Level (``l1``, ``l2``, ``l3``, ``memory``) -> seconds; None: 4, 14, 60 and 250 cycles,
-        and the report says so.
+        which the report notes.
     frequency_hz : float, default=None
-        Of the core; None: that of the samples. Where configurations were measured at several
+        Frequency of the core; None: that of the samples. If configurations were measured at several
         clocks, ``frequency_hz`` is a parameter of the model.
     by : {"cv", "r2"}, default="cv"
-        What chooses the families of counters: errors on what was left out, or R².
+        Criterion for the families of counters: the cross-validated error, or R².
     costs : {"cv", "two"}, default="cv"
-        Which costs there may be: what errors on what was left out say, or those two.
+        Which costs are allowed: those chosen by the cross-validated error, or the two above.
 
     Attributes
     ----------
     cpi_core_, bf_mem_ : float
-        Cycles per instruction, of many instructions if there are two; the part of memory's time
-        that shows.
+        Cycles per instruction (for large data, if there are two); the part of memory time
+        that is not hidden.
     costs_ : Costs
         All costs.
     cpi_variance_ : float
-        Of the cycles per instruction over runs; NaN with fewer than two.
+        Variance of the cycles per instruction over runs; NaN with fewer than two.
     functions_ : dict
-        Counter -> its function of the parameters; by "cv", of accesses that reach a level.
+        Counter -> its function of the parameters; with "cv", of accesses that reach a level.
 
     Notes
     -----
@@ -87,7 +88,7 @@ class CounterModel(KernelModel):
 
     See Also
     --------
-    tasksim.LinearModel : Without counters.
+    tasksim.LinearModel : A model without counters.
 
     Examples
     --------
@@ -113,7 +114,7 @@ class CounterModel(KernelModel):
     functions_: dict[str, CounterFunction]
     notes_: tuple[str, ...]
     _clock: int | None
-    """Which parameter is the clock; None if it is the same for all."""
+    """Index of the parameter that is the clock; None if all samples have the same clock."""
 
     def __init__(
         self,
@@ -130,30 +131,30 @@ class CounterModel(KernelModel):
 
     @property
     def cpi_core_(self) -> float:
-        """Cycles per instruction; with two codes, of the one for large data."""
+        """Cycles per instruction; that for large data, if there are two."""
         return self.costs_.cpi[-1]
 
     @property
     def bf_mem_(self) -> float:
-        """The part of memory's time that computing does not hide."""
+        """The part of memory time that computing does not hide."""
         return self.costs_.bf_mem
 
     def fit(self, samples: Samples) -> Self:
-        """Learn from *samples*; where they are of several clocks, the clock is a parameter."""
+        """Fit the model to *samples*; the clock becomes a parameter if they have several."""
         return super().fit(with_clock(samples) if self.frequency_hz is None else samples)
 
     def parts(
         self, parameters: ArrayLike, *, frequency_hz: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return what each row takes: computing, memory that is not hidden, messages; seconds.
+        """Return the parts of each row's duration in seconds: computing, unhidden memory, messages.
 
         Parameters
         ----------
         parameters : array_like, shape (n, p)
-            As of :meth:`predict`.
+            As in :meth:`predict`.
         frequency_hz : float, optional
-            Of the core: computing scales with it, memory and messages do not. By default that of
-            the row, or of the samples.
+            Frequency of the core: computing scales with it, memory and messages do not. By default
+            that of the row, or of the samples.
 
         Raises
         ------
@@ -166,23 +167,23 @@ class CounterModel(KernelModel):
         return self._parts(self._table(parameters), frequency_hz)
 
     def compute_share(self, parameters: ArrayLike) -> NDArray[np.float64]:
-        """Return per row the share of the duration, 0 to 1, that goes with the clock.
+        """Return the share of the duration that scales with the clock, 0 to 1, per row.
 
-        Simulations at another frequency ask for it
+        Simulations at another frequency use it
         (:class:`~tasksim.models.computeshare.KnowsComputing`).
         """
         parts = self.parts(parameters)
         return np.asarray(parts[0] / np.maximum(sum(parts), LEAST_S))
 
     def traffic_bytes(self, parameters: ArrayLike) -> NDArray[np.float64]:
-        """Return how many bytes each row moves between the last cache and memory."""
+        """Return the bytes that each row moves between the last-level cache and memory."""
         self._check_fitted("traffic_bytes")
         table = self._counted(self._table(parameters))
         found = self.functions_.get("memory_accesses")
         return LINE_BYTES * (np.zeros(len(table)) if found is None else found(table))
 
     def formula(self, digits: int = 4) -> str:
-        """Return what the fitted model adds up, for people."""
+        """Return the formula of the fitted model as text."""
         self._check_fitted("formula")
         levels = " + ".join(
             f"{1e9 * latency:.{digits}g} ns*{HITS[level]}"
@@ -194,12 +195,12 @@ class CounterModel(KernelModel):
         return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
-        """Return how many numbers there are: of the counters' functions, and the costs."""
+        """Return the number of coefficients: those of the counters' functions, and the costs."""
         costs = 1 + len(self.costs_.cpi) + (self.costs_.call_cycles > 0)
         return costs + max(int(np.count_nonzero(found.coef)) for found in self.functions_.values())
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
-        for name, got, legal in (("by", self.by, BY), ("costs", self.costs, COSTS_BY)):
+        for name, got, legal in (("by", self.by, CRITERIA), ("costs", self.costs, COST_CHOICES)):
             if got not in legal:
                 raise self._refusal(f"{name}={got!r}; legal: {', '.join(legal)}")
         kept = inliers(samples, samples.configurations()[1], self.fence)
@@ -207,7 +208,7 @@ class CounterModel(KernelModel):
         return kept
 
     def _learn(self, samples: Samples) -> None:
-        """Set what the samples that are no outliers tell."""
+        """Learn from *samples* without outliers."""
         counters = self._counters(samples)
         frequency = self._frequency(samples, counters)
         self.frequency_hz_ = float(np.median(frequency))
@@ -244,7 +245,7 @@ class CounterModel(KernelModel):
             )
         if not (counters["instructions"] > 0).all():
             index = int(np.argmin(counters["instructions"]))
-            raise self._refusal(f"sample {index}: instructions 0: every execution has some")
+            raise self._refusal(f"sample {index}: instructions 0: every execution has at least one")
         return counters
 
     def _frequency(
@@ -254,11 +255,13 @@ class CounterModel(KernelModel):
             counters = {CLOCK: samples.parameters[:, samples.names.index(CLOCK)], **counters}
         given = self.frequency_hz
         if given is not None and CLOCK in samples.names:
-            raise self._refusal(f"{CLOCK} is a parameter of the samples, and an option; give one")
+            raise self._refusal(
+                f"{CLOCK} is a parameter of the samples and an option: give only one"
+            )
         if given is not None and not (np.isfinite(given) and given > 0):
             raise self._refusal(f"frequency_hz must be positive, got {given!r}")
         if given is not None or "frequency_hz" not in counters:
-            return np.full(len(samples), given or UNKNOWN_HZ)
+            return np.full(len(samples), given or DEFAULT_HZ)
         if not (counters["frequency_hz"] > 0).all():
             index = int(np.argmin(counters["frequency_hz"]))
             raise self._refusal(f"sample {index}: frequency_hz 0: a frequency must be positive")
@@ -266,7 +269,7 @@ class CounterModel(KernelModel):
 
     def _latencies(self, levels: list[str]) -> dict[str, float]:
         if self.latencies_s is None:
-            return {level: GUESSED_CYCLES[level] / self.frequency_hz_ for level in levels}
+            return {level: DEFAULT_LATENCY_CYCLES[level] / self.frequency_hz_ for level in levels}
         missing = [level for level in levels if level not in self.latencies_s]
         wrong = [level for level in self.latencies_s if not self.latencies_s[level] >= 0]
         if missing or wrong:
@@ -279,7 +282,7 @@ class CounterModel(KernelModel):
     def _set_costs(
         self, spent: Spent, counters: Mapping[str, NDArray[np.float64]], samples: Samples
     ) -> None:
-        """Set the costs: by stalls where these were counted, else by regression."""
+        """Set the costs: from stalls if they were counted, otherwise by regression."""
         if {"cycles", "stall_cycles"} <= set(counters) and (spent.memory_s > 0).all():
             stalls, cycles = counters["stall_cycles"], counters["cycles"]
             if (stalls > cycles).any():
@@ -300,7 +303,7 @@ class CounterModel(KernelModel):
     ) -> dict[str, CounterFunction]:
         """Return each counter as a function of the parameters, fitted to configurations.
 
-        Where what was left out chooses, errors count by the part of the duration they may be.
+        With "cv", errors are weighted by the share of the duration that they may cause.
         """
         columns = {
             "instructions": counters["instructions"],
@@ -316,12 +319,12 @@ class CounterModel(KernelModel):
         }
 
     def _noted(self, samples: Samples, spent: Spent) -> Iterator[str]:
-        """Yield what to know of the fit: where its conditions do not hold, what was guessed."""
+        """Yield notes about the fit: violated conditions, guessed numbers."""
         counters = samples.counters or {}
         if self.latencies_s is None:
             yield "latencies are guessed: 'tasksim calibrate memory' measures this machine's"
         if self.frequency_hz is None and CLOCK not in {*samples.names, *counters}:
-            yield "the frequency is not known: cycles are nanoseconds"
+            yield "the frequency is unknown: a cycle counts as a nanosecond"
         yield from conditions(samples, spent)
 
     def _parts(
@@ -340,7 +343,7 @@ class CounterModel(KernelModel):
         return compute, memory, np.zeros(len(table)) if comm is None else comm(table)
 
     def _counted(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the parameters that counters depend on: all but the clock."""
+        """Return the parameters that counters depend on: all except the clock."""
         return table if self._clock is None else np.delete(table, self._clock, axis=1)
 
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:

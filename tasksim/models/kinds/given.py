@@ -1,4 +1,4 @@
-"""Durations that a graph gives itself: every task has a parameter ``duration_s``."""
+"""Durations given by a graph: every task has a parameter ``duration_s``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["GivenDurations", "GivenModel", "gives_durations"]
 
 
 class GivenModel(KernelModel):
-    """The duration that a task itself says, its parameter ``duration_s``: nothing is learnt.
+    """A model that returns the task's own parameter ``duration_s``; it learns nothing.
 
     Examples
     --------
@@ -41,11 +41,11 @@ class GivenModel(KernelModel):
         self.domain_ = {DURATION: (0.0, math.inf)}
 
     def fit(self, samples: Samples) -> Self:  # noqa: ARG002
-        """Return the model: there is nothing to learn."""
+        """Return the model unchanged."""
         return self
 
     def report(self) -> dict[str, Any]:
-        """Return the report of every kind, all of it empty."""
+        """Return an empty report with the keys of every kind."""
         counts = {"samples": 0, "dropped": 0, "configurations": 0}
         return {
             "kind": self.kind, **counts, "mlogq": None, "bias": None, "mape": None, "worst": None,
@@ -76,17 +76,17 @@ class GivenModel(KernelModel):
 
 
 class GivenDurations:
-    """Kernel models for a graph that says how long its tasks take, on every architecture.
+    """A library of models for a graph with given durations, the same on every architecture.
 
     Parameters
     ----------
     graph : TaskGraph
-        One whose tasks all have a parameter ``duration_s``.
+        A graph whose tasks all have a parameter ``duration_s``.
 
     Raises
     ------
     InputError
-        Naming the kernels whose tasks do not say.
+        If tasks have no duration; the message names their kernels.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -97,24 +97,24 @@ class GivenDurations:
         self._kernels = tuple(sorted(graph.model_names))
 
     def kernels(self) -> tuple[str, ...]:
-        """Return the kernel models there are, in order of their names."""
+        """Return the names of the kernel models, sorted."""
         return self._kernels
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
-        """Raise :exc:`InputError` for the first of *kernels* that the graph does not have."""
+        """Raise :exc:`InputError` for the first of *kernels* that is not in the graph."""
         for kernel in kernels:
             if kernel not in self._kernels:
                 raise unknown("kernel", kernel, self._kernels)
 
     def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
-        """Return the model of *kernel*; :exc:`InputError` if the graph has no such kernel."""
+        """Return the model of *kernel*; raise :exc:`InputError` if it is not in the graph."""
         self.require([kernel])
         model = GivenModel()
         model.label = kernel
         return model
 
     def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: what is given does not depend on where the data are."""
+        """Return None: a given duration does not depend on the location of data."""
 
     def predict(
         self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
@@ -125,7 +125,7 @@ class GivenDurations:
 
 
 def gives_durations(graph: TaskGraph) -> bool:
-    """Return whether all tasks of *graph* say how long they take."""
+    """Return whether all tasks of *graph* have a duration."""
     return not _silent_kernels(graph)
 
 

@@ -1,4 +1,4 @@
-"""History models: what was measured for exactly these parameters."""
+"""History models: statistics of the samples of each configuration."""
 
 from __future__ import annotations
 
@@ -37,34 +37,35 @@ class HistoryModel(KernelModel):
     Parameters
     ----------
     fence : float or None, default=3.0
-        Outliers are counted, and do not enter spread and quantiles: samples outside Tukey's
-        fence of this width around the quartiles of their configuration, if they are longer than
-        what happens in most runs (:func:`~tasksim.models.outliers.inliers`). None keeps all.
+        Width of the fence: samples outside Tukey's fence around the quartiles of their
+        configuration are outliers if they are longer than
+        in most runs (:func:`~tasksim.models.outliers.inliers`). Outliers are counted, but excluded
+        from spread and quantiles. None keeps all samples.
 
     Attributes
     ----------
     rows_ : ndarray, shape (configurations, parameters)
-        The configurations that are known, in lexicographic order.
+        The known configurations, in lexicographic order.
     mean_, spread_ : ndarray, shape (configurations,)
-        Mean (:func:`~tasksim.models.kinds.typicalmean.typical_mean`: robust, but stalls that
-        happen in every run are in it) and sample standard deviation, in seconds; that of one
+        Mean (:func:`~tasksim.models.kinds.typicalmean.typical_mean`: robust, but it includes
+        stalls that happen in every run) and sample standard deviation, in seconds; that of one
         sample is 0.
     count_, dropped_ : ndarray of int, shape (configurations,)
-        Samples that count, and outliers.
+        Number of samples used, and of outliers.
     quantiles_ : ndarray, shape (configurations, 11)
         At 0, 1, 5, 10, 25, 50, 75, 90, 95, 99 and 100 %, in seconds. :meth:`sample` draws from
         these, scaled so that the mean is ``mean_``.
 
     Notes
     -----
-    Like StarPU's history-based models, but for two rules: outliers are judged by the quartiles
-    of all samples and not, one by one, by the mean so far; and a configuration that was never
-    measured is an error and not a duration of 0.
+    Like StarPU's history-based models, with two exceptions: outliers are determined by the
+    quartiles of all samples instead of one by one, by the mean so far; and a configuration that was
+    never measured is an error instead of a duration of 0.
 
     See Also
     --------
     tasksim.SizeHistory : By the size of the data, with power laws between and beyond.
-    tasksim.LinearModel : Predicts what was not measured, too.
+    tasksim.LinearModel : Predicts unmeasured configurations, too.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class HistoryModel(KernelModel):
     [2.0, 9.0]
     >>> model.predict([[96]])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tasksim.base.errors.OutOfDomainError: no samples with (n=96): a history model knows what ...
+    tasksim.base.errors.OutOfDomainError: no samples with (n=96): a history model knows only ...
     """
 
     kind = "history"
@@ -110,7 +111,7 @@ class HistoryModel(KernelModel):
     def _means(
         self, samples: Samples, group: NDArray[np.intp], kept: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Return the mean per configuration; without a fence, simply of all samples."""
+        """Return the mean per configuration; without a fence, the plain mean of all samples."""
         from tasksim.models.groups import group_means
         from tasksim.models.kinds.typicalmean import typical_mean
 
@@ -142,7 +143,7 @@ class HistoryModel(KernelModel):
         return inside
 
     def means(self) -> MeansForm:
-        """Return what was measured; deviations are those of the samples themselves."""
+        """Return the measured means, with the standard deviations of the samples (divisor n)."""
         from tasksim.models.forms import MeansForm
 
         self._check_fitted("means")
@@ -171,8 +172,8 @@ class HistoryModel(KernelModel):
         others = len(table) - 1
         more = f" (and {others} more row{'s' if others > 1 else ''})" if others else ""
         return self._refusal(
-            f"no samples with ({describe_row(self.names_, row)}){more}: a history model knows "
-            f"what was measured, {len(self.rows_)} configuration(s), the nearest ({near}). "
+            f"no samples with ({describe_row(self.names_, row)}){more}: a history model knows only "
+            f"measured ones, {len(self.rows_)} configuration(s); the nearest is ({near}). "
             "Calibrate with these parameters, or fit a model that extrapolates (mlr)",
             OutOfDomainError,
         )

@@ -26,9 +26,9 @@ from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
 from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, fit_design
-from tasksim.models.terms.search import MOST_TERMS, search_terms
+from tasksim.models.terms.search import MAX_TERMS, search_terms
 from tasksim.models.terms.sourcecode import LANGUAGES, source
-from tasksim.models.terms.termerrors import FLOOR, Measurements, error_of_terms
+from tasksim.models.terms.termerrors import FLOOR_SHARE, Measurements, error_of_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearModel"]
 
-ANYWHERE: Final = (0.0, sys.float_info.max)
-"""The domain where it is not known."""
+UNKNOWN_DOMAIN: Final = (0.0, sys.float_info.max)
+"""Domain of a model whose samples are unknown."""
 
 
 class LinearModel(KernelModel):
@@ -50,29 +50,29 @@ class LinearModel(KernelModel):
     Parameters
     ----------
     terms : str
-        What explains the duration: ``"m*n*k + m*n"``, ``"m^2*n + n^3*k"``; a constant is added
-        unless there is ``- 1``. See :mod:`tasksim.models.terms.formulas`. ``"auto"``: they are
-        searched for when the model is fitted (:mod:`tasksim.models.terms.search`).
+        The terms of the duration: ``"m*n*k + m*n"``, ``"m^2*n + n^3*k"``; a constant is added
+        unless there is ``- 1``. See :mod:`tasksim.models.terms.formulas`. ``"auto"``: the fit
+        searches for terms (:mod:`tasksim.models.terms.search`).
     weights : {"relative", "none", "huber"}, default="relative"
-        ``relative``: relative errors count, each sample has the weight 1/y², with for y the
+        ``relative``: relative errors count; each sample has the weight 1/y², where y is the
         fitted duration (see Notes). ``none``: ordinary least squares, absolute errors count,
-        which is what StarPU does; long tasks decide, and short ones may be predicted badly.
-        ``huber``: as ``relative``, and a sample far from the fit counts no more than one at
+        as in StarPU; long tasks dominate, and predictions of short ones may be poor.
+        ``huber``: as ``relative``, but the influence of a sample is bounded at
         1.345 standard deviations (Huber's M-estimator), for samples full of outliers.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
-        :class:`~tasksim.models.kinds.history.HistoryModel`; what is long in most runs is kept.
-        None keeps all.
+        :class:`~tasksim.models.kinds.history.HistoryModel`; long samples that occur in most runs
+        are kept. None keeps all samples.
     candidates : str, default="auto"
-        What a search chooses from: ``"auto"``, products of powers (see
+        Candidate terms of a search: ``"auto"``, products of powers (see
         :mod:`tasksim.models.terms.candidates`); ``"m*n*k + m*n"``, these terms; ``"auto + m^5"``,
         both.
     categorical : sequence of str, default=()
-        Parameters whose values are names and no quantities, for a search.
+        Parameters whose values are names instead of quantities, for a search.
     positive : bool, default=True
-        Whether a search finds terms with positive coefficients only, as costs have.
+        Whether a search is limited to positive coefficients, which costs have.
     most_terms : int, default=6
-        The most terms that a search finds besides the constant.
+        Maximum number of terms in a search, without the constant.
 
     Attributes
     ----------
@@ -83,35 +83,35 @@ class LinearModel(KernelModel):
     intervals_ : ndarray, shape (terms, 2)
         Their 95 % confidence intervals.
     pvalues_ : ndarray, shape (terms,)
-        Of the hypothesis that the coefficient is 0.
+        p-values of the hypothesis that a coefficient is 0.
     rsquared_, rsquared_adj_ : float
-        Of the weighted fit; about the mean, or about 0 without a constant.
+        R² and adjusted R² of the weighted fit; about the mean, or about 0 without a constant.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples, at
-        :data:`~tasksim.models.quantiles.LEVELS`; :meth:`sample` multiplies by draws from it,
+        :data:`~tasksim.models.quantiles.LEVELS`; :meth:`sample` multiplies by draws from them,
         scaled to a mean of 1.
     floor_s_ : float
-        The least that is ever predicted: 1/10 of the shortest sample. A fit can be negative
-        where it extrapolates; :meth:`floored` says for which rows.
+        Lower bound of predictions: 1/10 of the shortest sample. A fit can be negative
+        where it extrapolates; :meth:`floored` returns the rows.
 
     Notes
     -----
     Weights of 1/y² with the *measured* y favour samples that happen to be short: with a
     relative noise of c, predictions are too short by 2c² (a sixth for c = 0.3). So y starts as
-    the mean of the sample's configuration and then is the fitted value, until that no longer
+    the mean of the sample's configuration and is replaced by the fitted value until that no longer
     changes: the quasi-likelihood of a variance that grows with the square of the mean
-    (Wedderburn, Biometrika 61, 1974), which has no such bias. It stays within a factor 2 of the
-    mean of the configuration, so that a lone sample far too long weighs little.
+    (Wedderburn, Biometrika 61, 1974), which has no such bias. It stays within a factor of 2 of the
+    mean of the configuration, so that a single sample that is far too long has little weight.
 
-    Intervals assume that samples are independent; those of one run are not quite.
+    Intervals assume that samples are independent, which those of one run are not quite.
 
-    A logarithm, or a negative power, of a parameter is not defined at 0. If the samples have no
-    0, terms may have them; rows that do are predicted as if it were the least measured value.
+    Logarithms and negative powers of a parameter are not defined at 0. If the samples have no
+    0, terms may contain them; rows with a 0 are predicted at the smallest measured value.
 
     See Also
     --------
-    tasksim.HybridModel : Where no sum of products is good enough.
-    tasksim.diagnose : Which terms are missing.
+    tasksim.HybridModel : For kernels that no sum of products describes well.
+    tasksim.diagnose : Find missing terms.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class LinearModel(KernelModel):
         candidates: str = AUTO,
         categorical: Sequence[str] = (),
         positive: bool = True,
-        most_terms: int = MOST_TERMS,
+        most_terms: int = MAX_TERMS,
     ) -> None:
         self.terms = terms
         self.weights = weights
@@ -166,7 +166,7 @@ class LinearModel(KernelModel):
         coefficients_s: Mapping[str, float],
         samples: Samples | None = None,
     ) -> Self:
-        """Return the model whose coefficients are known already.
+        """Return a model with known coefficients.
 
         Parameters
         ----------
@@ -175,13 +175,14 @@ class LinearModel(KernelModel):
         coefficients_s
             Term -> its coefficient in seconds; the constant is ``"1"``.
         samples
-            What it was fitted to, if that is known: it tells the domain and the spread. Else
-            every row counts as inside, and draws are what is predicted.
+            The samples it was fitted to, if known, which provide the domain and the spread. Without
+            them, every row counts as inside, and draws equal predictions.
 
         Raises
         ------
         InputError
-            If terms are no terms, the same, or of other parameters; a coefficient is not finite.
+            If a term is malformed, repeated, or of other parameters, or a coefficient is not
+            finite.
 
         Examples
         --------
@@ -205,10 +206,10 @@ class LinearModel(KernelModel):
         return model
 
     def _set_samples(self, names: tuple[str, ...], samples: Samples | None) -> None:
-        """Set what samples tell of a model that was not fitted to them here."""
+        """Set domain and residuals of a model that was fitted elsewhere."""
         self.names_ = names
         if samples is None:
-            self.domain_ = dict.fromkeys(names, ANYWHERE)
+            self.domain_ = dict.fromkeys(names, UNKNOWN_DOMAIN)
             self.residual_quantiles_ = np.ones(len(LEVELS))
             self._floored_ = 0
             self._report = to_data({**nothing_reported(self.kind), **self._details()})
@@ -223,16 +224,16 @@ class LinearModel(KernelModel):
 
     @classmethod
     def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the model whose terms are searched for, unless they are given."""
+        """Yield the model with searched terms, unless they are given."""
         yield {"terms": AUTO, **options}
 
     @property
     def absolute_errors(self) -> bool:
-        """Whether the fit made absolute errors small: with weights ``"none"``."""
+        """Whether the fit minimised absolute errors: with weights ``"none"``."""
         return self.weights == "none"
 
     def used_parameters(self) -> tuple[str, ...]:
-        """Return the names of the parameters that are in a term."""
+        """Return the names of the parameters that occur in a term."""
         return self.linear().used_parameters
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
@@ -240,11 +241,11 @@ class LinearModel(KernelModel):
         return len(self.coef_)
 
     def formula(self, digits: int = 6) -> str:
-        """Return the formula, in seconds, for people: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
+        """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
         return self.linear().formula(digits)
 
     def linear(self) -> LinearForm:
-        """Return the terms and what is known of their coefficients."""
+        """Return the terms with the statistics of their coefficients."""
         self._check_fitted("linear")
         return self._form()
 
@@ -261,18 +262,18 @@ class LinearModel(KernelModel):
         )
 
     def source(self, language: str, name: str = "duration_s") -> str:
-        """Return the source of a function *name*, in C or Python: see the contract."""
+        """Return the source of a function *name*, in C or Python; see the base class."""
         return source(self.linear(), language, name)
 
     def settled(self) -> Self:
-        """Return the fitted model with the terms that were found as those given."""
+        """Return the fitted model with the found terms as its option."""
         self._check_fitted("settled")
         model = copy(self)
         model.terms = str(self._parsed_)
         return model
 
     def floored(self, parameters: Any) -> NDArray[np.bool_]:
-        """Return for which rows the formula gives less than ``floor_s_``, which is then taken."""
+        """Return which rows are raised to ``floor_s_``, since the formula gives less."""
         return self.linear().floored(self._table(parameters))
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
@@ -298,7 +299,7 @@ class LinearModel(KernelModel):
         return kept
 
     def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
-        """Return the terms that were given, or are found."""
+        """Return the given terms, or the result of a search."""
         if self.terms != AUTO:
             return parse_terms(self.terms, names)
         try:
@@ -313,7 +314,7 @@ class LinearModel(KernelModel):
         return self._found_.terms
 
     def _judged(self, terms: Terms, measured: Measurements) -> dict[str, Any]:
-        """Return how well the terms predict what was left out, and what else they could be."""
+        """Return the cross-validated error of the terms, and alternatives found by a search."""
         if self.terms == AUTO:
             return self._found_.to_data()
         mlogq, standard_error = error_of_terms(measured, terms)
@@ -323,7 +324,7 @@ class LinearModel(KernelModel):
         self._set_terms(terms)
         self.coef_, self.intervals_, self.pvalues_ = fit.coef, fit.intervals, fit.pvalues
         self.rsquared_, self.rsquared_adj_ = fit.rsquared, fit.rsquared_adj
-        self.floor_s_ = FLOOR * float(samples.durations_s.min())
+        self.floor_s_ = FLOOR_SHARE * float(samples.durations_s.min())
 
     def _set_terms(self, terms: Terms) -> None:
         self._parsed_ = terms

@@ -1,4 +1,4 @@
-"""Power laws, y = a·x^b, which are straight lines between logarithms; what models share of them."""
+"""Power laws, y = a·x^b, as straight lines between logarithms: functions shared by models."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_S", "fit_power", "log_normal", "logarithms", "repeated_median"]
 
 LEAST_S: Final = 1e-11
-"""The least that a formula can predict, in seconds; StarPU's too (1e-5 us)."""
+"""Lower bound of the prediction of a formula, in seconds; StarPU's, too (1e-5 us)."""
 
-MOST_POINTS: Final = 256
-"""Of 2000 points with noise 0.2 and outliers, 256 give the slope to 0.011 in 1.5 ms, 128 to 0.016,
-512 to 0.008 in 6 ms: time grows with the square."""
+MAX_POINTS: Final = 256
+"""Maximum number of points for the slope: of 2000 points with noise 0.2 and outliers, 256 give it
+to 0.011 in 1.5 ms, 128 to 0.016, 512 to 0.008 in 6 ms: time grows with the square."""
 
 
 def logarithms(sizes: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-    """Return ln of *sizes*; 0, which has none, counts as 1, or as *least* if that is smaller."""
+    """Return ln of *sizes*; a size of 0 counts as 1, or as *least* if that is smaller."""
     logs: NDArray[np.float64] = np.log(np.maximum(sizes, min(1.0, least)))
     return logs
 
@@ -28,9 +28,9 @@ def logarithms(sizes: NDArray[np.float64], least: float) -> NDArray[np.float64]:
 def fit_power(
     x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return a and b of y = a·x^b by least squares between logarithms, weighted.
+    """Return a and b of y = a·x^b by weighted least squares between logarithms.
 
-    NaN where the points do not tell: fewer than two different x.
+    Both are NaN for fewer than two different x.
 
     >>> a, b = fit_power(np.array([1.0, 4.0]), np.array([3.0, 24.0]), np.ones(2))
     >>> round(a, 12), round(b, 12)
@@ -46,17 +46,17 @@ def fit_power(
 
 
 def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Return a slope of *y* over *x* that almost half of the points cannot spoil.
+    """Return the slope of *y* over *x*, robust to outliers among almost half of the points.
 
-    The median over the points of the median of the slopes to the others (A. F. Siegel, "Robust
-    regression using repeated medians", Biometrika 69(1), 1982). *x* ascends, all different; of
-    many points, 256 are used.
+    It is the median over the points of the median of the slopes to the others (A. F. Siegel,
+    "Robust regression using repeated medians", Biometrika 69(1), 1982). *x* must be strictly
+    ascending; 256 of more points are used.
 
     >>> repeated_median(np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0.0, 2.0, 4.0, 6.0, 99.0]))
     2.0
     """
-    if len(x) > MOST_POINTS:
-        chosen = np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(np.intp)
+    if len(x) > MAX_POINTS:
+        chosen = np.linspace(0, len(x) - 1, MAX_POINTS).round().astype(np.intp)
         x, y = x[chosen], y[chosen]
     others = ~np.eye(len(x), dtype=bool)
     run, rise = (x[:, None] - x)[others], (y[:, None] - y)[others]
@@ -67,8 +67,9 @@ def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 def log_normal(
     mean: NDArray[np.float64], relative: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return a draw for each *mean*, log-normal, with the *relative* standard deviation."""
+    """Return a log-normal variate for each *mean*, with the *relative* standard deviation."""
     variance = np.log1p(relative**2)
+    # Subtracting variance / 2 keeps the mean of the draws at *mean*.
     draws = np.sqrt(variance) * rng.standard_normal(len(mean)) - variance / 2
     result: NDArray[np.float64] = mean * np.exp(draws)
     return result

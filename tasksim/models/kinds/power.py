@@ -26,53 +26,53 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerLaw"]
 
-BELOW: Final = 0.9
-"""What StarPU takes for inside: from so many times the least size ..."""
-ABOVE: Final = 1.1
-"""... to so many times the largest."""
+MIN_SIZE_FACTOR: Final = 0.9
+"""Bounds of the range that StarPU takes as measured, as factors: of the smallest size ..."""
+MAX_SIZE_FACTOR: Final = 1.1
+"""... and of the largest."""
 
-COEFFICIENTS: Final = 3
-"""Coefficients of a law with a constant: as many different sizes determine it."""
-STEPS: Final = 1000
-"""Of the search, at most; two thirds of the range are left after each, so that 100 end it."""
-CLOSE: Final = 1e-10
-"""Where the search ends: the correlation changes by less, and the constant by nothing that
-shows."""
+COEFFICIENT_COUNT: Final = 3
+"""Number of coefficients of a law with a constant, and minimum number of sizes to fit it."""
+MAX_STEPS: Final = 1000
+"""Maximum number of steps of the search; each keeps two thirds of the range, so that 100
+suffice."""
+MIN_CORRELATION_CHANGE: Final = 1e-10
+"""Change of the correlation at which the search ends: the constant then changes imperceptibly."""
 
 
 class PowerLaw(KernelModel):
     """A duration that grows with a power of the size, a·size^b, or a·size^b + c.
 
-    StarPU's regressions: by the size of a task's data, in bytes. Tasks have the parameter
-    ``size_bytes`` without being given it; samples may have any one parameter.
+    StarPU's regressions, by the size of a task's data in bytes. Every task implicitly has the
+    parameter ``size_bytes``; samples may have any single parameter.
 
     Parameters
     ----------
     constant : bool, default=False
-        Whether there is a constant c, the time that a task without data takes.
+        Whether there is a constant c, the duration of a task without data.
 
     Attributes
     ----------
     a_, b_, c_ : float
-        Of the law, in seconds; ``c_`` is 0 without a constant.
+        Coefficients of the law, in seconds; ``c_`` is 0 without a constant.
     spread_ : float
-        The standard deviation of measured / predicted; 0 where that is not known.
+        The standard deviation of measured / predicted; 0 if unknown.
 
     Notes
     -----
     Without a constant, a line is fitted between the logarithms of size and duration of all
-    samples. With one, c is searched between 0 and the mean a third up the sorted means, so that
-    ln(size) and ln(mean - c) are correlated best; means less than twice c do not count, and c is
-    0 where a law without it says the means better (the search often ends at one too large)
-    (C. Augonnet, "Scheduling Tasks over Multicore machines enhanced with Accelerators: a Runtime
-    System's Perspective", PhD thesis, Bordeaux 2011, appendix B, and StarPU's
+    samples. With one, c is searched between 0 and the mean a third up the sorted means, such that
+    the correlation of ln(size) and ln(mean - c) is largest; means less than twice c do not count,
+    and c is 0 if a law without it fits the means better (the search often ends at a c that is too
+    large) (C. Augonnet, "Scheduling Tasks over Multicore machines enhanced with Accelerators: a
+    Runtime System's Perspective", PhD thesis, Bordeaux 2011, appendix B, and StarPU's
     ``src/core/perfmodel/regression.c``). A fit in logarithms predicts the geometric mean; at
     10 % of noise that is 0.5 % below the mean.
 
     See Also
     --------
-    tasksim.LinearModel : Of several parameters.
-    tasksim.SizeHistory : Exact where sizes were measured.
+    tasksim.LinearModel : For several parameters.
+    tasksim.SizeHistory : Exact at the measured sizes.
 
     Examples
     --------
@@ -108,20 +108,20 @@ class PowerLaw(KernelModel):
         count: int = 0,
         name: str = SIZE,
     ) -> Self:
-        """Return the law a·size^b + c that is known already, from *count* samples.
+        """Return a law a·size^b + c with known coefficients, fitted to *count* samples.
 
         Parameters
         ----------
         a_s, b, c_s : float
             In seconds; without *c_s* there is no constant.
         low, high : float
-            The least and the largest size that was measured.
+            The smallest and the largest measured size.
         spread : float, optional
             The standard deviation of measured / predicted.
         count : int, optional
-            How many samples it was fitted to, if that is known.
+            Number of samples it was fitted to, if known.
         name : str, optional
-            Of the parameter.
+            The name of the parameter.
 
         Raises
         ------
@@ -144,13 +144,13 @@ class PowerLaw(KernelModel):
 
     @classmethod
     def trials(cls, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the law without a constant and, unless that is settled, the one with it."""
+        """Yield the law without a constant and, unless the option is given, the one with it."""
         yield dict(options)
         if "constant" not in options:
             yield {**options, "constant": True}
 
     def formula(self, digits: int = 6) -> str:
-        """Return the fitted law, in seconds, for people: ``2e-09*size_bytes^1.5 + 1e-06``."""
+        """Return the fitted law, in seconds, as text: ``2e-09*size_bytes^1.5 + 1e-06``."""
         self._check_fitted("formula")
         constant = f" + {self.c_:.{digits}g}" if self.constant else ""
         return f"{self.a_:.{digits}g}*{self.names_[0]}^{self.b_:.{digits}g}{constant}"
@@ -161,11 +161,11 @@ class PowerLaw(KernelModel):
         return PowerForm(self.a_, self.b_, self.c_, self.constant)
 
     def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
-        """Return 3: a, b and c, whether there is one or it was found to be 0."""
+        """Return 3: a, b and c, even if c was found to be 0."""
         return 3
 
     def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivatives of the logarithm by ln a, b and, if there is one, ln c."""
+        """Return the derivatives of the logarithm by ln a, b and, if c is not 0, ln c."""
         expected = self._law(table[:, 0])[:, None]
         share = (expected - self.c_) / expected
         logs = np.log(np.maximum(table[:, :1], np.finfo(float).tiny))
@@ -174,10 +174,11 @@ class PowerLaw(KernelModel):
 
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
         x, y = samples.parameters[:, 0], samples.durations_s
-        if not x.min() < BELOW * x.max():
+        if not x.min() < MIN_SIZE_FACTOR * x.max():
             raise self._refusal(
-                f"a power law needs samples of sizes that differ, the least below {BELOW:g} times "
-                f"the largest; got {samples.names[0]} {x.min():.15g} to {x.max():.15g}"
+                "a power law needs samples of different sizes, the smallest below "
+                f"{MIN_SIZE_FACTOR:g} times the largest; "
+                f"got {samples.names[0]} {x.min():.15g} to {x.max():.15g}"
             )
         if x.min() <= 0:
             raise self._refusal(f"a power law needs sizes above 0, got {samples.names[0]}=0")
@@ -189,12 +190,12 @@ class PowerLaw(KernelModel):
         return np.ones(len(samples), dtype=bool)
 
     def _fit_constant(self, samples: Samples) -> None:
-        """Set the law with a constant, if that says the means better than the one without."""
+        """Fit the law with a constant; keep the one without if it fits the means better."""
         rows, group = samples.configurations()
-        if len(rows) < COEFFICIENTS:
+        if len(rows) < COEFFICIENT_COUNT:
             raise self._refusal(
-                f"a power law with a constant has {COEFFICIENTS} coefficients: it needs samples "
-                f"of {COEFFICIENTS} sizes or more, got {len(rows)}"
+                f"a power law with a constant has {COEFFICIENT_COUNT} coefficients: it needs "
+                f"samples of {COEFFICIENT_COUNT} sizes or more, got {len(rows)}"
             )
         means = group_means(samples.durations_s, group)
         counts = np.bincount(group).astype(np.float64)
@@ -227,7 +228,9 @@ class PowerLaw(KernelModel):
 
     def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         low, high = self.domain_[self.names_[0]]
-        inside: NDArray[np.bool_] = (table[:, 0] >= BELOW * low) & (table[:, 0] <= ABOVE * high)
+        inside: NDArray[np.bool_] = (table[:, 0] >= MIN_SIZE_FACTOR * low) & (
+            table[:, 0] <= MAX_SIZE_FACTOR * high
+        )
         return inside
 
     def _details(self) -> dict[str, Any]:
@@ -248,17 +251,17 @@ class PowerLaw(KernelModel):
 def _constant(
     sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64]
 ) -> float:
-    """Return the c for which ln(size) and ln(mean - c) are correlated best."""
+    """Return the c with the largest correlation of ln(size) and ln(mean - c)."""
     low, high = 0.0, float(np.sort(means)[len(means) // 3])
     error = 1e5
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         third, two_thirds = low + 0.33 * (high - low), low + 0.67 * (high - low)
         errors = [abs(1 - _correlation(sizes, means, counts, c)) for c in (third, two_thirds)]
         if errors[0] < errors[1]:
             high = two_thirds
         else:
             low = third
-        if abs(error - min(errors)) < CLOSE:
+        if abs(error - min(errors)) < MIN_CORRELATION_CHANGE:
             break
         error = min(errors)
     return (low + high) / 2
@@ -288,7 +291,7 @@ def _correlation(
 def _above_constant(
     sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64], c: float
 ) -> tuple[float, float]:
-    """Return a and b of the law through what is above *c*; NaN where that is too little."""
+    """Return a and b of the law for means minus *c*; NaN if too few are above it."""
     weights = _weights(means, counts, c)
     some = weights > 0
     if not some.any():
@@ -299,9 +302,9 @@ def _above_constant(
 def _weights(
     means: NDArray[np.float64], counts: NDArray[np.float64], c: float
 ) -> NDArray[np.float64]:
-    """Return how much means count: by their samples, and by how far above *c* they are.
+    """Return the weights of means: their samples, reduced near *c*.
 
-    Not at all up to 2·c and fully from 3·c; the ramp between is StarPU's, with its jump.
+    They are 0 up to 2·c and full from 3·c; the ramp between is StarPU's, with its jump.
     """
     if c <= 0:
         return counts

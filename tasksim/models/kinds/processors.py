@@ -1,4 +1,4 @@
-"""Durations that a graph gives itself, one per processor: parameters ``NAME_s`` of its tasks."""
+"""Durations given by a graph per processor: its tasks have parameters ``NAME_s``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["GivenCosts", "ProcessorModel", "parameter"]
 
 
 def parameter(processor: str) -> str:
-    """Return the name of the parameter that has the costs on *processor*."""
+    """Return the name of the parameter with the costs on *processor*."""
     return f"{processor}_s"
 
 
 class ProcessorModel(GivenModel):
-    """How long tasks take on one processor, as their parameters say: nothing is learnt.
+    """A model that returns the task's duration on one processor; it learns nothing.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class ProcessorModel(GivenModel):
 
 
 class GivenCosts:
-    """Kernel models for a graph whose tasks say how long they take on each architecture.
+    """A library of models for a graph with given durations on each architecture.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class GivenCosts:
         self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
 
     def kernels(self) -> tuple[str, ...]:
-        """Return the kernels there are, in order of their names."""
+        """Return the names of the kernels, sorted."""
         return tuple(sorted(self._names))
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:
-        """Raise :exc:`InputError` for the first of *kernels* that none of *architectures* runs."""
+        """Raise :exc:`InputError` for the first of *kernels* that no architecture can run."""
         for kernel in kernels:
             if kernel not in self._names:
                 raise unknown("kernel", kernel, self._names)
@@ -73,7 +73,7 @@ class GivenCosts:
                 self.model(kernel, architectures[0])
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
-        """Return the model of *kernel*; :exc:`InputError` if it cannot run there."""
+        """Return the model of *kernel*; raise :exc:`InputError` if it cannot run there."""
         self.require([kernel])
         known = [name.removesuffix("_s") for name in self._names[kernel]]
         if architecture not in known:
@@ -83,7 +83,7 @@ class GivenCosts:
         return model
 
     def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: what is given does not depend on where the data are."""
+        """Return None: a given duration does not depend on the location of data."""
 
     def predict(
         self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Table of the terms of a linear model: whether samples decide them, in reports, in files."""
+"""Terms of a linear model in reports and files, and checks that samples determine them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["read_interval", "read_terms", "term_table", "undecidable"]
 
 
 def undecidable(terms: Terms, configurations: NDArray[np.float64], count: int) -> str:
-    """Return why *count* samples of these configurations, a design, do not decide the *terms*."""
+    """Return why *count* samples of a design do not determine *terms*; "" if they do."""
     needed = len(terms)
     if len(configurations) < needed:
         return (
             f"{needed} terms ({terms}) need samples of at least {needed} configurations "
-            f"(different parameters), got {len(configurations)}: measure more, or ask for less"
+            f"(different parameters), got {len(configurations)}: measure more, or use fewer terms"
         )
     if count <= needed:
         return f"{needed} terms ({terms}) need more than {needed} samples, got {count}"
@@ -42,7 +42,7 @@ def undecidable(terms: Terms, configurations: NDArray[np.float64], count: int) -
 
 
 def term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
-    """Return what a report says of each term; ``vif`` is its variance inflation factor."""
+    """Return the entry of each term in a report; ``vif`` is its variance inflation factor."""
     names = ("coefficient", "standard_error", "interval", "p_value", "vif")
     columns_of = (fit.coef, fit.standard_errors, fit.intervals, fit.pvalues, fit.inflation)
     rows = zip(*(column.tolist() for column in columns_of), strict=True)
@@ -53,7 +53,7 @@ def term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
 
 
 def read_interval(node: Node) -> list[float]:
-    """Return the interval of a coefficient, NaN where it is not known."""
+    """Return the interval of a coefficient; a bound is NaN if unknown."""
     bounds = [bound.optional() for bound in node]
     if len(bounds) != 2:
         raise node.expected("a list of two numbers")
@@ -61,7 +61,7 @@ def read_interval(node: Node) -> list[float]:
 
 
 def read_terms(node: Node, entries: list[Node]) -> Terms:
-    """Return the terms of a coefficient file, which must be those of its option ``terms``."""
+    """Return the terms of a coefficient file, which must match its option ``terms``."""
     written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
     try:
         terms = parse_terms(written, node["parameters"].texts())

@@ -1,1 +1,1 @@
-"""Terms of linear models: their formulas, the search for them, least squares."""
+"""Terms of linear models: formulas, search, least squares, source code."""

@@ -1,7 +1,7 @@
-"""Candidate terms: what a search for the terms of a regression chooses from.
+"""Candidate terms for the search of a regression.
 
-By default, products of powers of the parameters: of one parameter with exponents of a half, too,
-and with a logarithm; of several with whole exponents, or with one logarithm. Those of a
+By default, they are products of powers of the parameters: of one parameter, also with half-integer
+exponents and with a logarithm; of several, with integer exponents or one logarithm. The terms of a
 categorical parameter are effects of its levels: ``is(layout, 1)``, alone and times a product.
 """
 
@@ -25,30 +25,32 @@ if TYPE_CHECKING:
 __all__ = ["AUTO", "Candidates", "Lattice", "find_candidates", "lattice_terms"]
 
 AUTO: Final = "auto"
-FEW_VALUES: Final = 5
-"""What Extra-P asks for per parameter, too."""
-MOST_LEVELS: Final = 20
-"""With more, each level has few samples: what varies so much is a quantity as a rule."""
-CORRELATED: Final = 0.999
-"""At 0.999 one parameter has 4 % of its spread to itself: any noise hides what it does."""
-MOST_CANDIDATES: Final = 1000
-"""Normal equations of so many columns take 8 MB per fold."""
+RECOMMENDED_VALUES: Final = 5
+"""Recommended number of values per parameter, the same as in Extra-P."""
+MAX_LEVELS: Final = 20
+"""Maximum number of levels: with more, each level has few samples, and the parameter is usually a
+quantity."""
+MAX_CORRELATION: Final = 0.999
+"""Correlation above which two parameters are indistinguishable: at 0.999, 4 % of the spread of one
+is independent of the other, less than any noise."""
+MAX_CANDIDATES: Final = 1000
+"""Maximum number of candidates: their normal equations take 8 MB per fold."""
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """Which products of powers are candidates.
+    """The set of products of powers that are candidates.
 
     Attributes
     ----------
     exponents
-        Those of terms with one parameter; products of several take the whole ones.
+        Exponents of terms with one parameter; products of several use the integer ones.
     logarithms
-        Whether a factor ``log2`` of one of its parameters may be added to a term.
+        Whether terms may have a factor ``log2`` of one of their parameters.
     order
-        The most parameters that a product has.
+        Maximum number of parameters of a product.
     degree
-        The largest sum of exponents.
+        Maximum sum of exponents.
     """
 
     exponents: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
@@ -62,9 +64,9 @@ DEFAULT: Final = Lattice()
 
 @dataclass(frozen=True)
 class Candidates:
-    """Terms to choose from, the simple ones first and the constant not among them.
+    """Candidate terms, simple ones first, without the constant.
 
-    *notes* says, for people, what the samples cannot tell.
+    *notes* list, as text, what the samples cannot determine.
     """
 
     terms: Terms
@@ -72,7 +74,7 @@ class Candidates:
 
 
 def lattice_terms(names: Sequence[str], lattice: Lattice = DEFAULT) -> list[Term]:
-    """Return the products of powers of the parameters *names*, the simple ones first.
+    """Return the products of powers of the parameters *names*, simple ones first.
 
     >>> few = Lattice(exponents=(1.0, 2.0), logarithms=False, order=2, degree=3.0)
     >>> [str(term) for term in lattice_terms(("m", "n"), few)]
@@ -83,7 +85,7 @@ def lattice_terms(names: Sequence[str], lattice: Lattice = DEFAULT) -> list[Term
 
 @lru_cache(maxsize=64)
 def _sorted_lattice(names: tuple[str, ...], lattice: Lattice) -> tuple[Term, ...]:
-    """Return the terms, which every fold of a cross-validation asks for again."""
+    """Return the sorted terms, cached since every fold of a cross-validation needs them."""
     return tuple(sorted(dict.fromkeys(_lattice(names, lattice)), key=_complexity))
 
 
@@ -95,11 +97,11 @@ def find_candidates(
     categorical: Sequence[str] = (),
     lattice: Lattice = DEFAULT,
 ) -> Candidates:
-    """Return the candidates that mean something for the configurations *rows*.
+    """Return the candidates that are usable for the configurations *rows*.
 
-    Left out are terms of parameters that never change, terms that are not finite (a logarithm
-    of 0), logarithms of parameters below 1, and terms that are the same everywhere; and, where
-    there are so many parameters that there would be more than 1000, products of most of them.
+    Terms are excluded if their parameters never change, if they are not finite (a logarithm
+    of 0) or constant, or if they are logarithms of a parameter below 1. If the lattice would have
+    more than 1000 terms, products of many parameters are excluded, too.
 
     Parameters
     ----------
@@ -107,13 +109,12 @@ def find_candidates(
         ``"auto"``: the *lattice*; ``"m*n*k + m*n"``: these terms only;
         ``"auto + m^5"``: the lattice and these.
     categorical
-        Parameters whose values are names and no quantities.
+        Parameters whose values are names instead of quantities.
 
     Raises
     ------
     InputError
-        For terms that are none, parameters that there are not, and categorical ones with more
-        than 20 levels.
+        For a malformed term, an unknown parameter, and a categorical one with more than 20 levels.
     """
     if isinstance(categorical, str):
         raise InputError(f"categorical: expected a list of parameters, got '{categorical}'")
@@ -128,7 +129,7 @@ def find_candidates(
         whole, order = _few(varying, lattice)
         if order < min(lattice.order, len(varying)):
             notes.append(
-                f"with {len(varying)} parameters, products of more than {order} are no candidates: "
+                f"with {len(varying)} parameters, products of over {order} are not candidates: "
                 "name those that could be ('auto + a*b*c')"
             )
         levels = _level_terms(categorical, list(names), rows, whole)
@@ -138,16 +139,16 @@ def find_candidates(
 
 
 def _few(names: Sequence[str], lattice: Lattice) -> tuple[list[Term], int]:
-    """Return the terms of the lattice, of so low an order that they are not too many."""
+    """Return the terms of the lattice, and the highest order at which they are few enough."""
     for order in range(lattice.order, 0, -1):
         terms = lattice_terms(names, replace(lattice, order=order))
-        if len(terms) <= MOST_CANDIDATES:
+        if len(terms) <= MAX_CANDIDATES:
             break
     return terms, order
 
 
 def _given(text: str, names: tuple[str, ...]) -> list[Term]:
-    """Return the terms of *text* but for the constant and what ``auto`` stands for."""
+    """Return the terms of *text* without the constant and without ``auto``."""
     text = text.removeprefix(AUTO).lstrip().removeprefix("+")
     return [t for t in parse_terms(text, names).terms if t.factors] if text.strip() else []
 
@@ -161,12 +162,13 @@ def _lattice(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
                     continue
                 factors = [Factor(n, "", e) for n, e in zip(chosen, powers, strict=True)]
                 yield Term(tuple(factors))
+                # Higher powers times a logarithm are too similar to the next power.
                 if lattice.logarithms and max(powers) <= (2 if order == 1 else 1):
                     yield from _with_logarithm(factors, names)
 
 
 def _with_logarithm(factors: list[Factor], names: tuple[str, ...]) -> Iterator[Term]:
-    """Yield the product with a logarithm of one of its parameters, or for it."""
+    """Yield the product times a logarithm of one of its parameters, or with one replaced by it."""
     for index, factor in enumerate(factors):
         logarithm = Factor(factor.parameter, "log2")
         rest = [*factors[:index], *factors[index + 1 :]]
@@ -175,7 +177,7 @@ def _with_logarithm(factors: list[Factor], names: tuple[str, ...]) -> Iterator[T
 
 
 def _complexity(term: Term) -> tuple[float, ...]:
-    """Return what orders terms: few parameters, no logarithms, whole and small exponents first."""
+    """Return the sort key of terms: few parameters, no logarithms, small exponents first."""
     plain = [f.exponent for f in term.factors if not f.function]
     logs = len(term.factors) - len(plain)
     broken = sum(not float(e).is_integer() for e in plain)
@@ -185,13 +187,13 @@ def _complexity(term: Term) -> tuple[float, ...]:
 def _level_terms(
     categorical: Sequence[str], names: list[str], rows: NDArray[np.float64], numeric: list[Term]
 ) -> Iterator[Term]:
-    """Yield the effects of levels: of each alone, and times each product of whole powers."""
+    """Yield the effects of levels: of each alone, and times each product of integer powers."""
     plain = [t for t in numeric if all(not f.function and f.exponent % 1 == 0 for f in t.factors)]
     for name in categorical:
         levels = np.unique(rows[:, names.index(name)]).tolist()
-        if len(levels) > MOST_LEVELS:
+        if len(levels) > MAX_LEVELS:
             raise InputError(
-                f"categorical parameter '{name}' has {len(levels)} levels, at most {MOST_LEVELS} "
+                f"categorical parameter '{name}' has {len(levels)} levels; at most {MAX_LEVELS} "
                 "are legal: is it a quantity?"
             )
         for level, term in product(levels, [Term(), *plain]):
@@ -209,7 +211,7 @@ def _usable(terms: Terms, rows: NDArray[np.float64]) -> Terms:
 
 
 def _below_one(term: Term, terms: Terms, rows: NDArray[np.float64]) -> bool:
-    """Return whether it has the logarithm of a parameter below 1: that grows downwards, too."""
+    """Return whether it has a logarithm of a parameter below 1, which is negative."""
     return any(
         f.function in ("log", "log2") and rows[:, terms.names.index(f.parameter)].min() < 1
         for f in term.factors
@@ -223,10 +225,10 @@ def _notes(
     for name, column in columns.items():
         count = len(np.unique(column))
         if count == 1:
-            yield f"{name} is always {column[0]:.15g}: what depends on it cannot be told"
-        elif count < FEW_VALUES and name in numeric:
-            yield f"{name} has {count} different values: measure {FEW_VALUES} or more"
+            yield f"{name} is always {column[0]:.15g}: its effect is unknown"
+        elif count < RECOMMENDED_VALUES and name in numeric:
+            yield f"{name} has {count} different values: measure {RECOMMENDED_VALUES} or more"
     varying = [n for n in numeric if np.ptp(columns[n]) > 0]
     for a, b in combinations(varying, 2):
-        if abs(np.corrcoef(columns[a], columns[b])[0, 1]) > CORRELATED:
-            yield f"{a} and {b} vary together: terms of one cannot be told from terms of the other"
+        if abs(np.corrcoef(columns[a], columns[b])[0, 1]) > MAX_CORRELATION:
+            yield f"{a} and {b} vary together: their terms are indistinguishable"

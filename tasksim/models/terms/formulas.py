@@ -1,4 +1,4 @@
-"""Terms of a regression, as users write them: ``"m*n*k + m^2*log(n)"``.
+"""Terms of a regression as text: ``"m*n*k + m^2*log(n)"``.
 
 ::
 
@@ -8,8 +8,8 @@
             | "is" "(" NAME "," NUMBER ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
-A constant, ``1``, is always among them unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
-1 where the parameter is 2 and 0 elsewhere: the effect of a level of a categorical parameter.
+A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
+1 if the parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Factor:
-    """A parameter, or its logarithm, to a power; or whether it has the value *level*."""
+    """A power of a parameter or of its logarithm, or an indicator of the value *level*."""
 
     parameter: str
     function: Function = ""
@@ -60,11 +60,11 @@ class Factor:
 
     @property
     def has_pole(self) -> bool:
-        """Whether it is infinite where the parameter is 0."""
+        """Whether the factor is infinite at 0."""
         return self.function in ("log", "log2") or (not self.function and self.exponent < 0)
 
     def evaluate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the factor for each of *values*; infinite or NaN where it is not defined."""
+        """Return the factor for each of *values*; infinite or NaN where it is undefined."""
         if self.function == "is":
             return np.asarray(values == self.level, dtype=np.float64)
         with np.errstate(all="ignore"):
@@ -75,7 +75,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Term:
-    """A product of factors; of none: the constant 1."""
+    """A product of factors; without factors, the constant 1."""
 
     factors: tuple[Factor, ...] = ()
 
@@ -85,7 +85,7 @@ class Term:
     def evaluate(
         self, names: tuple[str, ...], parameters: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the term for each row of *parameters*, the columns *names*."""
+        """Return the term for each row of *parameters*, whose columns are *names*."""
         result = np.ones(len(parameters))
         with np.errstate(all="ignore"):
             for factor in self.factors:
@@ -97,7 +97,7 @@ class Term:
 class Terms:
     """The terms of a regression, over the parameters *names*.
 
-    Two texts that mean the same give equal terms, but for the order of the terms.
+    Equivalent texts give equal terms, except for their order.
 
     >>> terms = parse_terms("n*m^2 + m*k*m", ("m", "n", "k"))
     >>> str(terms)
@@ -127,7 +127,7 @@ class Terms:
         Raises
         ------
         InputError
-            Where a term is not finite: a logarithm or a negative power of 0, or too large.
+            If a term is not finite: a logarithm or a negative power of 0, or an overflow.
         """
         result = np.ones((len(parameters), len(self.terms)))
         for column, term in enumerate(self.terms):
@@ -149,25 +149,25 @@ class Terms:
 
 
 def parse_terms(text: str, names: Sequence[str] | None = None) -> Terms:
-    """Return the terms that *text* says.
+    """Parse the terms in *text*.
 
     Parameters
     ----------
     text
         Products of powers of parameters: ``"m*n*k + m^2 + n^0.5*log(m)"``.
     names
-        The parameters there are; without, any name is one.
+        The known parameters; by default, any name is allowed.
 
     Raises
     ------
     InputError
-        With the column, what was got, what could be there, and for names the nearest one.
+        With the column, what was got and what was expected, and the nearest name.
     """
     return _Parser(text, None if names is None else tuple(names)).parse()
 
 
 class _Parser:
-    """A parser by recursive descent; :attr:`token` is the one to be looked at."""
+    """A recursive-descent parser; :attr:`token` is the current token."""
 
     def __init__(self, text: str, names: tuple[str, ...] | None) -> None:
         self.text = text
@@ -186,7 +186,7 @@ class _Parser:
             begin = self.at
             term = self._term()
             if sign == "-" and term != Term():
-                raise self._error(begin, "only the constant can be taken away, as '- 1'")
+                raise self._error(begin, "only the constant can be subtracted, as '- 1'")
             if sign == "-" or term is None:
                 constant = False
             else:
@@ -212,11 +212,12 @@ class _Parser:
         return Terms(names, tuple(terms))
 
     def _term(self) -> Term | None:
-        """Return a term, or None for ``0``: no constant."""
+        """Parse a term; return None for ``0``, which means no constant."""
         if self.kind == "number":
             if self.token not in ("0", "1"):
                 raise self._error(
-                    self.at, f"the fit finds the coefficients; write the term without {self.token}"
+                    self.at,
+                    f"the fit finds the coefficients; write the term without {self.token}",
                 )
             return Term() if self._advance() == "1" else None
         factors = [self._factor()]
@@ -303,10 +304,10 @@ class _Parser:
         self._advance()
 
     def _advance(self) -> str:
-        """Return the current token, and go to the next."""
+        """Advance to the next token; return the current one."""
         passed = self.token
         match = _TOKEN.match(self.text, self.next_at)
-        assert match is not None  # the last alternative takes anything
+        assert match is not None  # the last alternative matches anything
         self.kind = str(match.lastgroup)
         self.token = match[self.kind]
         self.at = match.start(self.kind)
@@ -324,11 +325,11 @@ class _Parser:
 
 
 def canonical(term: Term, names: tuple[str, ...]) -> Term:
-    """Return *term* with equal factors joined, in the order of *names*."""
+    """Return *term* with equal factors merged, in the order of *names*."""
     powers: dict[tuple[int, str, Function, float], float] = {}
     for f in term.factors:
         key = (names.index(f.parameter), f.parameter, f.function, f.level)
-        # 0 and 1 to whatever power are what they are.
+        # An indicator is 0 or 1, and so are its powers.
         powers[key] = 1.0 if f.function == "is" else powers.get(key, 0.0) + f.exponent
     factors = [
         Factor(name, function, exponent, level)

@@ -1,4 +1,4 @@
-"""Weighted least squares with intervals; which columns of a design say the same."""
+"""Weighted least squares with confidence intervals, and detection of aliased columns."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ Weights = Literal["relative", "none", "huber"]
 
 WEIGHTS: Final = ("relative", "none", "huber")
 
-CONFIDENCE = 0.95
-"""Of intervals of coefficients: what statisticians print."""
-ALIASED = 1e-9
-"""Columns (of length 1) nearer than this to the space of the others are combinations of them: a
-thousand times the rounding errors of columns with a condition of 1e4."""
+CONFIDENCE_LEVEL = 0.95
+"""Confidence level of the intervals of coefficients: the usual one."""
+ALIASED_SHARE = 1e-9
+"""Distance of a column of length 1 to the space of the others below which it is a combination of
+them: a thousand times the rounding error of columns with a condition of 1e4."""
 
-STEPS = 30
-"""Of the iteration of weights, which settled in 9 to 12 on generated durations; where terms do not
-fit, it may go round in a circle."""
-SETTLED = 1e-10
-"""Weights that change by less give the same coefficients to ten digits."""
+MAX_ITERATIONS = 30
+"""Maximum number of iterations of the weights, which converged in 9 to 12 on generated durations;
+if the terms do not fit, they may cycle."""
+CONVERGED_CHANGE = 1e-10
+"""Relative change of weights at convergence: coefficients then agree to ten digits."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients with their intervals and p-values, one per column of the design."""
+    """Coefficients with confidence intervals and p-values, one per column of the design."""
 
     coef: NDArray[np.float64]
     standard_errors: NDArray[np.float64]
@@ -51,8 +51,8 @@ class Fit:
     rsquared: float
     rsquared_adj: float
     inflation: NDArray[np.float64]
-    """Variance inflation factors, NaN for a constant: how much larger the variance of the
-    coefficient is than if the column were orthogonal to the others."""
+    """Variance inflation factors: how much larger the variance of the coefficient is than if the
+    column were orthogonal to the others; NaN for a constant."""
 
 
 def fit_design(
@@ -62,7 +62,7 @@ def fit_design(
     weights: Weights,
     constant: bool,
 ) -> Fit:
-    """Return the fit of all samples; *group* says which row of *configurations* each has."""
+    """Return the fit of all samples; *group* is the row in *configurations* of each."""
     design = configurations[group]
     if weights == "none":
         return fit_weighted(design, durations_s, np.ones(len(design)), constant=constant)
@@ -80,13 +80,14 @@ def fit_weighted(
     *,
     constant: bool,
 ) -> Fit:
-    """Return the least squares fit of *y*, squared errors weighted by *weights*.
+    """Return the least-squares fit of *y*, with squared errors weighted by *weights*.
 
     *constant* says whether the columns of *design* can express a constant: R² is then about
     the weighted mean, otherwise about 0.
     """
     from statsmodels.regression.linear_model import WLS
 
+    # Columns of length 1 keep the normal equations well conditioned.
     scale = _column_scale(design * np.sqrt(weights)[:, None])
     results = WLS(y, design / scale, weights=weights).fit()
     return _collected(results, scale, design, y, weights, constant)
@@ -101,8 +102,8 @@ def fit_huber(
 ) -> Fit:
     """Return Huber's M-estimate for the errors of *y* relative to *reference*.
 
-    P. J. Huber, Robust Statistics, 1981, with the tuning constant 1.345, at which 95 % of the
-    efficiency is kept when errors are normal. R² is that of the final weights.
+    P. J. Huber, Robust Statistics, 1981, with the tuning constant 1.345, which retains 95 % of the
+    efficiency for normal errors. R² is that of the final weights.
     """
     from statsmodels.robust.robust_linear_model import RLM
 
@@ -116,20 +117,20 @@ def fit_huber(
 def relative_reference(
     design: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the durations that errors are relative to, per configuration: the fitted ones.
+    """Return the fitted durations of configurations, to which errors are relative.
 
-    Weights of 1/reference² make a fit whose fitted values are the reference again. It starts
-    from the *means* of the *counts* samples of each configuration, and stays within a factor 2
-    of them: where the terms cannot express what was measured, a weight must not run away.
+    They are a fixed point: the fit with weights of 1/reference² reproduces the reference. The
+    iteration starts from the *means* of the *counts* samples of each configuration. It stays within
+    a factor of 2 of them, so that weights cannot diverge if the terms do not fit.
     """
     reference = means
-    for _ in range(STEPS):
+    for _ in range(MAX_ITERATIONS):
         weight = np.sqrt(counts) / reference
         relative = design * weight[:, None]
         scale = _column_scale(relative)
         coef = np.linalg.lstsq(relative / scale, means * weight, rcond=None)[0] / scale
         fitted = np.clip(design @ coef, means / 2, means * 2)
-        settled = np.abs(fitted / reference - 1).max() < SETTLED
+        settled = np.abs(fitted / reference - 1).max() < CONVERGED_CHANGE
         reference = fitted
         if settled:
             break
@@ -137,10 +138,10 @@ def relative_reference(
 
 
 def aliased(design: NDArray[np.float64]) -> dict[int, list[int]]:
-    """Return column -> earlier columns of which it is a linear combination.
+    """Return column -> earlier columns that it is a linear combination of.
 
-    Columns are judged one after the other, by the distance to the space of those before that
-    were found independent, relative to their length.
+    Columns are tested in order, by their distance to the space of the independent columns before,
+    relative to their length.
     """
     unit = design / _column_scale(design)
     independent: list[int] = []
@@ -148,10 +149,10 @@ def aliased(design: NDArray[np.float64]) -> dict[int, list[int]]:
     for column in range(unit.shape[1]):
         basis, target = unit[:, independent], unit[:, column]
         share = np.linalg.lstsq(basis, target, rcond=None)[0]
-        if np.linalg.norm(target - basis @ share) > ALIASED:
+        if np.linalg.norm(target - basis @ share) > ALIASED_SHARE:
             independent.append(column)
         else:
-            large = np.abs(share) > ALIASED
+            large = np.abs(share) > ALIASED_SHARE
             combined[column] = [c for c, is_in in zip(independent, large, strict=True) if is_in]
     return combined
 
@@ -171,7 +172,7 @@ def _collected(
     rsquared = 1 - residual / total if total > 0 else float("nan")
     freedom = (len(y) - constant) / (len(y) - design.shape[1])
     with np.errstate(all="ignore"):
-        intervals = np.asarray(results.conf_int(alpha=1 - CONFIDENCE)) / scale[:, None]
+        intervals = np.asarray(results.conf_int(alpha=1 - CONFIDENCE_LEVEL)) / scale[:, None]
         pvalues = np.asarray(results.pvalues)
         errors = np.asarray(results.bse) / scale
     adjusted = 1 - (1 - rsquared) * freedom
@@ -183,17 +184,19 @@ def _collected(
 def _inflation(
     design: NDArray[np.float64], weights: NDArray[np.float64], constant: bool
 ) -> NDArray[np.float64]:
-    """Return the variance inflation factor of each column, NaN where it is constant.
+    """Return the variance inflation factor of each column, NaN for a constant one.
 
     D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, 1980, section 3.2.
     """
     mean = np.average(design, axis=0, weights=weights) if constant else np.zeros(design.shape[1])
     centered = (design - mean) * np.sqrt(weights)[:, None]
     length = np.linalg.norm(centered, axis=0)
-    changing = length > ALIASED * np.linalg.norm(design * np.sqrt(weights)[:, None], axis=0)
+    changing = length > ALIASED_SHARE * np.linalg.norm(design * np.sqrt(weights)[:, None], axis=0)
     result = np.full(design.shape[1], np.nan)
     unit = centered[:, changing] / length[changing]
-    result[changing] = np.linalg.pinv(unit.T @ unit, rcond=ALIASED**2, hermitian=True).diagonal()
+    result[changing] = np.linalg.pinv(
+        unit.T @ unit, rcond=ALIASED_SHARE**2, hermitian=True
+    ).diagonal()
     return result
 
 

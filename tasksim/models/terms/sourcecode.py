@@ -1,8 +1,8 @@
 """Source code of a fitted linear form: a function in C or Python.
 
-For programs that choose block sizes, or schedule, without tasksim: the function takes the
-parameters and returns the predicted duration in seconds, what the model's ``predict`` returns,
-but for rounding.
+Programs that choose block sizes or schedule tasks can use it without tasksim: the function takes
+the parameters and returns the predicted duration in seconds, equal to the model's ``predict``
+up to rounding.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ __all__ = ["LANGUAGES", "Language", "c_source", "python_source", "source"]
 Language = Literal["c", "python"]
 
 LANGUAGES: Final = ("c", "python")
-MOST_FACTORS: Final = 8
-"""Powers of whole numbers up to this are written as products in C, which is faster than pow and as
-exact."""
+MAX_PRODUCT_EXPONENT: Final = 8
+"""Largest integer exponent written as a product in C, which is faster than pow and as exact."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _C_WORDS: Final = (
@@ -41,9 +40,9 @@ _RESERVED: Final = {
 
 
 def source(form: LinearForm, language: str, name: str = "duration_s") -> str:
-    """Return the source of a function *name* that predicts what *form* does.
+    """Return the source of a function *name* that makes the predictions of *form*.
 
-    Raises what :func:`c_source` raises; :exc:`InputError` for another language.
+    Raises the errors of :func:`c_source`, and :exc:`InputError` for another language.
     """
     if language == "c":
         return c_source(form, name)
@@ -58,7 +57,7 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
     Raises
     ------
     InputError
-        Where *name* or a parameter cannot be a name in C.
+        If *name* or a parameter is not a legal name in C.
 
     Examples
     --------
@@ -94,12 +93,12 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
 
 
 def python_source(form: LinearForm, name: str = "duration_s") -> str:
-    """Return Python source: ``def name(m, n)``, of numbers, in seconds.
+    """Return Python source: ``def name(m, n)``, for scalars, in seconds.
 
     Raises
     ------
     InputError
-        Where *name* or a parameter cannot be a name in Python.
+        If *name* or a parameter is not a legal name in Python.
 
     Examples
     --------
@@ -136,7 +135,7 @@ def _checked_names(form: LinearForm, name: str, language: Language) -> tuple[str
         if not _IDENTIFIER.fullmatch(text) or text in _RESERVED[language]:
             raise InputError(
                 f"{what} '{text}' cannot be a name in {'C' if language == 'c' else 'Python'}: "
-                "legal are letters, digits and _, and no words of the language"
+                "it must consist of letters, digits and _, and must not be a reserved word"
             )
     if name in form.names:
         raise InputError(f"function '{name}' has the name of a parameter; choose another")
@@ -163,7 +162,7 @@ def _c_factor(factor: Factor) -> str:
     exponent = factor.exponent
     if exponent == 0.5:
         return f"sqrt({base})"
-    if exponent in range(1, MOST_FACTORS + 1):
+    if exponent in range(1, MAX_PRODUCT_EXPONENT + 1):
         return " * ".join([base] * int(exponent))
     return f"pow({base}, {exponent!r})"
 

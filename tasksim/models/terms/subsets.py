@@ -1,9 +1,9 @@
-"""The best few columns of a design: sequential replacement on the normal equations.
+"""Best subsets of the columns of a design, by sequential replacement on the normal equations.
 
 A. Miller, Subset Selection in Regression, 2nd edition, 2002, chapter 3: columns are added one
-after the other, and each time every column chosen may be replaced by a better one. All candidates
-are judged at once, from their inner products alone: the samples are looked at only once, and
-leaving a fold out is a subtraction.
+by one, and after each addition every chosen column may be replaced by a better one. All candidates
+are evaluated at once from inner products: the samples are processed only once, and
+leaving out a fold is a subtraction.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Additions", "Normal", "additions", "best_subsets", "coefficients"]
 
-DISTINCT: Final = 1e-7
-"""Least share of its squared length that a column has outside the space of those chosen: normal
+MIN_INDEPENDENT_SHARE: Final = 1e-7
+"""Minimum share of a column's squared length outside the space of the chosen columns: normal
 equations have half the digits, so less is rounding."""
-BETTER: Final = 1e-12
-"""Least share of the response's squared length that makes a subset better than another:
+MIN_GAIN_SHARE: Final = 1e-12
+"""Minimum gain, as a share of the response's squared length, to prefer another subset: less is
 rounding."""
-STARTS: Final = 3
-"""First columns that are tried. 1, 3 and 6 found the same 11 of 12 hidden sets, in 0.4 to 0.5 s;
-where terms are nearly the same, a second start helps."""
-ROUNDS: Final = 20
-"""Of replacements per column, at most: 1 and 20 found the same 11 of 12 hidden sets."""
+START_COUNT: Final = 3
+"""Number of first columns that are tried. 1, 3 and 6 found the same 11 of 12 hidden sets, in 0.4 to
+0.5 s; a second start helps if terms are nearly the same."""
+MAX_REPLACEMENTS: Final = 20
+"""Maximum number of replacements per column: 1 and 20 found the same 11 of 12 hidden sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Normal equations: inner products of the columns, with the response, and of that.
+    """Normal equations: inner products of the columns, with the response, and of the response.
 
-    Columns in *free* are in every subset; the coefficients of the others must be *positive*, if
-    that is asked for.
+    Columns in *free* are in every subset; with *positive*, the coefficients of the others must be
+    positive.
     """
 
     cross: NDArray[np.float64]
@@ -59,18 +59,18 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Additions:
-    """What adding each of all columns to those chosen would do.
+    """The effects of adding each column to the chosen ones.
 
     Attributes
     ----------
     explained
-        How much of the response's squared length the columns chosen explain.
+        The part of the response's squared length that the chosen columns explain.
     gain
-        float64 [columns], what the sum of squares loses; -inf where it cannot be added.
+        float64 [columns], the decrease of the sum of squares; -inf if the column cannot be added.
     added
         float64 [columns], the coefficient of the added column.
     others
-        float64 [chosen, columns], what those of the chosen ones become.
+        float64 [chosen, columns], the resulting coefficients of the chosen ones.
     """
 
     explained: float
@@ -80,7 +80,7 @@ class Additions:
 
 
 def coefficients(normal: Normal, chosen: Sequence[int]) -> NDArray[np.float64]:
-    """Return the least squares coefficients of the columns *chosen*."""
+    """Return the least-squares coefficients of the columns *chosen*."""
     index = list(chosen)
     if not index:
         return np.zeros(0)
@@ -88,7 +88,7 @@ def coefficients(normal: Normal, chosen: Sequence[int]) -> NDArray[np.float64]:
 
 
 def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
-    """Return what adding each column to those *chosen* would do, all at once."""
+    """Return the effects of adding each column to *chosen*, all at once."""
     index = list(chosen)
     cross, diagonal = normal.cross[index], normal.cross.diagonal()
     sides = np.column_stack([normal.right[index], cross])
@@ -96,7 +96,7 @@ def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
     before, shares = solved[:, 0], solved[:, 1:]
     outside = diagonal - np.einsum("ij,ij->j", cross, shares)
     rest = normal.right - before @ cross
-    possible = (outside > DISTINCT * diagonal) & (diagonal > 0)
+    possible = (outside > MIN_INDEPENDENT_SHARE * diagonal) & (diagonal > 0)
     possible[index] = False
     added = np.where(possible, rest, 0.0) / np.where(possible, outside, 1.0)
     others = before[:, None] - shares * added
@@ -110,12 +110,12 @@ def additions(normal: Normal, chosen: Sequence[int]) -> Additions:
 def best_subsets(normal: Normal, most: int) -> list[tuple[int, ...]]:
     """Return good subsets of 0, 1, ..., at most *most* columns besides the free ones.
 
-    Of each size the best that is found from several first columns; they need not contain each
-    other. The list is shorter where no column can be added.
+    For each size it is the best one found from several first columns; they need not be nested.
+    The list is shorter if no more columns can be added.
     """
     judged = _Judged(normal)
     gain = additions(normal, normal.free).gain
-    first = np.argsort(-gain, kind="stable")[: STARTS if most > 0 else 0]
+    first = np.argsort(-gain, kind="stable")[: START_COUNT if most > 0 else 0]
     best: list[tuple[float, tuple[int, ...]]] = [(judged.explained(()), ())]
     for start in first[gain[first] > 0].tolist():
         judged.keep_better(best, judged.path(start, most))
@@ -125,9 +125,9 @@ def best_subsets(normal: Normal, most: int) -> list[tuple[int, ...]]:
 
 
 class _Judged:
-    """Subsets of the columns of normal equations, and how good they are.
+    """Subsets of the columns of normal equations, with cached results.
 
-    Paths to the best subsets cross often: what was computed of a subset is remembered.
+    Paths to the best subsets often cross, so results for a subset are reused.
     """
 
     def __init__(self, normal: Normal) -> None:
@@ -136,7 +136,7 @@ class _Judged:
         self._additions: dict[tuple[int, ...], tuple[float, int, float]] = {}
 
     def explained(self, chosen: Sequence[int]) -> float:
-        """Return how much of the response's squared length *chosen* and the free ones explain."""
+        """Return the squared length of the response that *chosen* and the free ones explain."""
         key = tuple(chosen)
         if key not in self._explained:
             index = [*self.normal.free, *key]
@@ -145,7 +145,7 @@ class _Judged:
         return self._explained[key]
 
     def best_addition(self, chosen: Sequence[int]) -> tuple[float, int, float]:
-        """Return what *chosen* and the free ones explain, the best column to add, its gain."""
+        """Return the part explained by *chosen*, the best column to add, and its gain."""
         key = tuple(chosen)
         if key not in self._additions:
             found = additions(self.normal, (*self.normal.free, *key))
@@ -158,23 +158,23 @@ class _Judged:
         best: list[tuple[float, tuple[int, ...]]],
         found: list[tuple[float, tuple[int, ...]]],
     ) -> None:
-        """Put what was *found* into *best*, which has one subset per size."""
+        """Update *best*, which has one subset per size, with the better ones in *found*."""
         for explained, subset in found:
             size = len(subset)
             if size == len(best):
                 best.append((explained, subset))
-            elif explained > best[size][0] + BETTER * self.normal.total:
+            elif explained > best[size][0] + MIN_GAIN_SHARE * self.normal.total:
                 best[size] = (explained, subset)
 
     def fewer(self, subset: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        """Return *subset* without the column that explains least, others replaced by better."""
+        """Return *subset* without the least useful column, improved by replacements."""
         smaller = [[c for c in subset if c != column] for column in subset]
         chosen = max(smaller, key=self.explained)
         self.replace(chosen)
         return self.explained(chosen), tuple(sorted(chosen))
 
     def path(self, start: int, most: int) -> list[tuple[float, tuple[int, ...]]]:
-        """Return the subsets of sizes 1, 2, ... that grow from the column *start*."""
+        """Return the subsets of sizes 1, 2, ... grown from the column *start*."""
         chosen = [start]
         path: list[tuple[float, tuple[int, ...]]] = [(self.explained(chosen), (start,))]
         while len(chosen) < most:
@@ -187,13 +187,13 @@ class _Judged:
         return path
 
     def replace(self, chosen: list[int]) -> None:
-        """Replace columns of *chosen*, one at a time, as long as that explains more."""
+        """Replace columns of *chosen*, one at a time, until no replacement explains more."""
         unchanged = 0
         explained = self.explained(chosen)
-        for turn in range(ROUNDS * len(chosen)):
+        for turn in range(MAX_REPLACEMENTS * len(chosen)):
             place = turn % len(chosen)
             rest, column, gain = self.best_addition(chosen[:place] + chosen[place + 1 :])
-            if rest + gain > explained + BETTER * self.normal.total:
+            if rest + gain > explained + MIN_GAIN_SHARE * self.normal.total:
                 chosen[place], explained, unchanged = column, rest + gain, 0
             else:
                 unchanged += 1
@@ -202,7 +202,7 @@ class _Judged:
 
 
 def _solved(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the solution; of least length where, without a fold, columns say the same."""
+    """Return the solution; the shortest one if columns coincide without a fold."""
     try:
         solution = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:

@@ -1,7 +1,6 @@
-"""Errors of linear models for configurations that they were not fitted to.
+"""Cross-validated errors of linear models, computed from normal equations.
 
-From normal equations: leaving out a fold is a subtraction, and each of hundreds of terms is tried
-beside the others at once.
+Leaving out a fold is a subtraction, and each of hundreds of terms is added to the others at once.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ if TYPE_CHECKING:
     from tasksim.models.terms.formulas import Terms
 
 __all__ = [
-    "EQUAL",
-    "FLOOR",
-    "MOST_CONFIGURATIONS",
+    "EQUAL_ERROR",
+    "FLOOR_SHARE",
+    "MAX_CONFIGURATIONS",
     "Measurements",
     "TermErrors",
     "error_of_terms",
@@ -33,27 +32,28 @@ __all__ = [
     "repeated_folds",
 ]
 
-FLOOR: Final = 0.1
-"""Predictions are at least this share of the shortest duration that was measured: a formula may be
-negative beyond the samples, and what takes no time has no logarithm."""
-EQUAL: Final = 1e-6
-"""Errors nearer to each other than this are equal: predictions that are exact but for rounding."""
+FLOOR_SHARE: Final = 0.1
+"""Lower bound of predictions, as a share of the shortest measured duration: a formula may be
+negative beyond the samples, and has no logarithm then."""
+EQUAL_ERROR: Final = 1e-6
+"""Difference below which errors count as equal: predictions that are exact up to rounding."""
 
-MOST_CONFIGURATIONS: Final = 4096
-"""Drawn of more: a mean error is then known to about 1 %, and the time does not grow."""
-ENOUGH: Final = 300
-"""Of fewer configurations several ways to make folds are averaged, until as many errors are. With
-0, 100, 300 and 900 the same 8 or 9 of 12 hidden sets were found from 40: it steadies the printed
-error, for a third of a second at most."""
-MOST_WAYS: Final = 10
-"""Ten ways of the folds of five configurations are nearly all there are."""
+MAX_CONFIGURATIONS: Final = 4096
+"""Maximum number of configurations, drawn at random: a mean error is then known to about 1 %, in
+bounded time."""
+AVERAGED_ERRORS: Final = 300
+"""Number of errors to average: with fewer configurations, several partitions into folds are used.
+With 0, 100, 300 and 900 the same 8 or 9 of 12 hidden sets were found from 40: it stabilises the
+printed error, for a third of a second at most."""
+MAX_PARTITIONS: Final = 10
+"""Maximum number of partitions: ten are nearly all there are for five configurations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Distinct configurations, how long each takes, and what its error counts.
+    """Distinct configurations with their mean durations and numbers of samples.
 
-    *relative*: errors are relative to the duration, and absolute otherwise.
+    With *relative*, errors are relative to the duration; otherwise they are absolute.
     """
 
     rows: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Measurements:
     counts: NDArray[np.int64]
     relative: bool = True
 
-    def thinned(self, most: int = MOST_CONFIGURATIONS, seed: int = 0) -> Measurements:
+    def thinned(self, most: int = MAX_CONFIGURATIONS, seed: int = 0) -> Measurements:
         """Return at most *most* of the configurations, drawn at random."""
         if len(self.rows) <= most:
             return self
@@ -80,7 +80,7 @@ def error_of_terms(
 ) -> tuple[float, float]:
     """Return the cross-validated MLogQ of given *terms*, and its standard error.
 
-    NaN where there are too few configurations to leave some out.
+    Both are NaN if there are too few configurations to leave some out.
     """
     few = measured.thinned(seed=seed)
     count = len(few.rows)
@@ -96,11 +96,11 @@ def error_of_terms(
 
 
 def repeated_folds(configurations: int, count: int, seed: int) -> list[NDArray[np.intp]]:
-    """Return the configurations of each fold; of few, of several ways to make folds.
+    """Return the configurations of each fold; for few configurations, of several partitions.
 
-    With tens of configurations, which of them are in one fold decides much.
+    With tens of configurations, the error depends strongly on the partition.
     """
-    ways = max(1, min(MOST_WAYS, ENOUGH // configurations))
+    ways = max(1, min(MAX_PARTITIONS, AVERAGED_ERRORS // configurations))
     of_each = [fold_of_each(configurations, count, seed + way) for way in range(ways)]
     return [np.flatnonzero(of == fold) for of in of_each for fold in range(of.max() + 1)]
 
@@ -114,7 +114,7 @@ def mean_and_error(errors: NDArray[np.float64]) -> tuple[float, float]:
 def means_and_errors(
     errors: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each column, and its standard error, NaN for a single row."""
+    """Return the mean of each column and its standard error, NaN for a single row."""
     count = len(errors)
     possible = np.isfinite(errors).all(axis=0)
     mean = np.where(possible, errors.mean(axis=0), np.inf)
@@ -125,7 +125,7 @@ def means_and_errors(
 
 
 class TermErrors:
-    """The columns of all terms, and the folds; each configuration is in as many of them."""
+    """Design of all terms, and folds; every configuration is in the same number of folds."""
 
     def __init__(
         self, measured: Measurements, terms: Terms, folds: Sequence[NDArray[np.intp]]
@@ -141,7 +141,7 @@ class TermErrors:
         self.cached: list[Normal] = []
 
     def refer(self, chosen: Sequence[int]) -> None:
-        """Let errors be relative to what the columns *chosen* predict, within a factor 2."""
+        """Make errors relative to the predictions of the columns *chosen*, within a factor of 2."""
         whole, _ = self.equations((), positive=False)
         fitted = self.design[:, list(chosen)] @ coefficients(whole, chosen)
         durations = self.measured.durations_s
@@ -149,7 +149,7 @@ class TermErrors:
         self.cached = []
 
     def equations(self, free: tuple[int, ...], *, positive: bool) -> tuple[Normal, list[Normal]]:
-        """Return the normal equations of all rows, and per fold those of all others."""
+        """Return the normal equations of all rows, and for each fold those of the other rows."""
         if not self.cached:
             weight = np.sqrt(self.measured.counts)
             if self.measured.relative:
@@ -162,9 +162,9 @@ class TermErrors:
         return first, others
 
     def errors(self, predicted: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return abs(ln(predicted / measured)), shape of *predicted* (rows, ...)."""
+        """Return abs(ln(predicted / measured)), in the shape of *predicted* (rows, ...)."""
         durations = self.measured.durations_s
-        floored = np.fmax(predicted, FLOOR * durations.min())
+        floored = np.fmax(predicted, FLOOR_SHARE * durations.min())
         measured = durations[rows].reshape(-1, *[1] * (predicted.ndim - 1))
         result: NDArray[np.float64] = np.abs(np.log(floored / measured))
         return result
@@ -178,9 +178,9 @@ class TermErrors:
         return result
 
     def errors_with_each(self, rest: tuple[int, ...], *, positive: bool) -> NDArray[np.float64]:
-        """Return errors[configuration, column] of *rest* and each column, cross-validated.
+        """Return errors[configuration, column] of *rest* plus each column, cross-validated.
 
-        Infinite where a column cannot be added.
+        They are infinite if a column cannot be added.
         """
         free = tuple(c for c in rest if c == 0)
         whole, trainings = self.equations(free, positive=positive)

@@ -1,1 +1,1 @@
-"""Uncertainty: between which durations a measurement will be."""
+"""Uncertainty of kernel models: prediction intervals, noise, run-to-run variation, slowdowns."""

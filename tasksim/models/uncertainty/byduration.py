@@ -1,7 +1,7 @@
-"""Noise by duration: the quantiles of ln(measured / predicted) of tasks that take about as long.
+"""Noise by duration: quantiles of ln(measured / predicted) of tasks of similar durations.
 
-The pause that makes a task of 20 us take 400 times as long is a quarter more for one of 30 ms. One
-list of factors for tasks of all lengths would have long tasks take 400 times as long, too.
+A pause that lengthens a task of 20 us by a factor of 400 adds a quarter to one of 30 ms. A single
+list of factors for all durations would lengthen long tasks by a factor of 400, too.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ LEVELS: Final = (
     0.0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
     0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 1.0,
 )  # fmt: skip
-"""The quantiles that are kept; 0 and 1 are the extremes."""
+"""Levels of the stored quantiles; 0 and 1 are the extremes."""
 
-LEAST_EACH: Final = 100
-"""Samples of about one duration: of fewer, a task in a hundred that stalls is mostly not seen."""
-MOST_PARTS: Final = 8
-"""Each is then twice as long as the one before where durations go over two decades."""
-CLOSE: Final = 0.1
-"""Parts whose durations differ by less are of the same tasks."""
+MIN_PART_SAMPLES: Final = 100
+"""Minimum number of samples per part: with fewer, a stall of one task in a hundred is mostly
+missed."""
+MAX_PARTS: Final = 8
+"""Maximum number of parts: durations over two decades are then split into factors of two."""
+MERGED_LOG_DISTANCE: Final = 0.1
+"""Difference of mean log durations below which two parts are merged."""
 
 
 def parts_of(expected_s: NDArray[np.float64], least: int, most: int) -> list[NDArray[np.intp]]:
-    """Return which tasks take about as long, short ones first.
+    """Return indices of tasks grouped by similar durations, the shortest first.
 
     Parameters
     ----------
     expected_s : ndarray
-        What each is expected to take.
+        Expected duration of each task, in seconds.
     least, most : int
-        Tasks of a part, and parts.
+        Minimum number of tasks per part, and maximum number of parts.
     """
     count = max(min(len(expected_s) // least, most), 1)
     found: list[NDArray[np.intp]] = []
     center = -np.inf
     for part in np.array_split(np.argsort(expected_s, kind="stable"), count):
         mine = float(np.log(expected_s[part]).mean())
-        if mine - center < CLOSE:
+        if mine - center < MERGED_LOG_DISTANCE:
             found[-1] = np.concatenate([found[-1], part])
         else:
             found.append(part)
@@ -57,12 +58,12 @@ def parts_of(expected_s: NDArray[np.float64], least: int, most: int) -> list[NDA
 
 @dataclass(frozen=True, eq=False)
 class ByDuration:
-    """Quantiles of the logarithms of noise, between some durations.
+    """Quantiles of the logarithms of noise, interpolated between durations.
 
     Attributes
     ----------
     centers_s
-        The durations that are predicted of the tasks of each part, ascending.
+        The mean predicted duration of the tasks of each part, in seconds, ascending.
     quantiles
         float64 [parts, levels].
     """
@@ -72,11 +73,11 @@ class ByDuration:
 
     @classmethod
     def of(cls, residual: NDArray[np.float64], expected_s: NDArray[np.float64]) -> Self | None:
-        """Return what residuals ln(measured / expected) say; None of too few for two parts."""
-        parts = min(len(residual) // LEAST_EACH, MOST_PARTS)
+        """Estimate from residuals ln(measured / expected); None if too few for two parts."""
+        parts = min(len(residual) // MIN_PART_SAMPLES, MAX_PARTS)
         if parts < 2:
             return None
-        found = parts_of(expected_s, LEAST_EACH, MOST_PARTS)
+        found = parts_of(expected_s, MIN_PART_SAMPLES, MAX_PARTS)
         logs = np.log(expected_s)
         return cls(
             np.exp([logs[part].mean() for part in found]),
@@ -90,12 +91,12 @@ class ByDuration:
         return np.column_stack(columns)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the quantiles as data."""
         return {"centers_s": self.centers_s, "quantiles": self.quantiles}
 
     @classmethod
     def from_json(cls, node: Node) -> Self:
-        """Return what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         rows = list(node["quantiles"])
         centers = node["centers_s"].vector(len(rows))
         if not len(rows) or centers.min() <= 0 or (np.diff(centers) <= 0).any():

@@ -1,4 +1,4 @@
-"""Calibration of predictive intervals: conformal, by samples that were left out of fits."""
+"""Conformal calibration of prediction intervals, with samples left out of fits."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate"]
 
-FEWEST: Final = 5
-"""Samples left out of fits, without which quantiles mean nothing: of five the outermost are at 1/6
-and 5/6."""
-LEAST_BOUND: Final = 0.5
-"""A 90 % interval reaches at least so many deviations to either side, 1.64 if they are normal:
-where nearly all residuals have one sign, the other side is not known."""
+MIN_LEFT_OUT: Final = 5
+"""Minimum number of samples left out of fits: of five, the outermost are the 1/6 and 5/6
+quantiles."""
+MIN_DEVIATIONS: Final = 0.5
+"""Smallest half-width of a 90 % interval in deviations (1.64 if they are normal): if nearly all
+residuals have one sign, the other side is unknown."""
 
 
 def calibrate(
@@ -43,28 +43,28 @@ def calibrate(
     seed: int = 0,
     resamples: int = 10,
 ) -> Uncertainty:
-    """Return the uncertainty of *model*, fitted to *samples*; set ``model.uncertainty_`` to it.
+    """Return the uncertainty of *model*, fitted to *samples*, and store it in ``uncertainty_``.
 
     Parameters
     ----------
     out
-        What cross-validation predicted, if that is known already.
+        Predictions of cross-validation, if available.
     seed
-        Of folds and of resampling.
+        The seed of folds and of resampling.
     resamples
-        How many models are fitted to resampled configurations, for kinds without coefficients.
+        Number of models fitted to resampled configurations, for kinds without coefficients.
 
     Raises
     ------
     InputError
-        If too few samples can be left out of fits; no matter, predictions do without.
+        If too few samples can be left out of fits; the model can still predict.
     """
     model.uncertainty_ = None
     out = left_out(model, samples, seed=seed) if out is None else out
     known = out.known
-    if known.sum() < FEWEST:
+    if known.sum() < MIN_LEFT_OUT:
         raise InputError(
-            f"intervals need at least {FEWEST} samples that the others predict, "
+            f"intervals need at least {MIN_LEFT_OUT} samples left out of fits, "
             f"got {known.sum()}: measure more sizes, or each more often"
         )
     measured, predicted = samples.durations_s[known], out.predicted_s[known]
@@ -73,7 +73,7 @@ def calibrate(
     table = samples.parameters[known]
     doubt = doubt_kind(model).of(model, samples, seed=seed, resamples=resamples)
     deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
-    # Positions of (n + 1)·level: the correction that makes conformal intervals valid for small n.
+    # Positions at (n + 1)·level make conformal intervals valid for small n.
     quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
     found = Uncertainty(
         noise, doubt, quantiles, int(known.sum()), by_duration=ByDuration.of(residual, predicted)
@@ -87,9 +87,9 @@ def calibrate(
 def _needed(
     found: Uncertainty, model: KernelModel, measured_s: Table, predicted_s: Table, table: Table
 ) -> Table:
-    """Return the further deviation with which each measurement is in its 90 % interval."""
+    """Return the additional deviation that each measurement needs to lie in its 90 % interval."""
     residual = np.log(measured_s / predicted_s)
     low, high = np.interp((0.05, 0.95), LEVELS, found.quantiles)
-    bound = np.where(residual < 0, -min(low, -LEAST_BOUND), max(high, LEAST_BOUND))
+    bound = np.where(residual < 0, -min(low, -MIN_DEVIATIONS), max(high, MIN_DEVIATIONS))
     inside = found.doubt.variance(model, table, found.noise(predicted_s))
     return np.asarray(np.sqrt(np.maximum((residual / bound) ** 2 - inside, 0.0)))

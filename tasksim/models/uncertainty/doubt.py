@@ -1,7 +1,7 @@
-"""Doubt about a prediction itself, however often it were measured: the variance of its logarithm.
+"""Doubt: the variance of the logarithm of a prediction itself, which repetitions do not reduce.
 
-Three kinds: by the covariance of coefficients, by counts of samples, by models that were fitted
-to resampled configurations. Which one a kind of model has, it says itself (``doubt_kind``).
+There are three kinds: by the covariance of coefficients, by counts of samples, and by models
+fitted to resampled configurations. A kind of model names its own in ``doubt_kind``.
 """
 
 from __future__ import annotations
@@ -25,34 +25,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_kind", "read_doubt"]
 
-ANCHORS: Final = 48
-"""Points where variances are taken. 6 and 12 cover as well in one parameter; several need more."""
-BEYOND: Final = 16
-"""Of these, some far outside; how fast predictions go wrong there, the drift says."""
-PUSHED: Final = 4.0
-"""Outside the domain, the doubt is taken at so many times the largest parameters: as far as what
-was measured is asked for, as a rule."""
-MOST_DRAWN: Final = 1024
-"""So many configurations are drawn at most: of n, m are fitted m/n times as well, and n/m times
-as fast or more (P. J. Bickel, F. Götze and W. R. van Zwet, Statistica Sinica 7, 1997)."""
-FEWEST_FITS: Final = 5
-"""A variance of fewer is mostly chance."""
-NEAR: Final = 1e-9
-"""Added to squares of distances, of 1 over the domain: an anchor itself has its own variance."""
-SINGULAR: Final = 1e-12
-"""Singular values below this share of the largest are rounding errors: two coefficients that
-cannot be told apart have no covariance of their own."""
+ANCHOR_COUNT: Final = 48
+"""Number of points at which variances are estimated. For one parameter, 6 and 12 cover as well;
+several need more."""
+OUTER_ANCHOR_COUNT: Final = 16
+"""Number of these points far outside the domain; the drift covers the errors of the law there."""
+OUTER_ANCHOR_FACTOR: Final = 4.0
+"""Factor on the largest parameters at points outside the domain: predictions are rarely requested
+further away."""
+MAX_RESAMPLE_SIZE: Final = 1024
+"""Maximum number of configurations per resample: fits to m of n have n/m times the variance and
+take at most m/n of the time (P. J. Bickel, F. Götze and W. R. van Zwet, Statistica Sinica 7,
+1997)."""
+MIN_FITS: Final = 5
+"""Minimum number of fits for a variance: that of fewer is mostly chance."""
+MIN_SQUARED_DISTANCE: Final = 1e-9
+"""Term added to squared distances (the domain has size 1), so that an anchor has its own
+variance."""
+SINGULAR_VALUE_SHARE: Final = 1e-12
+"""Share of the largest singular value below which others are rounding errors: two indistinguishable
+coefficients have no covariance of their own."""
 
 
 class Shifter(NamedTuple):
-    """What draws how far the logarithms of predictions may be off, at rows that are settled.
+    """Random shifts of the logarithms of predictions at fixed rows.
 
     Parameters
     ----------
     normal : callable
-        Draws as if the variance were known.
+        Draws shifts as if their variance were known.
     freedom : ndarray, shape (rows,)
-        From how many degrees of freedom it is.
+        Degrees of freedom of that variance.
     """
 
     normal: Callable[[np.random.Generator], NDArray[np.float64]]
@@ -60,40 +63,40 @@ class Shifter(NamedTuple):
 
 
 class Doubt(Protocol):
-    """The variance of the logarithm of a measurement, the noise being given."""
+    """The variance of the logarithm of a measurement, given its noise."""
 
     kind: ClassVar[str]
-    """Its name in files."""
+    """The name of this kind in files."""
 
     @classmethod
     def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
-        """Return what is not known of *model*, which was fitted to *samples*.
+        """Estimate the doubt about *model*, which was fitted to *samples*.
 
-        *resamples* is how many models may be fitted to find out, at random by the *seed*.
+        At most *resamples* models are fitted to samples drawn with the *seed*.
         """
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return noise² and what the model does not know, per row of *table*."""
+        """Return noise² plus the variance of the prediction, per row of *table*."""
 
     def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
-        """Return what draws how far off *model* is at the rows of *table*, all together."""
+        """Return joint random shifts of *model* at the rows of *table*."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data, its kind among them."""
+        """Return the doubt as data, including its kind."""
 
     @classmethod
     def from_json(cls, node: Node, model: KernelModel) -> Self:
-        """Return what :meth:`to_json` wrote of *model*."""
+        """Read what :meth:`to_json` wrote for *model*."""
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Of the logarithms of the coefficients, shape (coefficients, coefficients).
+    """Doubt by the covariance of log coefficients, shape (coefficients, coefficients).
 
-    That of ln m(x) is g·C·g, with g the elasticities d ln m / d ln coefficient: the share of
-    each term in the duration.
+    The variance of ln m(x) is g·C·g, where g are the elasticities d ln m / d ln coefficient: the
+    share of each term in the duration.
     """
 
     kind: ClassVar[str] = "covariance"
@@ -102,16 +105,16 @@ class Covariance:
 
     @classmethod
     def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
-        """Return the covariance, robust to what clusters share.
+        """Return the cluster-robust covariance of the coefficients.
 
         The sandwich estimator with configurations as clusters (Liang and Zeger, "Longitudinal
-        data analysis using generalized linear models", Biometrika 73, 1986): repetitions do not
-        say more about the formula than the configuration does.
+        data analysis using generalized linear models", Biometrika 73, 1986): repetitions of a
+        configuration add no information about the formula.
         """
         rows, group = samples.configurations()
         g = model._elasticities(samples.parameters)
         residual = samples.durations_s / model.predict(samples.parameters) - 1
-        bread = np.linalg.pinv(g.T @ g, rcond=SINGULAR, hermitian=True)
+        bread = np.linalg.pinv(g.T @ g, rcond=SINGULAR_VALUE_SHARE, hermitian=True)
         scores = np.zeros((len(rows), g.shape[1]))
         np.add.at(scores, group, g * residual[:, None])
         meat = scores.T @ scores * len(rows) / max(len(rows) - g.shape[1], 1)
@@ -125,10 +128,10 @@ class Covariance:
         return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
 
     def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
-        """Return what draws coefficients, multivariate t, and says what they change.
+        """Return shifts from multivariate t coefficients.
 
-        As many degrees of freedom as configurations beyond the coefficients, which is what the
-        covariance was estimated from.
+        The degrees of freedom are the configurations minus the coefficients, from which the
+        covariance was estimated.
         """
         values, vectors = np.linalg.eigh(self.matrix)
         moved = model._elasticities(table) @ (vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -140,22 +143,22 @@ class Covariance:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the doubt as data."""
         return {"kind": self.kind, "matrix": self.matrix}
 
     @classmethod
     def from_json(cls, node: Node, model: KernelModel) -> Self:
-        """Return what :meth:`to_json` wrote of *model*."""
+        """Read what :meth:`to_json` wrote for *model*."""
         size = model._elasticities(np.empty((0, len(model.names_)))).shape[1]
         return cls(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of means per configuration (history): known the better, the more samples there are.
+    """Doubt about means per configuration (history), which decreases with the number of samples.
 
-    The spread of a configuration is drawn towards the noise of all, which counts for *prior*
-    samples; the mean of n samples adds an nth of the variance.
+    The spread of a configuration is shrunk towards the noise of all, with the weight of *prior*
+    samples; the mean of n samples adds 1/n of the variance.
     """
 
     kind: ClassVar[str] = "counts"
@@ -164,15 +167,15 @@ class Counts:
 
     @classmethod
     def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
-        """Return it, whatever the samples: the model knows their counts."""
-        from tasksim.models.uncertainty.spread import PRIOR
+        """Return the doubt, which does not depend on *samples*: the model has their counts."""
+        from tasksim.models.uncertainty.spread import PRIOR_SAMPLES
 
-        return cls(PRIOR)
+        return cls(PRIOR_SAMPLES)
 
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the variance of a further sample of each row's configuration."""
+        """Return the variance of another sample of each row's configuration."""
         count, spread = model._repetitions(table)
         own = spread**2
         freedom = count - 1
@@ -180,7 +183,7 @@ class Counts:
         return np.asarray(mixed * (1 + 1 / count))
 
     def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
-        """Return what draws the means: Student's, those of different configurations apart."""
+        """Return shifts of the means: Student's t, independent between configurations."""
         from tasksim.models.uncertainty.spread import relative_spread
 
         rows, index = distinct_rows(table)
@@ -192,22 +195,22 @@ class Counts:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the doubt as data."""
         return {"kind": self.kind, "prior": self.prior}
 
     @classmethod
     def from_json(cls, node: Node, model: KernelModel) -> Self:  # noqa: ARG003
-        """Return what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         return cls(node["prior"].positive())
 
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """Variances at some points; between them, weighted by the inverse square of the distance.
+    """Doubt by variances at anchor points, interpolated with inverse squared distances.
 
     *points*, shape (n, p), are logarithms of 1 + parameter, each column divided by *scale*.
-    *shifts*, shape (fits, n), is how far each of the models that were fitted to resampled
-    configurations was off their mean; files of earlier versions have none.
+    *shifts*, shape (fits, n), are the deviations of models fitted to resampled
+    configurations from their mean; files of earlier versions have none.
     """
 
     kind: ClassVar[str] = "anchors"
@@ -224,15 +227,16 @@ class Anchors:
         points = _anchor_points(model, samples, rng)
         rows, group = samples.configurations()
         found = []
-        drawn_rows = min(len(rows), MOST_DRAWN)
+        drawn_rows = min(len(rows), MAX_RESAMPLE_SIZE)
         for _ in range(resamples):
             times = np.bincount(rng.integers(len(rows), size=drawn_rows), minlength=len(rows))
             drawn = samples.select(np.repeat(np.arange(len(samples)), times[group]))
             predicted = _predicted(model, drawn, points)
             if predicted is not None:
                 found.append(np.log(predicted))
-        few = len(found) < FEWEST_FITS
+        few = len(found) < MIN_FITS
         variances = np.zeros(len(points)) if few else np.var(found, axis=0, ddof=1)
+        # Fits to fewer configurations vary more; this rescales to all of them.
         shrunk = drawn_rows / len(rows)
         variances = variances * shrunk
         shifts = None if few else (found - np.mean(found, axis=0)) * shrunk**0.5
@@ -244,20 +248,21 @@ class Anchors:
     def variance(
         self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return noise² + the variance interpolated at each row."""
+        """Return noise² plus the variance interpolated at each row."""
         del model
         return np.asarray(noise**2 + self._weights(table) @ self.variances)
 
     def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
-        """Return what draws a model as far off as those that were fitted to resampled samples.
+        """Return shifts distributed like those of models fitted to resampled samples.
 
-        A random sum of their differences, which has their covariance: near parameters are off
-        alike. Where these are not known, all parameters are off alike, which is wider.
+        They are random sums of the models' shifts and so have their covariance: predictions for
+        similar parameters shift together. Without stored shifts, all rows shift together, which is
+        wider.
         """
         del model
         weights = self._weights(table)
         if self.shifts is None:
-            parts, freedom = np.sqrt(weights @ self.variances)[:, None], float(FEWEST_FITS)
+            parts, freedom = np.sqrt(weights @ self.variances)[:, None], float(MIN_FITS)
         else:
             freedom = float(len(self.shifts) - 1)
             parts = weights @ self.shifts.T / freedom**0.5
@@ -267,16 +272,16 @@ class Anchors:
         )
 
     def _weights(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how much each point counts at each row; their sum is 1."""
+        """Return the weight of each point at each row; they add up to 1."""
         at = np.log1p(table) / self.scale
-        # |a - b|² = a² - 2ab + b²: no array of rows × points × parameters.
+        # |a - b|² = a² - 2ab + b² avoids an array of rows × points × parameters.
         squares = (at**2).sum(axis=1)[:, None] + (self.points**2).sum(axis=1)
         distance = np.maximum(squares - 2 * at @ self.points.T, 0.0)
-        weight = 1 / (distance + NEAR)
+        weight = 1 / (distance + MIN_SQUARED_DISTANCE)
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the doubt as data."""
         return {
             "kind": self.kind,
             "points": self.points,
@@ -287,7 +292,7 @@ class Anchors:
 
     @classmethod
     def from_json(cls, node: Node, model: KernelModel) -> Self:
-        """Return what :meth:`to_json` wrote of *model*."""
+        """Read what :meth:`to_json` wrote for *model*."""
         parameters = len(model.names_)
         points = np.array([row.vector(parameters) for row in node["points"]])
         return cls(
@@ -299,7 +304,7 @@ class Anchors:
 
 
 def doubt_kind(model: KernelModel) -> type[Doubt]:
-    """Return the kind of doubt of a *model*: what it says, by name or itself, or anchors."""
+    """Return the class of the doubt of *model*: the one it names, or :class:`Anchors`."""
     said = model.doubt_kind
     if isinstance(said, str):
         return next(kind for kind in (Anchors, Counts, Covariance) if kind.kind == said)
@@ -307,7 +312,7 @@ def doubt_kind(model: KernelModel) -> type[Doubt]:
 
 
 def read_doubt(node: Node, model: KernelModel) -> Doubt:
-    """Return what ``to_json`` wrote of *model*: its own kind of doubt, or anchors."""
+    """Read what ``to_json`` wrote for *model*: its own kind of doubt, or anchors."""
     kind = node["kind"]
     for known in (doubt_kind(model), Anchors):
         if kind.value == known.kind:
@@ -317,8 +322,8 @@ def read_doubt(node: Node, model: KernelModel) -> Doubt:
 
 def _shifts(node: Node, points: int) -> NDArray[np.float64]:
     found = [row.vector(points) for row in node]
-    if len(found) < FEWEST_FITS:
-        raise node.expected(f"{FEWEST_FITS} rows or more")
+    if len(found) < MIN_FITS:
+        raise node.expected(f"{MIN_FITS} rows or more")
     return np.array(found)
 
 
@@ -332,10 +337,10 @@ def _rows(node: Node, count: int) -> list[Node]:
 def _anchor_points(
     model: KernelModel, samples: Samples, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return some configurations of *samples*, and some far outside if the model goes there."""
+    """Return some configurations of *samples*, and some far outside if the model extrapolates."""
     rows, _ = samples.configurations()
-    chosen = np.sort(rng.permutation(len(rows))[:ANCHORS])
-    beyond = rows[chosen[:BEYOND]] * PUSHED
+    chosen = np.sort(rng.permutation(len(rows))[:ANCHOR_COUNT])
+    beyond = rows[chosen[:OUTER_ANCHOR_COUNT]] * OUTER_ANCHOR_FACTOR
     points = np.vstack([rows[chosen], beyond])
     try:
         model.predict(beyond)
@@ -347,7 +352,7 @@ def _anchor_points(
 def _predicted(
     model: KernelModel, samples: Samples, points: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Return what a model fitted to other *samples* says of *points*; None if it cannot."""
+    """Return predictions of a model fitted to other *samples* at *points*; None if it fails."""
     try:
         return model.refitted(samples).predict(points)
     except TasksimError:

@@ -1,8 +1,8 @@
-"""Drawn models: what a model would predict, had other samples of the same kernel been measured.
+"""Drawn models: predictions of models of other, equally plausible samples of the same kernel.
 
-A draw shifts the logarithms of predictions by what is not known of them, and stretches the noise of
-tasks by what is not known of that: few samples tell neither well. Means of n samples are Student's,
-coefficients multivariate t, models without either as far apart as those that were fitted to
+A draw shifts the logarithms of predictions by their uncertainty, and stretches the noise of
+tasks by the uncertainty of the noise: few samples determine neither well. Means of n samples follow
+Student's t, coefficients a multivariate t, and other models vary as much as those fitted to
 resampled configurations.
 """
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Drawer", "Drawn", "drawer_of", "draws"]
 
-FURTHEST: Final = float(np.log(10.0))
-"""No draw is further from its model than this, a factor of 10: two samples allow for anything, and
-a mean over draws would be that of the furthest alone."""
+MAX_SHIFT: Final = float(np.log(10.0))
+"""Largest log shift of a draw, a factor of 10: two samples allow for anything, and the furthest
+draw would dominate the mean over draws."""
 
 
 class Drawn(NamedTuple):
-    """A model that was drawn, at the rows that it was asked for.
+    """A drawn model at given rows.
 
     Parameters
     ----------
     shift : ndarray
-        What is added to the logarithms of predictions.
+        Added to the logarithms of predictions.
     stretch : ndarray
-        What the logarithms of noise are multiplied by.
+        Factor on the logarithms of noise.
     """
 
     shift: NDArray[np.float64]
@@ -49,18 +49,18 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawer:
-    """What draws a model, at rows that are settled.
+    """A sampler of models at fixed rows.
 
     Parameters
     ----------
     shifter : Shifter
         Draws shifts, at distinct rows.
     index : ndarray
-        Which of these each row is.
+        Index of the distinct row of each row.
     noise_freedom : ndarray
-        From how many degrees of freedom the noise of each of these is known.
+        Degrees of freedom of the noise at each distinct row.
     variance : ndarray
-        Of the logarithms of samples whose mean the model is; 0 where it is no mean of few samples.
+        Variance of the logarithms of the samples, if the model is their mean; 0 otherwise.
     """
 
     shifter: Shifter
@@ -69,12 +69,13 @@ class Drawer:
     variance: NDArray[np.float64]
 
     def __call__(self, rng: np.random.Generator, stretch: float | None = None) -> Drawn:
-        """Return a model; *stretch* makes its normal numbers Student's, by default each its own.
+        """Draw a model; *stretch* turns normal into Student's variates (default: one per row).
 
-        Where several kernels make up a sum, theirs together is less than each of them by itself.
+        A common stretch serves sums over several kernels, whose uncertainty is less than that of
+        each kernel.
 
-        Durations are skewed: where noise is drawn larger than that of the samples, the long ones
-        were missing among them, and the mean is longer, too, as that of log-normal numbers is
+        Durations are skewed: if the drawn noise is larger than that of the samples, long durations
+        were missing among them, and the mean is longer, too, since that of log-normal numbers is
         exp(mean + variance/2) (K. Krishnamoorthy and T. Mathew, "Inferences on the means of
         lognormal distributions using generalized p-values and generalized confidence intervals",
         J. Statistical Planning and Inference 115, 2003).
@@ -83,32 +84,32 @@ class Drawer:
         freedom = self.shifter.freedom
         own = student_stretch(freedom, rng) if stretch is None else np.full(len(shift), stretch)
         of_noise = student_stretch(self.noise_freedom, rng)
-        # Of one spread that is drawn, both: means that are off by it, and the long ones.
+        # One drawn spread affects both: the error of the mean, and the missing long durations.
         shift = shift * own + (own**2 - 1) * self.variance / 2
         of_noise = np.broadcast_to(of_noise, len(shift))
-        return Drawn(np.clip(shift, -FURTHEST, FURTHEST)[self.index], of_noise[self.index])
+        return Drawn(np.clip(shift, -MAX_SHIFT, MAX_SHIFT)[self.index], of_noise[self.index])
 
     def normal(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return by how much samples of this noise would shift it, as if that were known."""
+        """Return normal shifts for each row, as if their variance were known."""
         return self.shifter.normal(rng)[self.index]
 
     @property
     def freedom(self) -> NDArray[np.float64]:
-        """From how many degrees of freedom it is known, for each row."""
+        """The degrees of freedom of the shift of each row."""
         return self.shifter.freedom[self.index]
 
 
 def draws(
     model: KernelModel, parameters: ArrayLike, rng: object, size: object
 ) -> NDArray[np.float64]:
-    """Return what *size* drawn models predict, shape (size, rows).
+    """Return predictions of *size* drawn models, shape (size, rows).
 
     Raises
     ------
     InputError, NotFittedError
         If arguments are illegal, or the model is not fitted.
     ModelError
-        If it says nothing of how well it is known; with what to do.
+        If the uncertainty of the model is unknown; the message says what to do.
     """
     model._check_fitted("draw")
     table, generator = model._table(parameters), checked_generator(rng)
@@ -122,12 +123,12 @@ def draws(
 
 
 def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer | None:
-    """Return what draws *model* at the rows of *table*; None if it was given and is known.
+    """Return a sampler of *model* at the rows of *table*; None if its durations are given.
 
     Raises
     ------
     ModelError
-        If it says nothing of how well it is known; with what to do.
+        If the uncertainty of the model is unknown; the message says what to do.
     """
     if not model.needs_fit:
         return None
@@ -136,8 +137,8 @@ def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer | None:
     if model.uncertainty_ is not None:
         return _of_doubt(model, model.uncertainty_, table)
     raise ModelError(
-        f"{model.label or model.kind}: its file does not say how well the {model.kind} model is "
-        "known: fit or calibrate it again, or ask for the uncertainty of runs and tasks only"
+        f"{model.label or model.kind}: the file has no uncertainty of the {model.kind} model: "
+        "fit or calibrate it again, or ask for the uncertainty of runs and tasks only"
     )
 
 
@@ -152,15 +153,15 @@ def _has_counts(model: KernelModel) -> bool:
 
 
 def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
-    """Return what draws means of samples: Student's, each configuration by itself."""
+    """Return a sampler of means: Student's t, independent between configurations."""
     rows, index = distinct_rows(table)
     count, spread, freedom = relative_spread(model, rows)
     if (freedom < 1).any():
         row = rows[np.argmax(freedom < 1)]
         raise ModelError(
-            f"{model.label or model.kind}: measured once, with "
+            f"{model.label or model.kind}: measured only once, with "
             f"({describe_row(model.names_, row)}): "
-            "how far that is from the mean nobody knows; measure it again (tasksim calibrate), or "
+            "its deviation from the mean is unknown; measure it again (tasksim calibrate), or "
             "ask for another uncertainty"
         )
     deviation = spread / np.sqrt(count)
@@ -169,16 +170,16 @@ def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
 
 
 def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
-    """Return what draws by calibrated doubt, and by the drift where it is outside the domain.
+    """Return a sampler by calibrated doubt, and by the drift outside the domain.
 
-    Outside, a law is off in one direction for all.
+    The drift shifts all rows outside in the same direction.
     """
     rows, index = distinct_rows(table)
     shifter = known.doubt.shifter(model, rows)
     drift = np.zeros(len(rows))
     if known.drift is not None:
         drift = known.drift.deviation(model.domain_, rows)
-    of_noise = np.full(1, max(known.count - 1.0, 1.0))  # the noise of all rows is one
+    of_noise = np.full(1, max(known.count - 1.0, 1.0))  # all rows share one estimate of noise
     normal = Shifter(
         lambda rng: shifter.normal(rng) + drift * rng.standard_normal(), shifter.freedom
     )

@@ -1,14 +1,14 @@
-"""Drift: how fast predictions go wrong outside of what was measured, found by leaving the ends out.
+"""Drift: the growth of prediction errors outside the measured range, from extrapolated samples.
 
-Beyond the domain the law itself may change, which no spread of samples inside says. What can be
-known is how well this kind of model goes on from a part of the samples to the rest: it is fitted
-to the half with the smaller parameters, and asked for those beyond, and to the half with the
-larger ones. There its exponents turn out to be off by something, so that ln(measured / predicted)
-grows with the logarithm of the distance; the *drift* is the error of the exponent that would have
-kept nine of ten of these measurements in their 90 % intervals.
+Beyond the domain the law itself may change, which the spread of samples inside cannot show. The
+samples do show how well this kind of model extrapolates from one part of them to the rest: it is
+fitted to the half with the smaller parameters and predicts those beyond; the half with the larger
+ones predicts the smaller. Errors of exponents make ln(measured / predicted) grow with the logarithm
+of the distance; the *drift* is the error of the exponent that would have kept nine of ten of these
+measurements in their 90 % intervals.
 
 A law may also bend just where the samples end: a cache overflows, an overhead begins to count.
-Nothing measured tells, so what generated kernels of that sort need comes on top.
+No measurement shows this, so an allowance derived from generated kernels of that sort is added.
 """
 
 from __future__ import annotations
@@ -36,35 +36,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Drift"]
 
-ASSUMED: Final = 0.5
-"""The drift where it cannot be measured: exponents of terms that are searched for are half apart
-(:class:`~tasksim.models.terms.candidates.Lattice`), so a wrong one is off by so much."""
-UNSEEN: Final = 0.2
-"""The drift that comes on top, by the root of the sum of squares: bends that begin where the
-samples end. Of nine kinds of models of generated kernels (linear, power, tensor; a cache of a third
-more just beyond, an overhead that begins to count), 90 % intervals two and four times outside
-covered 79 to 100 % with it, but for two whose law was wrong inside already; without it 0 to 99 %,
-with 0.1 21 to 100 %. It costs laws that do hold an interval of a factor 1.3 instead of 1.2
-where one parameter is twice as large, 2.2 where three are."""
-COVERED: Final = 0.9
-"""The share of the measurements beyond that the drift brings into their intervals of that level,
-the one that is printed."""
-MOST: Final = 512
-"""So many configurations are looked at: two fits more must not take longer than the first."""
-FEWEST: Final = 5
-"""Measurements beyond, without which nine of ten of them mean nothing."""
-NEAREST: Final = 1e-3
-"""Values count as at least this share of the least that was measured: 0 is infinitely far."""
+DEFAULT_DRIFT: Final = 0.5
+"""Default drift if it cannot be measured: exponents of searched terms are half apart
+(:class:`~tasksim.models.terms.candidates.Lattice`), so a wrong one is off by that much."""
+UNSEEN_DRIFT: Final = 0.2
+"""Drift for bends that begin where the samples end, added as root of the sum of squares. For nine
+kinds of models of generated kernels (linear, power, tensor; a cache of a third more just beyond, an
+overhead that begins to count), 90 % intervals two and four times outside covered 79 to 100 % with
+it, except for two whose law was wrong inside already; without it 0 to 99 %, with 0.1 21 to 100 %.
+For laws that do hold, intervals widen from a factor of 1.2 to 1.3 if one parameter is twice as
+large, and to 2.2 if three are."""
+COVERED_SHARE: Final = 0.9
+"""Share of the measurements beyond that the drift brings into their intervals: the level that is
+printed."""
+MAX_CONFIGURATIONS: Final = 512
+"""Maximum number of configurations used: the two additional fits must not take longer than the
+first."""
+MIN_BEYOND: Final = 5
+"""Minimum number of measurements beyond: of fewer, the 90 % quantile is meaningless."""
+MIN_VALUE_SHARE: Final = 1e-3
+"""Smallest value, as a share of the lowest measured one: 0 would be infinitely far away."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Errors of the exponent outside the domain: per unit of the logarithm of the distance.
+    """Errors of the exponent outside the domain, per unit of the logarithm of the distance.
 
     Parameters
     ----------
     below, above : float
-        Where parameters are smaller, and larger, than all that were measured.
+        For parameters smaller, or larger, than all measured ones.
     """
 
     below: float
@@ -88,9 +89,9 @@ class Drift:
         Parameters
         ----------
         covered
-            Given measured and predicted durations and rows: the deviation, in logarithms, with
-            which each measurement would be just inside its interval, without that of the model
-            inside its domain; 0 where it is inside anyway.
+            A function of measured durations, predicted durations and rows. It returns the log
+            deviation that would put each measurement just inside its interval, in excess of the
+            model's deviation inside its domain; 0 if it is inside already.
         """
         few = _thinned(samples, seed)
         return cls(
@@ -99,12 +100,12 @@ class Drift:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data."""
+        """Return the drift as data."""
         return {"below": self.below, "above": self.above}
 
     @classmethod
     def from_json(cls, node: Node) -> Self:
-        """Return what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         below, above = node["below"].number(), node["above"].number()
         for name, value in (("below", below), ("above", above)):
             if value < 0:
@@ -113,7 +114,7 @@ class Drift:
 
 
 def distance_above(domain: Domain, table: Table) -> Table:
-    """Return the sum over the parameters of ln(value / highest), of those above the *domain*.
+    """Return the sum of ln(value / highest) over the parameters above the *domain*.
 
     >>> distance_above({"m": (1.0, 2.0)}, np.array([[1.5], [2.0 * np.e]])).tolist()
     [0.0, 1.0]
@@ -126,20 +127,20 @@ def distance_above(domain: Domain, table: Table) -> Table:
 
 
 def distance_below(domain: Domain, table: Table) -> Table:
-    """Return the sum over the parameters of ln(lowest / value), of those below the *domain*."""
+    """Return the sum of ln(lowest / value) over the parameters below the *domain*."""
     total = np.zeros(len(table))
     for column, (low, _) in zip(table.T, domain.values(), strict=True):
         if low > 0:
-            total += np.log(low / np.clip(column, NEAREST * low, low))
+            total += np.log(low / np.clip(column, MIN_VALUE_SHARE * low, low))
     return total
 
 
 def _thinned(samples: Samples, seed: int) -> Samples:
     rows, group = samples.configurations()
-    if len(rows) <= MOST:
+    if len(rows) <= MAX_CONFIGURATIONS:
         return samples
     chosen = np.zeros(len(rows), dtype=bool)
-    chosen[np.random.default_rng(seed).permutation(len(rows))[:MOST]] = True
+    chosen[np.random.default_rng(seed).permutation(len(rows))[:MAX_CONFIGURATIONS]] = True
     return samples.select(chosen[group])
 
 
@@ -150,29 +151,29 @@ def _slope(
     distance: Side,
     sign: int,
 ) -> float:
-    """Return the drift on one side: that of larger values for a *sign* of 1."""
+    """Return the drift on one side: towards larger values for a *sign* of 1."""
     kept = _inner(samples, sign)
     try:
         inner = model.refitted(samples.select(kept))
         beyond = samples.select(~kept)
         predicted = predicted_where_possible(inner, beyond.parameters)
     except TasksimError:
-        return ASSUMED
+        return DEFAULT_DRIFT
     far = distance(inner.domain_, beyond.parameters)
     some = np.isfinite(predicted) & (far > 0)
     if some.any():
-        # Near the end noise alone would need large exponents.
+        # Near the border, noise alone would require large exponents.
         some &= far >= np.median(far[some])
-    if some.sum() < FEWEST:
-        return ASSUMED
+    if some.sum() < MIN_BEYOND:
+        return DEFAULT_DRIFT
     needed = covered(beyond.durations_s[some], predicted[some], beyond.parameters[some]) / far[some]
-    return float(np.hypot(np.quantile(needed, COVERED, method="weibull"), UNSEEN))
+    return float(np.hypot(np.quantile(needed, COVERED_SHARE, method="weibull"), UNSEEN_DRIFT))
 
 
 def _inner(samples: Samples, sign: int) -> NDArray[np.bool_]:
     """Return which samples are in the lower half of the box (the upper one for a *sign* of -1).
 
-    Of p parameters each is cut so that about half of the configurations are left.
+    Each of p parameters is cut such that about half of the configurations are left.
     """
     rows, _ = samples.configurations()
     varying = [c for c in range(rows.shape[1]) if np.ptp(rows[:, c]) > 0]

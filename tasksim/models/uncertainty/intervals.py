@@ -1,23 +1,23 @@
-"""Predictive intervals: between which durations the next measurement will be.
+"""Prediction intervals: bounds on the next measurement.
 
-A measurement at *x* is taken for m(x)·exp(s(x)·q), with m the model's prediction, s² the sum of
-variances of logarithms, and q a random number whose quantiles are known:
+A measurement at *x* is modelled as m(x)·exp(s(x)·q), with m the model's prediction, s² the sum of
+variances of logarithms, and q a random number with known quantiles:
 
 - the *doubt* about m(x) itself (:mod:`tasksim.models.uncertainty.doubt`): from the covariance
-  of the coefficients where there are some, else from models fitted to resampled configurations;
+  of the coefficients if there are any, otherwise from models fitted to resampled configurations;
 - the *noise*, which may grow or shrink with a power of the duration;
 
-and outside the domain of a third, the *drift* (:mod:`tasksim.models.uncertainty.drift`), which
+and outside the domain, a third one, the *drift* (:mod:`tasksim.models.uncertainty.drift`), which
 grows with the distance.
 
 The quantiles of q are those of ln(y / m)/s over samples that were left out of the fit
-(cross-validation): intervals are as wide as they had to be for these, however wrong the variances
-or the model. That is split conformal prediction with normalised residuals (Lei, G'Sell, Rinaldo,
+(cross-validation): intervals are as wide as these samples required, however wrong the variances or
+the model are. This is split conformal prediction with normalised residuals (Lei, G'Sell, Rinaldo,
 Tibshirani and Wasserman, "Distribution-free predictive inference for regression", J. Am. Stat.
 Assoc. 113, 2018, section 5.2), with residuals of folds as in Vovk, "Cross-conformal predictors",
-Ann. Math. Artif. Intell. 74, 2015. What it promises holds for new measurements *like the samples*;
-beyond their domain nothing is promised, but nine of ten of the samples at either end were in their
-intervals when a model fitted to the others was asked for them.
+Ann. Math. Artif. Intell. 74, 2015. The guarantee holds for new measurements *like the samples*.
+Nothing is guaranteed beyond their domain, but nine of ten of the samples at either end were in the
+intervals of a model fitted to the others.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LEVELS", "Uncertainty"]
 
-LARGEST: Final = 300.0
-"""No bound is further than exp(300) from the prediction: a float holds the product."""
-FLAT: Final = 1e-9
-"""Steps between exponents below this have their mean without the quotient, in which they cancel."""
+MAX_EXPONENT: Final = 300.0
+"""Largest exponent of a bound relative to the prediction: a float holds exp(300) times it."""
+MIN_STEP: Final = 1e-9
+"""Step between exponents below which the mean over a segment is computed without the quotient,
+which would cancel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How far measurements are from the predictions of one fitted model.
+    """The distribution of measurements around the predictions of one fitted model.
 
     Attributes
     ----------
@@ -60,13 +61,13 @@ class Uncertainty:
     quantiles
         float64 [levels], of q at :data:`LEVELS`.
     count
-        How many samples, left out of fits, they come from.
+        Number of samples, left out of fits, that the quantiles come from.
     drift
-        How fast predictions go wrong outside the domain; None where there are none, or where
-        it was not looked for (in files of earlier versions).
+        The growth of errors outside the domain; None if the model does not extrapolate, and in
+        files of earlier versions.
     by_duration
-        The quantiles of the noise of short tasks and of long ones; None in files of earlier
-        versions.
+        The quantiles of the noise by duration; None in files of earlier versions, and if there
+        were too few samples.
     """
 
     noise: Noise
@@ -79,16 +80,16 @@ class Uncertainty:
     def deviation(
         self, model: KernelModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return s at each row of *table*, where *model* predicts *expected_s*."""
+        """Return s at each row of *table*, for the predictions *expected_s* of *model*."""
         noise = self.noise(expected_s)
         return np.asarray(np.sqrt(self.doubt.variance(model, table, noise)))
 
     def interval(
         self, model: KernelModel, table: NDArray[np.float64], level: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the bounds between which a measurement is with probability *level*.
+        """Return bounds that contain a measurement with probability *level*.
 
-        It is outside on either side equally often.
+        Measurements above and below them are equally likely.
         """
         if not 0 < level < 1:
             raise InputError(f"level of an interval: got {level!r}; legal: between 0 and 1, as 0.9")
@@ -98,14 +99,14 @@ class Uncertainty:
         deviation = self.deviation(model, table, expected)
         if self.drift is not None:
             deviation = np.hypot(deviation, self.drift.deviation(model.domain_, table))
-        exponents = np.clip([low * deviation, high * deviation], -LARGEST, LARGEST)
+        exponents = np.clip([low * deviation, high * deviation], -MAX_EXPONENT, MAX_EXPONENT)
         return expected * np.exp(exponents[0]), expected * np.exp(exponents[1])
 
     def sampler(self, model: KernelModel, table: NDArray[np.float64]) -> Draw:
-        """Return what draws a measurement for each row; their mean is exactly what is predicted.
+        """Return a sampler of a measurement for each row; its mean is exactly the prediction.
 
-        Without the drift: that a law is wrong somewhere makes all tasks there longer or shorter,
-        and is no noise of each.
+        The drift is left out: a law that is wrong in some range makes all tasks there longer or
+        shorter, and is not noise of a single task.
         """
         rows, index = distinct_rows(table)
         expected = model.predict(rows)
@@ -120,7 +121,7 @@ class Uncertainty:
         return draw
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as data; NumPy's arrays will do."""
+        """Return the uncertainty as data; NumPy arrays are allowed."""
         noise = vars(self.noise)
         return {
             "noise": dict(noise),
@@ -134,7 +135,7 @@ class Uncertainty:
 
     @classmethod
     def from_json(cls, node: Node, model: KernelModel) -> Self:
-        """Return what :meth:`to_json` wrote of *model*."""
+        """Read what :meth:`to_json` wrote for *model*."""
         node["levels"].exactly(list(LEVELS))
         quantiles = node["quantiles"].vector(len(LEVELS))
         if (np.diff(quantiles) < 0).any():
@@ -154,11 +155,11 @@ class Uncertainty:
 def _mean_of_exp(
     deviation: NDArray[np.float64], quantiles: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the means of exp(deviation·q), q distributed linearly between its *quantiles*."""
+    """Return the means of exp(deviation·q), for q distributed linearly between *quantiles*."""
     exponents = deviation[:, None] * quantiles
     low, step = exponents[:, :-1], np.diff(exponents, axis=1)
     # The mean of exp over a segment, (exp(step) - 1)/step, without cancellation.
     with np.errstate(invalid="ignore"):
-        grown = np.where(step > FLAT, np.expm1(step) / np.maximum(step, FLAT), 1 + step / 2)
+        grown = np.where(step > MIN_STEP, np.expm1(step) / np.maximum(step, MIN_STEP), 1 + step / 2)
     means: NDArray[np.float64] = (np.exp(low) * grown) @ np.diff(LEVELS)
     return means

@@ -1,11 +1,11 @@
-"""Run effects: whole runs are slower or faster than others, more than their tasks' noise explains.
+"""Run effects: variation between whole runs beyond the noise of their tasks.
 
-A duration in a run is taken for the kernel's mean, times a factor of the run that all kernels
-share, times one of kernel and run, times noise. Variances are estimated by moments: what the means
-of runs differ by beyond the noise of their samples (one-way analysis of variance, random effects,
-unbalanced: Searle, Casella and McCulloch, "Variance components", 1992, section 3.6), and of that,
-what the means of a kernel and of others in the same runs have in common, their covariance. Runs
-that follow each other in one mood of the machine count as fewer.
+A duration in a run is modelled as the kernel's mean, times a factor of the run that all kernels
+share, times a factor of kernel and run, times noise. Variances are estimated by moments: the
+variance of the means of runs beyond the noise of their samples (one-way analysis of variance,
+random effects, unbalanced: Searle, Casella and McCulloch, "Variance components", 1992, section
+3.6), and its part that the means of a kernel have in common with others in the same runs, their
+covariance. Autocorrelated runs, in one mood of the machine, count as fewer.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
 
 __all__ = ["RunEffect", "run_effects"]
 
-LEAST_RUNS: Final = 2
-"""Runs without which their difference is not known at all."""
-LEAST_COMMON: Final = 3
-"""Runs that two kernels must share for a covariance: of two, its sign is chance."""
-EXTREME: Final = 3.0
-"""Standard deviations beyond which the mean of a run is an extreme: one in 400 is, by chance."""
+MIN_RUNS: Final = 2
+"""Minimum number of runs to estimate their variation."""
+MIN_COMMON_RUNS: Final = 3
+"""Minimum number of common runs for the covariance of two kernels: with two, its sign is chance."""
+EXTREME_DEVIATIONS: Final = 3.0
+"""Standard deviations beyond which the mean of a run is extreme: by chance, one in 400 is."""
 NORMAL_MAD: Final = 1.4826
 """Standard deviation of a normal distribution, in median absolute deviations."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEffect:
-    """How far whole runs differ, for one kernel: deviations of logarithms.
+    """Run-to-run variation of one kernel, as standard deviations of logarithms.
 
     Parameters
     ----------
     shared : float
-        Of the factor that all kernels of a run have in common, as far as it moves this one.
+        Deviation of the factor that all kernels of a run share, as it affects this kernel.
     own : float
-        Of the kernel's own factor on top.
+        Deviation of the kernel's own factor.
     runs : int
-        How many independent runs say so; with fewer than two nothing is known.
+        Number of independent runs behind the estimate; with fewer than two nothing is known.
 
     Examples
     --------
@@ -65,16 +65,16 @@ class RunEffect:
 
     @property
     def known(self) -> bool:
-        """Whether there were runs to compare."""
-        return self.runs >= LEAST_RUNS
+        """Whether there were enough runs to compare."""
+        return self.runs >= MIN_RUNS
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the effect as plain data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, node: Node) -> RunEffect:
-        """Return what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         values = {name: node[name].number() for name in ("shared", "own")}
         for name, value in values.items():
             if value < 0:
@@ -83,52 +83,52 @@ class RunEffect:
 
 
 class _Runs(NamedTuple):
-    """What one kernel did in each run: mean ratio to the model, samples; and what that says."""
+    """Mean ratios of measured to predicted durations of one kernel by run, and their variance."""
 
     numbers: NDArray[np.int64]
     means: NDArray[np.float64]
     variance: float
-    """Between runs, beyond noise."""
+    """Variance between runs, beyond noise."""
     total: float
-    """Of the means of runs, noise and all."""
+    """Variance of the means of runs, including noise."""
 
     @property
     def independent(self) -> int:
-        """How many independent runs say as much: fewer, if each is much as the one before it."""
+        """The effective number of independent runs, reduced by the lag-1 autocorrelation."""
         count = len(self.numbers)
-        if count <= LEAST_COMMON or not self.total:
+        if count <= MIN_COMMON_RUNS or not self.total:
             return count
         before, after = self.means[:-1], self.means[1:]
         alike = float(np.clip(np.cov(before, after)[0, 1] / self.total, 0.0, 1.0))
-        return max(round(count * (1.0 - alike) / (1.0 + alike)), LEAST_RUNS)
+        return max(round(count * (1.0 - alike) / (1.0 + alike)), MIN_RUNS)
 
 
 def run_effects(
     samples: Mapping[str, Samples], models: Mapping[str, KernelModel]
 ) -> dict[str, RunEffect]:
-    """Return how far runs differ, for each kernel of one calibration.
+    """Return the run-to-run variation of each kernel of one calibration.
 
     Parameters
     ----------
     samples : mapping
-        Kernel -> its samples; runs have the same numbers in all.
+        Kernel -> its samples; the numbers of runs are common to all kernels.
     models : mapping
-        Kernel -> the model that was fitted to these; where there is none yet, the means of
-        configurations of several runs stand for it.
+        Kernel -> its model, fitted to these samples; without one, the means of
+        configurations that occur in several runs are used.
 
     Returns
     -------
     dict
-        Kernel -> its effect; of one run, or of runs that are not known, one that is not known.
+        Kernel -> its effect; an unknown one for a single run, or for unknown runs.
     """
     runs = {name: _runs(of, models.get(name)) for name, of in samples.items()}
-    measured = [of for of in runs.values() if len(of.numbers) >= LEAST_RUNS]
+    measured = [of for of in runs.values() if len(of.numbers) >= MIN_RUNS]
     return {name: _effect(of, measured) for name, of in runs.items()}
 
 
 def _effect(of: _Runs, measured: Sequence[_Runs]) -> RunEffect:
-    """Return the effect of one of the kernels that were *measured* in several runs, or of none."""
-    if len(of.numbers) < LEAST_RUNS:
+    """Return the effect of one kernel, given all kernels *measured* in several runs."""
+    if len(of.numbers) < MIN_RUNS:
         return RunEffect(0.0, 0.0, len(of.numbers))
     shared = _shared(of, [other for other in measured if other is not of])
     own = max(of.variance - shared, 0.0)
@@ -136,10 +136,10 @@ def _effect(of: _Runs, measured: Sequence[_Runs]) -> RunEffect:
 
 
 def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
-    """Return how each run of a kernel deviates from its model.
+    """Return the deviation of each run of a kernel from its model.
 
-    Outliers are left out as in fits, unless the durations already leave out what others took: a
-    task that is long all the same may be as long in the run that is predicted.
+    Outliers are dropped as in fits, unless the durations already exclude the time of other
+    programs: a task that is long nevertheless may be as long in the predicted run.
     """
     group = samples.configurations()[1]
     known = np.ones(len(samples), np.bool_)
@@ -158,7 +158,7 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
 
 def _in_several_runs(group: NDArray[np.intp], runs: NDArray[np.int64]) -> NDArray[np.bool_]:
     pairs = np.unique(np.column_stack([group, runs]), axis=0)
-    return np.asarray(np.bincount(pairs[:, 0])[group] >= LEAST_RUNS)
+    return np.asarray(np.bincount(pairs[:, 0])[group] >= MIN_RUNS)
 
 
 def _means(samples: Samples) -> NDArray[np.float64]:
@@ -167,11 +167,11 @@ def _means(samples: Samples) -> NDArray[np.float64]:
 
 
 def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
-    """Return what the ratios of samples to what was expected say of their runs."""
+    """Return the statistics of runs from ratios of measured to expected durations."""
     numbers, run = np.unique(runs, return_inverse=True)
     counts = np.bincount(run).astype(np.float64)
     means = _without_extremes(np.bincount(run, ratio) / counts)
-    if len(numbers) < LEAST_RUNS:
+    if len(numbers) < MIN_RUNS:
         return _Runs(numbers, means, 0.0, 0.0)
     center = float(counts @ means / counts.sum())
     free = counts.sum() - len(numbers)
@@ -183,27 +183,27 @@ def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
 
 
 def _without_extremes(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return *means*, those that are far out moved in: one run that was held up is no usual one."""
+    """Return *means* with extremes clipped: a run that was held up is not typical."""
     middle = np.median(means)
     deviation = NORMAL_MAD * float(np.median(np.abs(means - middle)))
     if not deviation:
         return means
-    reach = EXTREME * deviation
+    reach = EXTREME_DEVIATIONS * deviation
     return np.clip(means, middle - reach, middle + reach)
 
 
 def _shared(of: _Runs, others: Sequence[_Runs]) -> float:
-    """Return the variance of the factor that a kernel shares with *others*: by its correlations.
+    """Return the variance of the factor that a kernel shares with *others*, from correlations.
 
-    The correlation is that of what runs differ by beyond noise; each pair of kernels weighs as
-    many runs as it has. Of one kernel alone all of its variance is shared.
+    Correlations are of the variation of runs beyond noise; each pair of kernels is weighted by
+    its number of common runs. All variance of a single kernel counts as shared.
     """
     if not others:
         return of.variance
     sums = np.zeros(2)
     for other in others:
         _, mine, theirs = np.intersect1d(of.numbers, other.numbers, return_indices=True)
-        if len(mine) < LEAST_COMMON or not of.variance * other.variance:
+        if len(mine) < MIN_COMMON_RUNS or not of.variance * other.variance:
             continue
         covariance = float(np.cov(of.means[mine], other.means[theirs])[0, 1])
         weight = len(mine) - 1

@@ -1,8 +1,8 @@
-"""Noise of tasks around a model that was drawn: by which factors equal tasks differ.
+"""Noise of tasks around a drawn model: random factors between equal tasks.
 
-Residuals are drawn in logarithms, from the quantiles of those that were measured. Few of them lie
-closer together than what they were drawn from, so that they are stretched to the deviation that is
-known; and how well that is known, a drawn model says by stretching them further.
+Residuals are drawn in logarithms, from the quantiles of measured ones. Few measurements lie
+closer together than the distribution they come from, so they are stretched to the estimated
+deviation; a drawn model stretches them further by the uncertainty of that deviation.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["TaskNoise", "noise_of"]
 
 TaskNoise: TypeAlias = Callable[[np.random.Generator, NDArray[np.float64]], NDArray[np.float64]]
-"""What draws a factor for each of the rows that are settled, the noise of each being stretched."""
+"""A function that draws a noise factor for each of some fixed rows, given the stretch of each."""
 
-NORMAL: Final = np.array(
+NORMAL_QUANTILES: Final = np.array(
     [-2.9, -2.3263, -1.6449, -1.2816, -0.6745, 0.0, 0.6745, 1.2816, 1.6449, 2.3263, 2.9]
 )
-"""Quantiles of a normal number at the levels that are kept, the extremes as 500 samples have them:
-the form of noise that is known by its deviation alone."""
-SMALL: Final = 1e-9
-"""Steps below this have their mean without the quotient, in which they cancel."""
-MOST_STRETCH: Final = 20.0
-"""Two samples say next to nothing of their spread; a task is not exp(20) deviations off."""
+"""Quantiles of a normal distribution at the stored levels, with the extremes of 500 samples: the
+shape of noise if only its deviation is known."""
+MIN_STEP: Final = 1e-9
+"""Step below which the mean over a segment is computed without the quotient, which would cancel."""
+MAX_STRETCH: Final = 20.0
+"""Largest stretch of noise: two samples hardly determine their spread, but a task is not exp(20)
+deviations off."""
 
 
 def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
-    """Return what draws the noise of *model* at the rows of *table*; the mean of factors is 1."""
+    """Return a sampler of the noise of *model* at the rows of *table*; factors have a mean of 1."""
     if not model.needs_fit:
         return lambda rng, stretch: np.ones(len(table))  # noqa: ARG005
     from tasksim.models.kinds.history import HistoryModel as Histories
@@ -53,7 +54,7 @@ def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
     predicted, draw = model.predict(table), sampler_of(model, table)
 
     def factors(rng: np.random.Generator, stretch: NDArray[np.float64]) -> NDArray[np.float64]:
-        del stretch  # its draws are as they are
+        del stretch  # draws of other kinds cannot be stretched
         return np.asarray(draw(rng) / predicted)
 
     return factors
@@ -65,9 +66,9 @@ def _of_history(model: HistoryModel, table: NDArray[np.float64]) -> TaskNoise:
     shapes = np.log(model.quantiles_[model._found(rows)])
     shapes = shapes - shapes[:, LEVELS.index(0.5), None]
     flat = np.ptp(shapes, axis=1) == 0
-    shapes[flat] = NORMAL
-    # As between log-normal numbers of two spreads. Where a few tasks lose their core, logarithms
-    # vary little beside what the durations do, and are not to be stretched for it.
+    shapes[flat] = NORMAL_QUANTILES
+    # Scale as between log-normal numbers of two spreads. If a few tasks lose their core, logarithms
+    # vary little compared with durations, and must not be stretched for that.
     wanted, have = np.log1p(spread**2), np.log1p(_variation(shapes) ** 2)
     scale = np.sqrt(np.divide(wanted, have, out=np.zeros(len(rows)), where=wanted > 0))
     return partial(_drawn, np.asarray(LEVELS), shapes * scale[:, None], index)
@@ -92,12 +93,12 @@ def _drawn(
     rng: np.random.Generator,
     stretch: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return a factor for each row that *index* names, exponents being those at *levels*.
+    """Return a factor for each row in *index*, from *exponents* at *levels*.
 
-    The stretch is that of the first row of each kind: rows of one kind have one.
+    Rows of one kind have one stretch, that of any of them.
     """
     of_kind = np.ones(len(exponents))
-    of_kind[index] = np.minimum(stretch, MOST_STRETCH)
+    of_kind[index] = np.minimum(stretch, MAX_STRETCH)
     stretched = exponents * of_kind[:, None]
     steps, widths = stretched[:, 1:] - stretched[:, :-1], levels[1:] - levels[:-1]
     uniform = rng.random(len(index))
@@ -108,16 +109,16 @@ def _drawn(
 
 
 def _mean(exponents: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of exp of what is distributed linearly between *exponents*."""
+    """Return the mean of exp of a variable distributed linearly between *exponents*."""
     steps = exponents[:, 1:] - exponents[:, :-1]
-    # The mean of exp over a segment is (exp(step) - 1)/step, but for steps that cancel.
-    some = steps > SMALL
+    # The mean of exp over a segment is (exp(step) - 1)/step, except for steps that cancel.
+    some = steps > MIN_STEP
     grown = np.where(some, np.expm1(steps) / np.where(some, steps, 1.0), 1.0 + steps / 2)
     return np.asarray((np.exp(exponents[:, :-1]) * grown) @ widths)
 
 
 def _variation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the deviation, relative to the mean, of exp of what is so distributed."""
+    """Return the coefficient of variation of exp of a variable with quantiles *exponents*."""
     widths = np.diff(LEVELS)
     square = _mean(2 * exponents, widths) / _mean(exponents, widths) ** 2
     return np.asarray(np.sqrt(np.maximum(square - 1, 0.0)))

@@ -133,11 +133,11 @@ def test_models_by_themselves_are_saved_with_a_date(tmp_path):
     [
         (
             {"models": {"cpu": LinearModel("m")}},
-            r"kernel gemm: got LinearModel.* a kernel model",
+            r"kernel gemm: got LinearModel.* a fitted kernel model",
         ),
         (
             {"models": {"cpu": 1e-3}},
-            r"kernel gemm: got 0.001 \(float\); legal: a kernel model",
+            r"kernel gemm: got 0.001 \(float\); legal: a fitted kernel model",
         ),
         ({"when": "today"}, r"when: got 'today' \(str\); legal: a date, such as 2025-01-31"),
         ({"machine": 3}, r"machine: expected Machine, got 3"),

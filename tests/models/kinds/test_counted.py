@@ -227,7 +227,7 @@ def test_what_is_guessed_or_does_not_hold_is_said():
     some = Samples(samples.names, samples.parameters, samples.durations_s, None, bare)
     notes = " ".join(CounterModel().fit(some).notes_)
     assert "up to 1 of the accesses reach memory (rare is 0.0001)" in notes
-    assert "the frequency is not known" in notes
+    assert "the frequency is unknown" in notes
     assert CounterModel(latencies_s=LATENCIES).fit(samples).notes_ == ()
 
 

@@ -47,7 +47,7 @@ def test_what_was_not_measured_is_an_error_that_names_the_nearest():
         model.predict([[64, 64], [192, 192], [512, 512], [192, 192]])
     message = str(caught.value)
     assert message.startswith("gemm on cpu: no samples with (m=192, n=192) (and 2 more rows)")
-    assert "2 configuration(s), the nearest (m=256, n=256)" in message
+    assert "2 configuration(s); the nearest is (m=256, n=256)" in message
     assert "mlr" in message
     with pytest.raises(OutOfDomainError):
         model.sample([[1, 1]], np.random.default_rng(0))

@@ -79,7 +79,7 @@ def test_draws_have_the_spread_of_the_samples():
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ([100, 100, 100], r"sizes that differ, the least below 0\.9 times the largest; got"),
+        ([100, 100, 100], r"different sizes, the smallest below 0\.9 times the largest; got"),
         ([95, 100, 100], r"size_bytes 95 to 100"),
         ([0, 100, 200], "a power law needs sizes above 0, got size_bytes=0"),
     ],

@@ -59,7 +59,7 @@ def test_levels_of_categorical_parameters():
     assert {"is(layout, 0)", "is(layout, 2)", "m*n*is(layout, 1)"} <= set(found)
     assert not {"layout", "m*layout"} & set(found)
     many = np.column_stack([ROWS[:, :3], np.arange(60)])
-    with pytest.raises(InputError, match="'layout' has 60 levels, at most 20"):
+    with pytest.raises(InputError, match="'layout' has 60 levels; at most 20"):
         find_candidates(NAMES, many, categorical=("layout",))
     with pytest.raises(InputError, match="expected a list of parameters, got 'layout'"):
         find_candidates(NAMES, ROWS, categorical="layout")
@@ -82,9 +82,7 @@ def test_many_parameters_have_products_of_few():
     rows = np.random.default_rng(0).integers(2, 99, (50, 10)).astype(float)
     found = find_candidates(names, rows, given="auto + a*b*c")
     assert len(found.terms) <= 1001
-    assert found.notes[0].startswith(
-        "with 10 parameters, products of more than 2 are no candidates"
-    )
+    assert found.notes[0].startswith("with 10 parameters, products of over 2 are not candidates")
     assert {"a*b", "a*b*c", "i^2*j"} <= set(texts(found))
     assert "a*b*d" not in texts(found)
 
@@ -95,7 +93,7 @@ def test_notes_say_what_samples_cannot_tell():
     )
     notes = find_candidates(NAMES, rows).notes
     assert notes == (
-        "m is always 64: what depends on it cannot be told",
+        "m is always 64: its effect is unknown",
         "layout has 3 different values: measure 5 or more",
-        "n and k vary together: terms of one cannot be told from terms of the other",
+        "n and k vary together: their terms are indistinguishable",
     )

@@ -55,7 +55,7 @@ def test_canonical_form(text, canonical):
         ("m^1e999", "column 3: the exponent is too large"),
         ("log m", "column 1: unknown parameter 'log' (known: m, n, k)"),
         ("2*m", "column 1: the fit finds the coefficients; write the term without 2"),
-        ("m - n", "column 5: only the constant can be taken away, as '- 1'"),
+        ("m - n", "column 5: only the constant can be subtracted, as '- 1'"),
         ("m*n + n + n*m", "column 11: the term m*n is given twice"),
         ("is(m)", "column 5: expected ',', got ')'"),
         ("is(m, n)", "column 7: expected a number, got 'n'"),

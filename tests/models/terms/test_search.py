@@ -243,7 +243,7 @@ def test_a_parameter_that_never_changes_is_noted():
     table = np.column_stack([samples.parameters, np.full(len(samples), 7.0)])
     model = searched(Samples(("m", "n", "c"), table, samples.durations_s))
     assert model.terms_ == ("1", "m*n^2")
-    assert "c is always 7: what depends on it cannot be told" in model.report()["notes"]
+    assert "c is always 7: its effect is unknown" in model.report()["notes"]
 
 
 def test_parameters_that_vary_together_are_alternatives():

@@ -15,7 +15,7 @@ from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.uncertainty.drift import ASSUMED, UNSEEN, Drift, distance_below
+from tasksim.models.uncertainty.drift import DEFAULT_DRIFT, UNSEEN_DRIFT, Drift, distance_below
 
 LOW, HIGH = 32.0, 512.0
 
@@ -121,14 +121,14 @@ def test_a_history_has_no_drift_and_too_few_samples_have_the_assumed_one():
     assert calibrate(HistoryModel().fit(samples), samples).drift is None
     # Two sizes, half of them, are too few for three terms.
     model = LinearModel("m + m^2").fit(samples)
-    assert calibrate(model, samples).drift == Drift(ASSUMED, ASSUMED)
+    assert calibrate(model, samples).drift == Drift(DEFAULT_DRIFT, DEFAULT_DRIFT)
 
 
 def test_files_keep_the_drift_and_old_ones_do_without():
     model, _, _, _ = fitted("power")
     data = json.loads(json.dumps(model.to_json()))
     assert from_json(data).interval([[2000.0]]) == model.interval([[2000.0]])
-    assert data["uncertainty"]["drift"]["above"] >= UNSEEN
+    assert data["uncertainty"]["drift"]["above"] >= UNSEEN_DRIFT
     del data["uncertainty"]["drift"]
     low_s, high_s = from_json(data).interval([[10 * HIGH]])
     assert np.log(high_s / low_s) < 0.25
