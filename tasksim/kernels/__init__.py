@@ -1,4 +1,4 @@
-"""Kernels that really execute: BLAS and LAPACK on tiles, waiting, and Python functions."""
+"""Executable kernels: BLAS and LAPACK on tiles, waiting, and Python functions."""
 
 from __future__ import annotations
 

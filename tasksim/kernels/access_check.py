@@ -1,8 +1,8 @@
-"""Access check: whether tasks write only what they declare to write.
+"""Check that tasks write only the data that they declare to write.
 
-A task that writes what it only declared to read, or never declared, is ordered wrongly: its results
-depend on which worker was quicker. Here tasks run one at a time, and before and after each of them
-all data are compared by their hashes.
+A task that writes data declared as read-only, or not declared at all, is ordered wrongly: the
+results depend on the speed of the workers. The check runs tasks one at a time and compares all data
+before and after each of them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AccessCheckedProgram"]
 
-MOST_NAMED = 5
-"""Data that a message names: who has one undeclared write often has thousands."""
+MAX_NAMED_DATA = 5
+"""Largest number of data named in a message: a program with one undeclared write often has
+thousands."""
 
 
 class Inspectable(Protocol):
-    """A program whose data can be looked at."""
+    """A program with readable data."""
 
     graph: TaskGraph
 
@@ -37,38 +38,38 @@ class Inspectable(Protocol):
         """Execute *task*."""
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
 
     def check(self) -> Residual | None:
         """Return the residual of the result."""
 
     def datum(self, handle: int) -> NDArray[Any] | None:
-        """Return the data of *handle*; None if they are no array, or need no memory."""
+        """Return the data of *handle*; None if they are not an array, or need no memory."""
 
 
 class AccessCheckedProgram:
-    """A program whose tasks run one at a time, and are watched.
+    """A program whose tasks run one at a time with checked accesses.
 
     Parameters
     ----------
     program : Program
-        One that has ``datum(handle)``.
+        A program with a method ``datum(handle)``.
 
     Raises
     ------
     InputError
-        If it has not: its data cannot be looked at.
+        If the program has no such method, so that its data are not readable.
 
     Notes
     -----
-    Objects that are no arrays are not looked at; nor is memory that each worker has to itself.
+    The check does not cover objects other than arrays, nor the private memory of workers.
     """
 
     def __init__(self, program: Any) -> None:
         if not hasattr(program, "datum"):
             raise InputError(
-                f"graph {program.graph.name}: its data cannot be looked at, so its accesses cannot"
-                " be checked"
+                f"graph {program.graph.name}: its accesses cannot be checked, because its data are"
+                " not readable"
             )
         self.graph: TaskGraph = program.graph
         self._program: Inspectable = program
@@ -77,12 +78,12 @@ class AccessCheckedProgram:
         self._coming: set[int] = set()
 
     def coming(self, handle: int) -> None:
-        """Note that *handle* is written from without, from now until it :meth:`has_come`."""
+        """Note that *handle* is written from outside, from now until :meth:`has_come`."""
         with self._one_at_a_time:
             self._coming.add(handle)
 
     def has_come(self, handle: int) -> None:
-        """Take *handle* as it is now."""
+        """Accept the current value of *handle*."""
         with self._one_at_a_time:
             self._coming.discard(handle)
             now = self._bytes(handle) if handle in self._before else None
@@ -90,7 +91,7 @@ class AccessCheckedProgram:
                 self._before[handle][:] = now
 
     def run(self, task: int, worker: int) -> None:
-        """Execute *task*; :exc:`KernelError` if it wrote what it did not declare to write."""
+        """Execute *task*; raise :exc:`KernelError` if it wrote data that it did not declare."""
         with self._one_at_a_time:
             self._program.run(task, worker)
             changed = self._changed(self._declared(task))
@@ -98,7 +99,7 @@ class AccessCheckedProgram:
             raise KernelError(self.graph.kernel_of(task), self._told(task, changed))
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
         self._program.reset()
         found = ((handle, self._bytes(handle)) for handle in range(self.graph.handles))
         self._before = {handle: data.copy() for handle, data in found if data is not None}
@@ -108,7 +109,7 @@ class AccessCheckedProgram:
         return self._program.check()
 
     def _changed(self, declared: set[int]) -> list[int]:
-        """Return what was changed that was not *declared*; remember the rest as it is now."""
+        """Return the changed handles that were not *declared*; accept all current values."""
         changed = []
         for handle, before in self._before.items():
             if handle in self._coming:
@@ -122,18 +123,18 @@ class AccessCheckedProgram:
         return changed
 
     def _declared(self, task: int) -> set[int]:
-        """Return what *task* may write."""
+        """Return the handles that *task* may write."""
         graph = self.graph
         accesses = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
         writes = graph.access_mode[accesses] != AccessMode.R
         return set(graph.access_handle[accesses][writes].tolist())
 
     def _bytes(self, handle: int) -> NDArray[np.uint8] | None:
-        """Return the data as bytes, as NaN is not equal to itself."""
+        """Return the data as bytes, because a NaN is not equal to itself."""
         data = self._program.datum(handle)
         if data is None:
             return None
-        return data.ravel(order="K").view(np.uint8)  # of contiguous data no copy
+        return data.ravel(order="K").view(np.uint8)  # no copy if the data are contiguous
 
     def _told(self, task: int, changed: list[int]) -> str:
         graph = self.graph
@@ -145,7 +146,7 @@ class AccessCheckedProgram:
             ("it wrote {}, which it did not declare", [h for h in changed if h not in read]),
         ):
             if which:
-                names = ", ".join(graph.handle_name(handle) for handle in which[:MOST_NAMED])
-                more = len(which) - MOST_NAMED
+                names = ", ".join(graph.handle_name(handle) for handle in which[:MAX_NAMED_DATA])
+                more = len(which) - MAX_NAMED_DATA
                 parts.append(what.format(names + (f" and {more} more" if more > 0 else "")))
         return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Buffers of memory whose parts are passed to Fortran."""
+"""Aligned buffers of memory, whose parts are passed to Fortran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ALIGNMENT_BYTES", "Buffer", "aligned"]
 
 ALIGNMENT_BYTES = 64
-"""A cache line: tiles start at one, so that no two of them share any."""
+"""Size of a cache line in bytes: tiles start at a cache line, so that no two of them share one."""
 
 
 def aligned(size_bytes: int) -> int:
@@ -26,12 +26,12 @@ def aligned(size_bytes: int) -> int:
 
 
 class Buffer:
-    """One aligned block of memory, zeros at first.
+    """One aligned block of memory, initially zero.
 
     Parameters
     ----------
     size_bytes
-        Its size.
+        The size of the block.
     """
 
     def __init__(self, size_bytes: int) -> None:
@@ -41,9 +41,9 @@ class Buffer:
         self._block = (ctypes.c_char * len(self.bytes)).from_buffer(self.bytes.data)
 
     def reference(self, offset: int = 0) -> Reference:
-        """Return a reference to the byte at *offset*, as an argument of a routine."""
+        """Return a reference to the byte at *offset* for a call of a routine."""
         return ctypes.byref(self._block, offset)
 
     def array(self, offset: int, shape: Sequence[int], dtype: str) -> NDArray[Any]:
-        """Return the array of *shape* at *offset*, column-major; it shares the memory."""
+        """Return a column-major array of *shape* at *offset*, which shares the memory."""
         return np.ndarray(shape, dtype, self.bytes.data, offset, order="F")

@@ -1,4 +1,4 @@
-"""Calls of a program's tasks without Python: functions by their addresses, with all arguments.
+"""Calls of a program's tasks without Python: addresses of functions with all arguments.
 
 ::
 
@@ -6,8 +6,8 @@
     table.add(Function(address, Tells.NOTHING), tasks, arguments)     # a row of addresses per task
     calls = table.calls(kept=[data])
 
-Arguments are addresses, or integers in the place of one; real numbers come last, by their bits
-(:func:`bits_of`), as many as the function says. Tasks that are not added are called in Python.
+Arguments are addresses, or integers in their place. Real numbers come last as bits
+(:func:`bits_of`); the function has their number. Tasks that are not added are called in Python.
 """
 
 from __future__ import annotations
@@ -42,25 +42,27 @@ __all__ = [
 
 
 MOST_REALS: Final = 8
-"""``TASKSIM_MOST_REALS`` in ``tasksim_core.h``: as many as there are registers for them."""
+"""Largest number of real arguments, ``TASKSIM_MOST_REALS`` in ``tasksim_core.h``: the number of
+registers for them."""
 
 
 class Tells(IntEnum):
-    """How a function tells that it has failed."""
+    """The way in which a function reports a failure."""
 
     NOTHING = 0
-    """It never does."""
+    """The function cannot fail."""
     RESULT = 1
-    """It returns a 32-bit integer, 0 if all went well."""
+    """It returns a 32-bit integer, which is 0 on success."""
     LAST = 2
-    """Its last argument points to one, as LAPACK's ``info`` does."""
+    """Its last argument points to such an integer, as LAPACK's ``info`` does."""
 
 
 class Function(NamedTuple):
     """A function in memory.
 
-    ``own`` are, per worker, the last arguments, which the worker has to itself. The last ``reals``
-    of a task's arguments are real numbers, which it takes by value, wherever among the others.
+    ``own`` has the last arguments of each worker, which other workers do not share. The last
+    ``reals`` of a task's arguments are real numbers, passed by value. The calling convention has
+    registers of their own for them, so their position among the other arguments does not matter.
     """
 
     address: int
@@ -71,22 +73,25 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """What each task calls.
+    """The calls of all tasks.
 
     Attributes
     ----------
     address, tells, reals : int64, int8, int8 array [functions]
+        The fields of each :class:`Function`.
     function : int32 array [tasks]
-        Which is called; -1: the program's own ``run``.
+        The function that each task calls; -1 for the program's own ``run``.
     argument_ptr : int64 array [tasks + 1]
+        The begin of each task's arguments.
     arguments : int64 array
-        Of all tasks, one after the other.
+        The arguments of all tasks, concatenated.
     own_ptr : int64 array [functions + 1]
+        The begin of each function's own arguments.
     own : int64 array [workers, own_ptr[-1]]
-        Arguments that come last: of each worker, one function after the other.
+        The last arguments, per worker, of all functions, concatenated.
     kept : object
-        What the addresses lead to, which lives as long as this does; not the program itself, with
-        which this is kept.
+        The owner of the memory behind the addresses, kept alive by this object. It must not refer
+        to the program, which keeps this object.
     """
 
     address: Addresses
@@ -101,13 +106,14 @@ class Calls:
 
 
 class Copies(NamedTuple):
-    """What is copied before each task that would fail on data that nobody has computed.
+    """Copies before each task that would fail on data that were never computed.
 
     Attributes
     ----------
     pointer : int64 array [tasks + 1]
+        The begin of each task's copies.
     target, source, size_bytes : int64 array
-        Addresses, and how much.
+        The addresses and the size of each copy.
     """
 
     pointer: Addresses
@@ -117,14 +123,14 @@ class Copies(NamedTuple):
 
 
 class CallTable:
-    """Calls that are being collected.
+    """A table in which the calls of tasks are collected.
 
     Parameters
     ----------
     tasks : int
-        How many there are.
+        The number of tasks.
     workers : int, default 0
-        How many have arguments of their own.
+        The number of workers with arguments of their own.
     """
 
     def __init__(self, tasks: int, workers: int = 0) -> None:
@@ -142,7 +148,7 @@ class CallTable:
         self._parts.append((tasks, arguments))
 
     def calls(self, kept: object) -> Calls:
-        """Return all of them; *kept* is what the addresses lead to."""
+        """Return the calls of all tasks; *kept* owns the memory behind the addresses."""
         pointer = _pointer(self._counts)
         arguments = np.zeros(pointer[-1], dtype=np.int64)
         for tasks, rows in self._parts:
@@ -160,7 +166,7 @@ class CallTable:
         )
 
     def _owned(self, worker: int) -> list[list[int]]:
-        """Return per function what *worker* has of its own."""
+        """Return, per function, the own arguments of *worker*."""
         return [list(f.own[worker]) if f.own else [] for f in self._functions]
 
     def _all_owned(self, worker: int) -> list[int]:
@@ -168,7 +174,7 @@ class CallTable:
 
 
 def bits_of(number: float, *, single: bool = False) -> int:
-    """Return the bits of a real number, as arguments have them; *single*: of a float of C.
+    """Return the bits of a real argument, a C double or, with *single*, a C float.
 
     >>> hex(bits_of(1.0)), hex(bits_of(1.0, single=True))
     ('0x3ff0000000000000', '0x3f800000')
@@ -178,12 +184,12 @@ def bits_of(number: float, *, single: bool = False) -> int:
 
 
 def _pointer(counts: Addresses | list[int]) -> Addresses:
-    """Return where lists of so many items begin, and where the last one ends."""
+    """Return the begin of each of several concatenated lists, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def address_of(reference: Reference | Any) -> int:
-    """Return the address that a reference of ctypes leads to, or that of a function of it.
+    """Return the address behind a ctypes reference, or the address of a ctypes function.
 
     >>> number = ctypes.c_int(7)
     >>> ctypes.c_int.from_address(address_of(ctypes.byref(number))).value

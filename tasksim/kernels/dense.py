@@ -1,12 +1,12 @@
-r"""The kernels there are: their operands, and how BLAS and LAPACK do them.
+r"""Dense kernels on tiles: their operands, and their BLAS or LAPACK routines.
 
-The first twelve are those of tiled Cholesky, LU and QR.
+The first twelve are the kernels of tiled Cholesky, LU and QR.
 
-Tiles are column-major and contiguous, in float64 or float32. Parameters are the sizes as in
-the routines' own documentation; ``ib`` is the inner block of the QR kernels.
+Tiles are column-major and contiguous, in float64 or float32. Parameters are sizes with the names of
+the routines' own documentation; ``ib`` is the inner block size of the QR kernels.
 
 ===========  ==========================  =====================================================
-kernel       parameters                  what it does
+kernel       parameters                  operation
 ===========  ==========================  =====================================================
 potrf        n                           A = L, the Cholesky factor of its lower part
 trsm         m, n                        B = B L⁻ᵀ
@@ -20,8 +20,8 @@ geqrt        m, n, ib                    A = V \\ R, its QR factorisation, and T
 gemqrt       m, n, k, ib                 C = Qᵀ C, the Q of geqrt
 tpqrt        m, n, ib                    A (triangular) over B = R over V, and T
 tpmqrt       m, n, k, ib                 A over B = Qᵀ (A over B), the Q of tpqrt
-geqrf        m, n                        A = V \\ R, its QR factorisation as a whole
-lacpy        m, n                        B = A: nothing but moving memory
+geqrf        m, n                        A = V \\ R, its QR factorisation without inner blocks
+lacpy        m, n                        B = A, a copy
 ===========  ==========================  =====================================================
 
 Tiled algorithms: A. Buttari, J. Langou, J. Kurzak, J. Dongarra, "A class of parallel tiled
@@ -65,34 +65,34 @@ __all__ = [
     "kernel_names",
 ]
 
-TAIL = ("work", "lwork", "info")
-"""What routines take last, in this order."""
-_SINGLE = "_float32"
-_LARGEST = 2**31 - 1  # of Fortran's integers
+TAIL_ARGUMENTS = ("work", "lwork", "info")
+"""Last arguments of routines, in this order."""
+_SINGLE_SUFFIX = "_float32"
+_MAX_SIZE = 2**31 - 1  # the largest Fortran integer
 
 
 @dataclass(frozen=True)
 class DenseKernel:
-    """A kernel on tiles: the sizes of its operands, and the routine that does it.
+    """A kernel on tiles: the sizes of its operands, and its routine.
 
     Attributes
     ----------
     name, parameters
-        Its own name, and those of its sizes.
+        The name of the kernel, and the names of its sizes.
     operands
-        Name -> rows and columns, each a parameter or an integer.
+        Map from the name of an operand to its rows and columns, each a parameter or an integer.
     written
-        The operands that it changes.
+        The operands that the kernel changes.
     routine
-        That of BLAS or LAPACK, without the letter of its precision.
+        The BLAS or LAPACK routine, without the letter of its precision.
     arguments
-        Those of the routine in their order, as text: the name of a parameter or operand, a
-        character in quotes, an integer, a real number with its point; the last ones may be
+        The arguments of the routine in order, as text: the name of a parameter or operand, a
+        character in quotes, an integer, or a real number with a decimal point. The last ones may be
         ``work``, ``lwork`` and ``info``, which belong to a worker.
     work
         The extents of the workspace, each a parameter or an integer.
     at_most
-        Pairs of parameters: the first is not above the second.
+        Pairs of parameters of which the first must not exceed the second.
     """
 
     name: str
@@ -105,7 +105,7 @@ class DenseKernel:
     at_most: tuple[tuple[str, str], ...] = ()
 
     def sizes(self, parameters: Mapping[str, float], where: str = "") -> dict[str, int]:
-        """Return the *parameters* as integers; :exc:`InputError` if they are no legal sizes."""
+        """Return the *parameters* as integers; raise :exc:`InputError` if a size is illegal."""
         prefix = f"{where}: " if where else ""
         if set(parameters) != set(self.parameters):
             raise InputError(
@@ -113,10 +113,10 @@ class DenseKernel:
                 f"got {', '.join(parameters) or 'none'}"
             )
         for name, value in parameters.items():
-            if not (1 <= value <= _LARGEST and value == int(value)):
+            if not (1 <= value <= _MAX_SIZE and value == int(value)):
                 raise InputError(
                     f"{prefix}kernel {self.name}: {name}={value:g}: not a size; "
-                    f"legal: an integer from 1 to {_LARGEST}"
+                    f"legal: an integer from 1 to {_MAX_SIZE}"
                 )
         for small, large in self.at_most:
             if parameters[small] > parameters[large]:
@@ -134,11 +134,11 @@ class DenseKernel:
         }
 
     def work_elements(self, sizes: Mapping[str, Any]) -> Any:
-        """Return how many elements of workspace one execution needs: of arrays, of each."""
+        """Return the elements of workspace per execution; arrays of sizes give an array."""
         return prod(_extent(text, sizes) for text in self.work) if self.work else 0
 
     def elements(self, sizes: Mapping[str, Any]) -> Any:
-        """Return how many elements the operands have together: of arrays, of each."""
+        """Return the total elements of all operands; arrays of sizes give an array."""
         return sum(rows * columns for rows, columns in self.shapes(sizes).values())
 
 
@@ -155,7 +155,7 @@ def _kernel(
     work: str = "",
     at_most: tuple[tuple[str, str], ...] = (),
 ) -> DenseKernel:
-    """Return the kernel ``"name(m, n)"`` on operands ``"A:m,n"`` that is one *call*."""
+    """Return the kernel ``"name(m, n)"`` on operands ``"A:m,n"`` with the text of its *call*."""
     title, _, parameters = name.rstrip(")").partition("(")
     shapes = (text.split(":") for text in operands.split())
     routine_name, *arguments = call.split()
@@ -229,7 +229,7 @@ _ALL = (
         "A:m,n T:1,n",
         "geqrf m n A m T work lwork info",
         written="AT",
-        work="n 32",  # LAPACK's own block size (ilaenv): with less it would take smaller blocks
+        work="n 32",  # LAPACK's own block size (ilaenv): less workspace would give smaller blocks
         at_most=(("n", "m"),),
     ),
     _kernel("lacpy(m, n)", "A:m,n B:m,n", "lacpy 'A' m n A m B m", written="B"),
@@ -240,59 +240,59 @@ KERNELS: Mapping[str, DenseKernel] = {kernel.name: kernel for kernel in _ALL}
 
 
 def kernel_names() -> dict[str, tuple[str, ...]]:
-    """Return model name -> parameter names of every kernel, in both precisions."""
+    """Return a map from model name to parameter names for all kernels in both precisions."""
     return {
         name + suffix: kernel.parameters
-        for suffix in ("", _SINGLE)
+        for suffix in ("", _SINGLE_SUFFIX)
         for name, kernel in KERNELS.items()
     }
 
 
 def dense_kernel(model_name: str) -> tuple[DenseKernel, Precision]:
-    """Return the kernel with this *model_name*, and its precision: ``_float32`` says single.
+    """Return the kernel with this *model_name* and its precision, single for ``_float32``.
 
     >>> kernel, precision = dense_kernel("syrk_float32")
     >>> kernel.parameters, precision.letter
     (('n', 'k'), 's')
     """
-    name = model_name.removesuffix(_SINGLE)
+    name = model_name.removesuffix(_SINGLE_SUFFIX)
     if name not in KERNELS:
         raise unknown("kernel", model_name, kernel_names())
     return KERNELS[name], precision_of("float64" if name == model_name else "float32")
 
 
 class PreparedCall:
-    """A kernel with all but its operands filled in.
+    """A call of a kernel in which only the operands are missing.
 
     Parameters
     ----------
     kernel, sizes, precision
-        The kernel, its parameters (:meth:`DenseKernel.sizes`), its precision.
+        The kernel, its parameters (:meth:`DenseKernel.sizes`) and its precision.
 
     Attributes
     ----------
     routine
-        To be called with :meth:`arguments`, followed by one worker's ``tail``.
+        The routine to call with :meth:`arguments`, followed by the ``tail`` of a worker.
     tail
-        Which of ``work``, ``lwork`` and ``info`` the routine takes last.
+        The last arguments of the routine, from ``work``, ``lwork`` and ``info``.
     """
 
     def __init__(self, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision) -> None:
         self.routine = _routine(kernel, precision)
-        self.tail = tuple(name for name in TAIL if name in kernel.arguments)
+        self.tail = tuple(name for name in TAIL_ARGUMENTS if name in kernel.arguments)
         fixed = kernel.arguments[: len(kernel.arguments) - len(self.tail)]
         self._template = [_constant(item, kernel, sizes, precision) for item in fixed]
         self._places = [fixed.index(operand) for operand in kernel.operands]
 
     def arguments(self, operands: Sequence[Reference]) -> tuple[Reference, ...]:
-        """Return the arguments on these *operands*, in the order of the kernel's."""
+        """Return the arguments for *operands*, which are in the order of the kernel."""
         filled = self._template.copy()
         for place, operand in zip(self._places, operands, strict=True):
             filled[place] = operand
         return tuple(filled)
 
     def called(self, core: ctypes.CDLL) -> CalledRoutine:
-        """Return the same for callers that are not Python; *core* has what LAPACK lacks."""
+        """Return the call for callers outside Python; *core* has the routine that LAPACK lacks."""
         routine = self.routine
         before: list[int] = []
         if isinstance(routine, Getrf):
@@ -303,9 +303,10 @@ class PreparedCall:
 
 
 class CalledRoutine:
-    """A kernel's routine by its address, and the addresses of all arguments but its operands.
+    """The address of a kernel's routine, and of all arguments except its operands.
 
-    ``address`` is that of the routine; *kept* is what all the addresses lead to.
+    *kept* owns the memory behind the addresses of the arguments in *template*; the operands are
+    at *places* among them.
     """
 
     def __init__(
@@ -315,7 +316,7 @@ class CalledRoutine:
         self._template, self._places, self._kept = template, places, kept
 
     def rows(self, operands: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the arguments on each row of *operands*, in the order of the kernel's."""
+        """Return the arguments for each row of *operands*, which are in the order of the kernel."""
         filled = np.tile(np.array(self._template, dtype=np.int64), (len(operands), 1))
         filled[:, self._places] = operands
         return filled
@@ -330,7 +331,7 @@ def _routine(kernel: DenseKernel, precision: Precision) -> Routine:
 def _constant(
     item: str, kernel: DenseKernel, sizes: Mapping[str, int], precision: Precision
 ) -> Reference:
-    """Return the reference to one argument; None where an operand comes."""
+    """Return the reference to one argument; None for an operand."""
     if item in kernel.operands:
         return None
     if item in sizes:

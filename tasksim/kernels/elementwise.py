@@ -1,4 +1,4 @@
-"""Elementwise functions of C on arrays, which Numba compiles: BLAS has no sum of two vectors."""
+"""Elementwise C functions on arrays, compiled by Numba, because BLAS has no sum of two vectors."""
 
 from __future__ import annotations
 

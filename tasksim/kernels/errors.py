@@ -1,4 +1,4 @@
-"""The error of a kernel that cannot do its work."""
+"""The error of a kernel that fails."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["KernelError"]
 
 
 class KernelError(TasksimError):
-    """A kernel failed: a matrix that is not positive definite, a zero pivot, an exception.
+    """A failure of a kernel: a matrix that is not positive definite, a zero pivot, an exception.
 
-    ``kernel`` is its name. Whoever executes a task knows which one it was.
+    ``kernel`` is the name of the kernel. The caller that executes a task knows which task failed.
     """
 
     def __init__(self, kernel: str, message: str) -> None:

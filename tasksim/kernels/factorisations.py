@@ -1,12 +1,12 @@
-"""Cholesky, LU and QR by tiles: programs with their matrices and residuals.
+"""Programs of tiled Cholesky, LU and QR factorisations, with their matrices and residuals.
 
 The matrices are random, from a seed, and well-conditioned: uniform on [-1/2, 1/2), with
 2√n + 1 added to the diagonal for Cholesky (the eigenvalues of the random part are within
-±0.58 √n) and for LU (so that no row ever wants to be interchanged).
+±0.58 √n) and for LU (so that pivoting would not interchange rows).
 
-A result is checked on a random vector x, in O(n²): L(Lᵀx), L(Ux) or Q(Rx) against Ax. Where the
-tiles are those of several processes, each multiplies with its own, and the products are summed:
-none has more of the matrix than its part (:mod:`tasksim.kernels.together`).
+A check takes O(n²) operations: it compares L(Lᵀx), L(Ux) or Q(Rx) with Ax for a random vector x. If
+several processes share the tiles, each multiplies with its own tiles and the products are summed,
+so that no process needs more than its part of the matrix (:mod:`tasksim.kernels.together`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Cholesky", "Lu", "Qr"]
 
-TOLERANCE = 10.0
-"""Of the residual in units of √n ε, as which rounding errors grow that are independent (N. Higham,
+RESIDUAL_TOLERANCE = 10.0
+"""Tolerance of the residual in units of √n ε, the growth of independent rounding errors (N. Higham,
 T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM J. Sci. Comput. 41(5),
 2019). The factorisations here reach 1.5 at n = 15, and less for larger n (0.13 at 4096)."""
 
 
 class Cholesky(TiledProgram):
-    """A = L Lᵀ of a symmetric positive definite matrix, of which the lower part is stored."""
+    """A = L Lᵀ of a symmetric positive definite matrix, stored as its lower part."""
 
     def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
         super().__init__(graph, workers, held)
@@ -58,7 +58,7 @@ class Cholesky(TiledProgram):
 
 
 class Lu(TiledProgram):
-    """A = L U without pivoting, of a matrix that needs none."""
+    """A = L U without pivoting, of a matrix that needs no pivoting."""
 
     def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
         super().__init__(graph, workers, held)
@@ -76,7 +76,7 @@ class Lu(TiledProgram):
 
 
 class Qr(TiledProgram):
-    """A = Q R; Q stays in the form of the reflectors of its kernels."""
+    """A = Q R, with Q as the reflectors of its kernels."""
 
     def __init__(self, graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> None:
         super().__init__(graph, workers, held)
@@ -95,11 +95,12 @@ def _dominance(tiles: Tiles) -> float:
 
 
 class _Share:
-    """The tiles that this process counts, and what it works out with them, and with the others.
+    """The tiles that this process counts, with products and norms over all processes.
 
     Parameters
     ----------
     tiles : Tiles
+        The tiles of this process.
     together : Together
         All processes of the run.
     """
@@ -108,27 +109,27 @@ class _Share:
         self._tiles, self._together = tiles, together
 
     def probe(self) -> Vector:
-        """Return a random vector, one row per tile column; the same for all."""
+        """Return a random vector with one row per tile column, the same on all processes."""
         tiles = self._tiles
         return np.random.default_rng(0).standard_normal((tiles.columns, tiles.tile_size))
 
     def product(self, blocks: Iterable[Block], x: Vector) -> Vector:
-        """Return the product of a matrix, of which this one has *blocks*, with *x*."""
+        """Return the product of a matrix with *x*; this process has *blocks* of the matrix."""
         return self._together.total(_multiply(blocks, x, self._tiles.rows))
 
     def residual(self, what: str, got: Vector, matrix: Iterable[Block], x: Vector) -> Residual:
-        """Return by how much what was *got* is not *matrix*, of which these are its blocks, x."""
+        """Return the residual of *got* against the product of *x* and *matrix*, given by blocks."""
         tiles, blocks = self._tiles, list(matrix)
-        # E ‖Ax‖² = ‖A‖² in the Frobenius norm, as x is standard normal; ‖Ax‖ itself may be tiny.
+        # E ‖Ax‖² = ‖A‖² in the Frobenius norm for standard normal x; ‖Ax‖ itself may be tiny.
         squares = sum(float(np.linalg.norm(block)) ** 2 for _, _, block in blocks)
         norm = sqrt(float(self._together.total(np.array([squares]))[0]))
         order = max(tiles.rows, tiles.columns) * tiles.tile_size
         unit = sqrt(order) * float(np.finfo(tiles.precision.dtype).eps) * norm
         error = float(np.linalg.norm(got - self.product(blocks, x)))
-        return Residual(error / unit, TOLERANCE, f"residual ‖{what} − Ax‖ / (√n ε ‖A‖)")
+        return Residual(error / unit, RESIDUAL_TOLERANCE, f"residual ‖{what} − Ax‖ / (√n ε ‖A‖)")
 
     def blocks(self, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
-        """Yield the tiles that are this one's to count, each as *tile* returns it."""
+        """Yield the tiles that this process counts, each as *tile* returns it."""
         tiles = self._tiles
         for i in range(tiles.rows):
             for j in range(tiles.columns):
@@ -136,7 +137,7 @@ class _Share:
                     yield i, j, tile(i, j)
 
     def lower(self, tile: Callable[[int, int], NDArray[Any]]) -> Iterator[Block]:
-        """Yield those of them on the diagonal and below."""
+        """Yield the tiles on the diagonal and below that this process counts."""
         return ((i, j, block) for i, j, block in self.blocks(tile) if i >= j)
 
     def upper(self) -> Iterator[Block]:
@@ -146,7 +147,7 @@ class _Share:
                 yield i, j, np.triu(block) if i == j else block
 
     def symmetric(self) -> Iterator[Block]:
-        """Yield the blocks of the matrix that the lower part of the initial one stands for."""
+        """Yield the blocks of the symmetric matrix with the lower part of the initial matrix."""
         for i, j, block in self.lower(self._tiles.initial):
             if i == j:
                 yield i, i, np.tril(block) + np.tril(block, -1).T

@@ -1,4 +1,4 @@
-"""LU factorisation of a tile without interchanging rows, which LAPACK does not have."""
+"""LU factorisation of a tile without row interchanges, a routine that LAPACK lacks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Getrf"]
 
 
 class Getrf:
-    """A = L U in place, no pivoting; called like a LAPACK routine, without the GIL.
+    """A = L U in place without pivoting, called like a LAPACK routine and without the GIL.
 
-    Partial pivoting takes the diagonal element wherever it is the largest of its column, as
-    it is in the diagonally dominant matrices that are factorised without pivoting. So LAPACK's
-    own ``getrf`` is tried first; if it did interchange rows, the tile is restored and
-    factorised by halves [1]_, each of them tried in the same way.
-    That is two calls where a factorisation by BLAS alone is hundreds, and for a tile of 256 takes
-    40 % of its time; a tile where most columns want a pivot takes ten times as long.
+    Partial pivoting picks the diagonal element if it is the largest of its column. This holds for
+    the diagonally dominant matrices that are factorised without pivoting. The function therefore
+    tries LAPACK's ``getrf`` first. If that interchanged rows, the function restores the tile and
+    factorises it by halves [1]_, each half in the same way. In the usual case these are two calls,
+    where a factorisation by BLAS alone takes hundreds; for a tile of 256, the time is 40 % of that
+    factorisation. A tile in which most columns would be pivoted takes ten times as long.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ class Getrf:
         self._table = (ctypes.c_void_p * len(parts))(*map(address_of, parts))
 
     def compiled(self, core: ctypes.CDLL) -> tuple[Any, list[int]]:
-        """Return the same in the *core*, and what it takes before all arguments: its routines."""
+        """Return the function in the *core*, and its first argument: the table of its routines."""
         return core[self._compiled], [ctypes.addressof(self._table)]
 
     def __call__(
         self, n: Reference, a: Reference, lda: Reference, work: Reference, info: Reference
     ) -> None:
-        """Factorise the tile *a* of order *n*; *work* has room for a copy of it.
+        """Factorise the tile *a* of order *n*; *work* has space for a copy of it.
 
-        *info* becomes 0, or the number of the first pivot that is zero.
+        *info* becomes 0, or the number of the first zero pivot.
         """
         address = ctypes.cast(a, ctypes.c_void_p).value or 0
         self._factorise(n._obj.value, address, lda, work, info)
@@ -88,7 +88,7 @@ class Getrf:
     def _update(
         self, first: int, rest: int, blocks: tuple[int, int, int, int], lda: Reference
     ) -> None:
-        """U12 = L11⁻¹ A12, L21 = A21 U11⁻¹, A22 -= L21 U12."""
+        """Compute U12 = L11⁻¹ A12, L21 = A21 U11⁻¹ and A22 -= L21 U12."""
         a11, a21, a12, a22 = map(ctypes.c_void_p, blocks)
         k, m, one = integer(first), integer(rest), self._one
         left, right, lower, upper, unit, no = map(character, "LRLUUN")
@@ -99,5 +99,5 @@ class Getrf:
 
 @cache
 def _in_order(order: int) -> bytes:
-    """Return the pivots of a factorisation that interchanged nothing."""
+    """Return the pivots of a factorisation without interchanges."""
     return bytes((ctypes.c_int * order)(*range(1, order + 1)))

@@ -1,11 +1,12 @@
-"""BLAS and LAPACK by their function pointers, which run without the GIL.
+"""BLAS and LAPACK routines by their function pointers, which run without the GIL.
 
-SciPy's own wrappers hold the global interpreter lock during the call, so threads that use them
-wait for each other. The pointers that :mod:`scipy.linalg.cython_blas` and ``cython_lapack``
-export for Cython lead to the same library, and ctypes releases the lock around the call.
+SciPy's own wrappers hold the global interpreter lock during a call, so that threads wait for each
+other. :mod:`scipy.linalg.cython_blas` and ``cython_lapack`` export pointers into the same library
+for Cython, and ctypes releases the lock around a call of them.
 
-Fortran takes every argument by address. The holders made here (:func:`integer`, :func:`real`,
-:func:`character`) are cached, so that a call is ``gemm(*arguments)`` on a tuple made once.
+Fortran takes every argument by address. The functions :func:`integer`, :func:`real` and
+:func:`character` cache their references, so that a call is ``gemm(*arguments)`` with a tuple made
+once.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ __all__ = [
 ]
 
 Routine = Callable[..., None]
-"""A subroutine; called with references, one per Fortran argument."""
+"""A subroutine, called with one reference per Fortran argument."""
 Reference = Any
-"""What ``ctypes.byref`` returns; it keeps alive what it refers to."""
+"""The result of ``ctypes.byref``, which keeps its object alive."""
 
 _UNTYPED = ctypes.CFUNCTYPE(None)
 _name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
@@ -44,7 +45,7 @@ _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 
 
 class Precision(NamedTuple):
-    """One of the two real types: the first letter of its routines, NumPy's name, its bytes."""
+    """A real type: the first letter of its routines, its NumPy name, and its size in bytes."""
 
     letter: str
     dtype: str
@@ -65,9 +66,9 @@ def precision_of(dtype: str) -> Precision:
 def routine(name: str) -> Routine:
     """Return the BLAS or LAPACK subroutine *name*, callable with one reference per argument.
 
-    The number of arguments is not checked at the call (see :func:`argument_count`): that would
-    double its cost. Raises :exc:`InputError` where this SciPy has no such subroutine, or
-    one with integers of another width.
+    A call does not check the number of arguments (see :func:`argument_count`), because this would
+    double its cost. Raises :exc:`InputError` if this SciPy has no such subroutine, or only one with
+    integers of another width.
 
     >>> scal = routine("dscal")
     >>> x = (ctypes.c_double * 3)(1.0, 2.0, 3.0)
@@ -76,7 +77,7 @@ def routine(name: str) -> Routine:
     [10.0, 20.0, 30.0]
     """
     capsule = _capsule(name)
-    # No argument types: converting ready references is what makes a ctypes call slow.
+    # No argument types: the conversion of ready references would make a ctypes call slow.
     return _UNTYPED(_pointer_of(capsule, _name_of(capsule)))
 
 
@@ -125,6 +126,6 @@ def _checked(name: str, capsule: Any) -> Any:
 
 
 def _signature(capsule: Any) -> str:
-    """Return the C declaration: Cython keeps it as the name of the capsule."""
+    """Return the C declaration, which Cython keeps as the name of the capsule."""
     declaration: bytes = _name_of(capsule)
     return declaration.decode()

@@ -1,4 +1,4 @@
-"""Programs: task graphs bound to data, ready to execute."""
+"""Programs: task graphs that are bound to data and ready to execute."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
 
 @dataclass(frozen=True)
 class Residual:
-    """How far a result is from what it should be.
+    """The error of a result, and its tolerance.
 
     Attributes
     ----------
     value, tolerance
-        It is right if the value is not above the tolerance.
+        The error, and its largest value for a correct result.
     what
-        What the value is, in words.
+        A description of the value.
     """
 
     value: float
@@ -46,33 +46,32 @@ class Residual:
 
     @property
     def ok(self) -> bool:
-        """Whether the result is right; NaN is not."""
+        """Whether the result is correct; a NaN is not."""
         return self.value <= self.tolerance
 
 
 class Program(Protocol):
-    """A task graph bound to data, ready to execute.
+    """A task graph that is bound to data and ready to execute.
 
-    Different tasks may run at once on different workers; the order of tasks is the caller's
-    business. A program whose tasks can be ended early may have a method ``interrupt()``, which
-    does that and is called from another thread; what it leaves is undone by :meth:`reset`.
+    Different tasks may run at the same time on different workers; the caller keeps the order of
+    dependent tasks. A program may have further methods:
 
-    One whose tasks can run without Python may have a method ``calls(core)``, which returns their
-    addresses, a :class:`~tasksim.kernels.calls.Calls`; *core* is the compiled core as ctypes loads
-    it. If functions tell that they failed, ``failure(task, told)`` returns the error.
-
-    One whose kernels fail, or take longer, on data that were never computed may have a method
-    ``make_safe(task)``, which gives the task data that it can be executed on; selective execution
-    calls it.
+    - ``interrupt()`` ends its running tasks early and is called from another thread;
+      :meth:`reset` undoes it.
+    - ``calls(core)`` returns the addresses of its tasks, a :class:`~tasksim.kernels.calls.Calls`,
+      for execution without Python; *core* is the compiled core as loaded by ctypes.
+    - ``failure(task, told)`` returns the error of a task whose function reported a failure.
+    - ``make_safe(task)`` restores data of a task whose kernel fails, or takes longer, on data that
+      were never computed; selective execution calls it.
     """
 
     graph: TaskGraph
 
     def run(self, task: int, worker: int) -> None:
-        """Execute *task* with the workspace of *worker*; :exc:`KernelError` if it fails."""
+        """Execute *task* with the workspace of *worker*; raise :exc:`KernelError` if it fails."""
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
 
     def check(self) -> Residual | None:
         """Return the residual of the result of all tasks; None if there is nothing to check."""
@@ -86,30 +85,30 @@ def bind(
     functions: Mapping[str, Callable[[int], object]] | None = None,
     held: NDArray[np.integer] | None = None,
 ) -> Program:
-    """Return *graph* bound to data made from *seed*, ready to execute.
+    """Return *graph* bound to data from *seed*, ready to execute.
 
     Parameters
     ----------
     graph
-        Of a generator that has an executor (``tasksim list executors``), such as ``cholesky``:
-        computes for real. One whose kernels all have a parameter ``duration_s``: waits that long
-        per task.
+        A graph of a generator with an executor (``tasksim list executors``), such as ``cholesky``,
+        whose tasks compute. If all kernels have a parameter ``duration_s``, each task waits that
+        long instead.
     workers
-        How many workers will run tasks at once.
+        The number of workers that run tasks at the same time.
     seed
-        Of the matrix; for fmm, whose particles have the seed of the graph, of those that are
-        checked.
+        The seed of the matrix. For fmm, whose particles have the seed of the graph, the seed of the
+        sample of particles that are checked.
     functions
-        Kernel name -> a function that is called with the number of a task: then it is these
-        that run, whatever the graph. Python functions share the GIL as they always do.
+        Map from kernel name to a function, which is called with the number of a task. These
+        functions replace the executor for any graph. Python functions share the GIL as usual.
     held
-        The data that are needed, by default all: programs of executors that say ``holds_parts``
-        have memory for these alone. Those of others have all data nevertheless.
+        The data that are needed, by default all. Executors with ``holds_parts`` allocate only
+        these; the others allocate all data.
 
     Raises
     ------
     InputError
-        If nothing is known to execute the graph with, or a function is missing or superfluous.
+        If the graph has no executor, or a function is missing or superfluous.
     """
     expect(graph, TaskGraph, "graph")
     if workers < 1:
@@ -127,24 +126,24 @@ def bind(
 
 
 def _executor(graph: TaskGraph) -> Executor:
-    """Return what runs *graph*: an executor of its name, or the application that it is of."""
+    """Return the executor of *graph*, by its name or from its application."""
     if graph.name in EXECUTORS:
         return EXECUTORS.find(graph.name)
     generator = GENERATORS.known(graph.name)
     if generator is not None and generator.executor is not None:
         return generator.executor
     raise InputError(
-        f"graph {graph.name}: no kernels to execute; there are those of "
-        f"{', '.join(EXECUTORS)}, of applications (tasksim run MODULE:APPLICATION) and of graphs "
-        "whose tasks have duration_s; in Python, bind(functions=...) takes your own"
+        f"graph {graph.name}: no kernels to execute; legal: graphs of "
+        f"{', '.join(EXECUTORS)}, applications (tasksim run MODULE:APPLICATION), and graphs "
+        "whose tasks have duration_s; in Python, bind(functions=...) takes your own kernels"
     )
 
 
 class WaitingProgram:
-    """Tasks that only take time: each waits for its parameter ``duration_s``.
+    """A program of tasks that only take time: each waits for its parameter ``duration_s``.
 
-    They wait for a lock that nobody gives back, unless they are interrupted: as exact as to sleep,
-    and as cheap.
+    A task waits with a timeout for a lock that only an interruption releases. This is as exact and
+    as cheap as sleeping.
     """
 
     def __init__(self, graph: TaskGraph, workers: int = 1, seed: int = 0) -> None:  # noqa: ARG002
@@ -161,17 +160,17 @@ class WaitingProgram:
         for task, duration in enumerate(self._durations):
             if not 0 <= duration <= TIMEOUT_MAX:
                 raise InputError(
-                    f"graph {graph.name}: {graph.label(task)}: not a time one can wait; "
+                    f"graph {graph.name}: {graph.label(task)}: illegal duration; "
                     f"legal: 0 to {TIMEOUT_MAX:g} s"
                 )
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Sleep, without the GIL, for the duration of *task*."""
+        """Wait for the duration of *task* without the GIL."""
         if self._gate.acquire(timeout=self._durations[task]):
-            self._gate.release()  # interrupted: let the next one through, too
+            self._gate.release()  # interrupted: let the next task through, too
 
     def calls(self, core: ctypes.CDLL) -> Calls:
-        """Return what each task calls without Python: the *core* waits."""
+        """Return the calls of all tasks without Python, in which the *core* waits."""
         gate = self._core_gate = self._core_gate or CoreGate(core)
         table = CallTable(len(self.graph))
         seconds = self._seconds.ctypes.data + 8 * np.arange(len(self.graph))
@@ -181,7 +180,7 @@ class WaitingProgram:
         return table.calls(kept=[self._seconds, gate])
 
     def interrupt(self) -> None:
-        """End all waiting at once; what is asked for later does not wait either."""
+        """End all waiting at once; later tasks do not wait either."""
         if not self._interrupted:
             self._interrupted = True
             self._gate.release()
@@ -189,7 +188,7 @@ class WaitingProgram:
                 self._core_gate.open()
 
     def reset(self) -> None:
-        """Let tasks wait again, if they were interrupted: there are no data."""
+        """Let tasks wait again after an interruption; there are no data to restore."""
         self._gate, self._interrupted = _closed_gate(), False
         if self._core_gate is not None:
             self._core_gate.close()
@@ -199,7 +198,7 @@ class WaitingProgram:
 
 
 class CoreGate:
-    """The gate at which tasks of :class:`WaitingProgram` wait in the *core*; closed at first."""
+    """The gate at which tasks of :class:`WaitingProgram` wait in the *core*, initially closed."""
 
     def __init__(self, core: ctypes.CDLL) -> None:
         new, self._set, free = core.tasksim_gate_new, core.tasksim_gate_set, core.tasksim_gate_free
@@ -209,7 +208,7 @@ class CoreGate:
         self.handle: int = new() or 0
         if not self.handle:
             raise MemoryError
-        # Not at the end of the process: threads that were left behind may still wait.
+        # Do not free it at the exit of the process: abandoned threads may still wait for it.
         weakref.finalize(self, free, self.handle).atexit = False
 
     def open(self) -> None:
@@ -228,7 +227,7 @@ def _closed_gate() -> Lock:
 
 
 class FunctionProgram:
-    """Tasks that call Python functions, one per kernel, with their number."""
+    """A program with a Python function per kernel, which is called with the number of a task."""
 
     def __init__(self, graph: TaskGraph, functions: Mapping[str, Callable[[int], object]]) -> None:
         self.graph = graph
@@ -242,7 +241,7 @@ class FunctionProgram:
         self._functions = [per_kernel[kernel] for kernel in graph.kernel.tolist()]
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
-        """Call the function of *task*; what it raises becomes a :exc:`KernelError`."""
+        """Call the function of *task*; an exception becomes a :exc:`KernelError`."""
         try:
             self._functions[task](task)
         except Exception as error:
@@ -250,7 +249,7 @@ class FunctionProgram:
             raise KernelError(self.graph.kernel_of(task), message) from error
 
     def reset(self) -> None:
-        """Do nothing: the data are the functions' own."""
+        """Do nothing: the functions own their data."""
 
     def check(self) -> None:
-        """Return None: only the functions know what is right."""
+        """Return None: only the functions can tell a correct result."""

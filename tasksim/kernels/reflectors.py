@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 __all__ = ["apply_q"]
 
 _FACTORS = {"geqrt": ("gemqrt", (0, 2), (0,)), "tpqrt": ("tpmqrt", (1, 2), (0, 1))}
-"""Kernel -> what applies its Q; which of its accesses are V and T; which, by their tile rows,
-say what Q is applied to."""
+"""Map from a kernel to the kernel that applies its Q, the indices of its accesses to V and T, and
+those whose tile rows give the rows that Q applies to."""
 
 
 def apply_q(
     graph: TaskGraph, tiles: Tiles, x: NDArray[np.float64], together: Together = ALONE
 ) -> NDArray[Any]:
-    """Return Q *x*, where Q is what the geqrt and tpqrt tasks of *graph* left in *tiles*.
+    """Return Q *x* for the Q that the geqrt and tpqrt tasks of *graph* left in *tiles*.
 
-    Each of these tasks made one factor of Q = Q₁ Q₂ ..., so they are applied last to first, each by
-    the process that executed it: rows of the vector are passed on from one to the next.
+    Each of these tasks made one factor of Q = Q₁ Q₂ ..., so the factors are applied from last to
+    first. The process that executed a task applies its factor, and processes pass rows of the
+    vector on to each other.
 
     Parameters
     ----------
     graph, tiles
         The graph, and the data after all its tasks.
     x
-        float64 [tile rows, tile size]; the same for all.
+        float64 [tile rows, tile size], the same on all processes.
     together
-        All processes that have parts of the data.
+        All processes with parts of the data.
 
     Returns
     -------
@@ -67,9 +68,9 @@ def apply_q(
 
 
 class _TravellingRows:
-    """The rows of a vector, each at the process that changed it last; at first they are at all.
+    """The rows of a vector, each at the process that changed it last; at first all have them.
 
-    All processes go through the same rows in the same order, so nothing has to be asked for.
+    All processes visit the same rows in the same order, so that they need no requests.
     """
 
     def __init__(self, rows: NDArray[Any], together: Together) -> None:
@@ -77,7 +78,7 @@ class _TravellingRows:
         self._holder: list[int | None] = [None] * len(rows)
 
     def are_here(self, rows: list[int], needed_at: int) -> bool:
-        """Bring these *rows* to where they are needed; return whether that is here."""
+        """Bring *rows* to the process *needed_at*; return whether this process is the one."""
         for row in rows:
             holder = self._holder[row]
             if holder is not None and holder != needed_at:
@@ -86,10 +87,10 @@ class _TravellingRows:
         return needed_at == self._together.rank
 
     def gathered(self) -> NDArray[Any]:
-        """Return all rows as they are where they were changed last."""
+        """Return all rows with their latest values."""
         mine = self._together.rank
         for row, holder in enumerate(self._holder):
-            if (holder or 0) != mine:
+            if (holder or 0) != mine:  # rank 0 has the rows that no process changed
                 self._rows[row] = 0.0
         return self._together.total(self._rows)
 
@@ -97,7 +98,7 @@ class _TravellingRows:
 def _untransposed(
     name: str, parameters: dict[str, float], tiles: Tiles
 ) -> tuple[PreparedCall, Workspace]:
-    """Return the kernel that applies Q, instead of its transpose, to one column."""
+    """Return the call that applies Q, not its transpose, to one column, and its workspace."""
     kernel = KERNELS[name]
     arguments = tuple("'N'" if item == "'T'" else item for item in kernel.arguments)
     sizes = kernel.sizes({**parameters, "n": 1, "k": parameters["n"]})

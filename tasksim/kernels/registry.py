@@ -1,8 +1,8 @@
-"""Executors by name: what runs the graphs of a generator natively.
+"""Registry of executors, which run the graphs of a generator natively.
 
 An executor is a class or function, ``executor(graph, workers, seed)``, that returns the graph
 bound to data, a :class:`~tasksim.kernels.program.Program`. It is registered under the name of the
-generator whose graphs it runs; another package's, by an entry point of the group
+generator whose graphs it runs. Another package registers its executors as entry points of the group
 ``tasksim.programs``. An application is an executor of its own graphs.
 """
 
@@ -48,11 +48,11 @@ EXECUTORS: Registry[Executor] = Registry(
     },
     _adopt,
 )
-"""All executors; a new one is a file, and a line here or an entry point of its package."""
+"""All executors. A new one is a file, and a line here or an entry point of its package."""
 
 
 def describe() -> dict[str, str]:
-    """Return the first line of each executor's docstring, by name; broken ones are left out."""
+    """Return the first line of each executor's docstring by name, without broken executors."""
     return {
         name: (found.__doc__ or "").strip().partition("\n")[0]
         for name, found in EXECUTORS.items().items()

@@ -1,4 +1,4 @@
-"""One kernel by itself, on data of its own: to measure how long it takes."""
+"""A single kernel on data of its own, to measure its duration."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ __all__ = ["Standalone", "standalone"]
 def standalone(
     name: str, parameters: Mapping[str, float], dtype: str | None = None, seed: int = 0
 ) -> Standalone:
-    """Return the kernel *name* with data that it can work on.
+    """Return the kernel *name* with suitable data.
 
     Parameters
     ----------
     name
-        The name of its model, one of :func:`~tasksim.kernels.dense.kernel_names`.
+        The name of the kernel's model, one of :func:`~tasksim.kernels.dense.kernel_names`.
     parameters
-        Its sizes by name.
+        The sizes by name.
     dtype
-        ``"float64"`` or ``"float32"``; by default what the name says.
+        ``"float64"`` or ``"float32"``; by default the precision in the name.
     seed
-        Of the data.
+        The seed of the data.
 
     Raises
     ------
     InputError
-        If there is no such kernel, the parameters are not its, or there is not the memory.
+        If the kernel or a parameter is unknown, or the memory is too small.
 
     Examples
     --------
@@ -69,14 +69,14 @@ class Standalone:
     Attributes
     ----------
     kernel
-        Which it is.
+        The description of the kernel.
     operands
-        Name -> array.
+        Map from the name of an operand to its array.
     """
 
     def __init__(self, kernel: DenseKernel, sizes: Sizes, precision: Precision, seed: int) -> None:
         self.kernel = kernel
-        # What it works on, and a copy to begin again with.
+        # The operands, and a copy to restore them from.
         refuse_too_large(2 * kernel.elements(sizes) * precision.size_bytes, f"kernel {kernel.name}")
         self._initial = _data(kernel, sizes, precision, np.random.default_rng(seed))
         self._workspace = Workspace(kernel.work_elements(sizes), precision)
@@ -96,16 +96,17 @@ class Standalone:
         )
 
     def run(self) -> None:
-        """Execute the kernel once; :exc:`KernelError` if it fails."""
+        """Execute the kernel once; raise :exc:`KernelError` if it fails."""
         self._call(*self._arguments)
         info = self._workspace.info.value
         if info:
             raise KernelError(self.kernel.name, failure(self.kernel.name, info))
 
     def called(self, core: ctypes.CDLL) -> tuple[int, list[int]]:
-        """Return the address of the routine, and its arguments, for callers that are not Python.
+        """Return the address of the routine and its arguments for callers outside Python.
 
-        They are good as long as the kernel is there; *core* has what LAPACK lacks.
+        The addresses are valid as long as this object lives. *core* has the routine that LAPACK
+        lacks.
         """
         self._called = called = self._prepared.called(core)
         operands = np.array([[address_of(item) for item in self._references]], dtype=np.int64)
@@ -113,12 +114,12 @@ class Standalone:
         return called.address, [*called.rows(operands)[0].tolist(), *tail]
 
     def reset(self) -> None:
-        """Make the operands again what they were at first."""
+        """Restore the initial operands."""
         for name in self.kernel.written:
             self.operands[name][:] = self._initial[name]
 
     def restored(self) -> list[tuple[int, int, int]]:
-        """Return what :meth:`reset` copies, for callers that are not Python: to, from, bytes."""
+        """Return the copies of :meth:`reset` for callers outside Python: target, source, bytes."""
         pairs = [(self.operands[name], self._initial[name]) for name in self.kernel.written]
         return [(to.ctypes.data, first.ctypes.data, first.nbytes) for to, first in pairs]
 
@@ -126,7 +127,7 @@ class Standalone:
 def _data(
     kernel: DenseKernel, sizes: Sizes, precision: Precision, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Return operands that the kernel can work on, uniform on [-1/2, 1/2) but for what it needs."""
+    """Return operands uniform on [-1/2, 1/2), changed where the kernel needs other values."""
     operands = {
         name: np.asfortranarray(rng.random(shape) - 0.5, dtype=precision.dtype)
         for name, shape in kernel.shapes(sizes).items()
@@ -136,7 +137,7 @@ def _data(
     if kernel.name in ("potrf", "getrf", "trsm", "trsm_ru"):
         first[np.diag_indices(len(first))] += dominance
     elif kernel.name == "trsm_ll":
-        # Its diagonal counts as ones; what is below must be small for the inverse not to explode.
+        # Its diagonal counts as ones; the part below must be small, or the inverse would explode.
         first /= dominance
     elif kernel.name in _FACTORED_BY:
         operands.update(_reflectors(_FACTORED_BY[kernel.name], sizes, precision, rng))
@@ -144,13 +145,13 @@ def _data(
 
 
 _FACTORED_BY = {"gemqrt": ("geqrt", "A"), "tpmqrt": ("tpqrt", "B")}
-"""Kernel that applies a Q -> the one that makes it, and where that leaves the reflectors."""
+"""Map from a kernel that applies a Q to the kernel that makes it, and its operand with V."""
 
 
 def _reflectors(
     maker: tuple[str, str], sizes: Sizes, precision: Precision, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Return V and T as the kernel that makes them left them."""
+    """Return the V and T made by the kernel *maker*."""
     name, where = maker
     seed = int(rng.integers(2**32))
     factored = {"m": sizes["m"], "n": sizes["k"], "ib": sizes["ib"]}

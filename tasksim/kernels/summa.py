@@ -1,4 +1,4 @@
-"""SUMMA as a program: tiles of three matrices, each product a call of BLAS."""
+"""SUMMA as a program on tiles of three matrices, with one BLAS call per product."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["summa"]
 
-TOLERANCE = 10.0
-"""Of the residual in units of √n ε, as of factorisations."""
+RESIDUAL_TOLERANCE = 10.0
+"""Tolerance of the residual in units of √n ε, as in the factorisations."""
 
 
 class Summa:
-    """C = A B, panel by panel, of drawn matrices.
+    """C = A B, panel by panel, of random matrices.
 
-    Tiles of B are stored transposed, and those of A with the other sign, so that the kernel is the
-    same ``gemm`` that Cholesky calls.
+    Tiles of B are stored transposed, and tiles of A negated, so that the kernel is the same
+    ``gemm`` as in Cholesky.
 
     Parameters
     ----------
     graph : TaskGraph
-        Of the generator ``summa``.
+        A graph of the generator ``summa``.
     seed : int
-        Of the matrices.
+        The seed of the matrices.
     held : int array, or None
-        The data that have memory; None: all.
+        The data that have memory; None for all.
     """
 
     def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
@@ -54,7 +54,7 @@ class Summa:
         self.tasks = self._called()
 
     def fill(self) -> None:
-        """Make C zero, A and B what they were at first."""
+        """Set C to zero, and A and B to their initial values."""
         for name, sign in (("A", -1.0), ("B", 1.0)):
             for row in range(self._tiles):
                 for column in range(self._tiles):
@@ -72,14 +72,14 @@ class Summa:
             for j in range(self._tiles):
                 tile = self._tile("C", i, j)
                 if tile is None:
-                    raise InputError(f"graph {self.graph.name}: C[{i}, {j}] is elsewhere")
+                    raise InputError(f"graph {self.graph.name}: C[{i}, {j}] is on another process")
                 got[i] += tile.astype(np.float64) @ x[j]
                 for name in norm:
                     norm[name] += float(np.linalg.norm(self._drawn(name, i, j))) ** 2
         unit = sqrt(self._tiles * self._b) * float(np.finfo(self._dtype).eps)
         unit *= sqrt(norm["A"] * norm["B"])
         error = float(np.linalg.norm(got - exact))
-        return Residual(error / unit, TOLERANCE, "residual ‖Cx − A(Bx)‖ / (√n ε ‖A‖ ‖B‖)")
+        return Residual(error / unit, RESIDUAL_TOLERANCE, "residual ‖Cx − A(Bx)‖ / (√n ε ‖A‖ ‖B‖)")
 
     def _times(self, name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
         result = np.zeros_like(x)
@@ -98,7 +98,7 @@ class Summa:
 
     def _called(self) -> CalledTasks:
         graph = self.graph
-        called = self._prepared.called(None)  # type: ignore[arg-type]  # gemm is of BLAS
+        called = self._prepared.called(None)  # type: ignore[arg-type]  # gemm needs no core
         tasks = CalledTasks(len(graph), [self.blocks, called])
         for task in range(len(graph)):
             if graph.kernel_of(task) == "barrier":
@@ -111,4 +111,4 @@ class Summa:
 
 
 summa = executor_of(Summa)
-"""What executes graphs of the generator."""
+"""The executor of graphs of the generator."""

@@ -1,4 +1,4 @@
-"""The threads of BLAS itself: one per worker, so that workers do not share cores."""
+"""Limit of the threads of BLAS to one per worker, so that workers do not share cores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def _libraries_are_busy() -> bool:
-    """Return whether a thread that Python did not start runs; False where nothing tells."""
+    """Return whether a thread that Python did not start runs; False if this is unknown."""
     known = {thread.native_id for thread in threading.enumerate()} | {threading.get_native_id()}
     with suppress(OSError):
         for folder in THREADS_FOLDER.iterdir():
@@ -51,14 +51,14 @@ def _libraries_are_busy() -> bool:
 
 
 def blas_info() -> list[dict[str, Any]]:
-    """Return what is known of the BLAS libraries in this process.
+    """Return the properties of the BLAS libraries in this process.
 
     Returns
     -------
     list of dict
-        Per library: ``internal_api`` (``"openblas"``, ``"mkl"``), ``version``,
-        ``architecture`` (what its kernels were chosen for), ``threading_layer``,
-        ``num_threads``, ``filepath``; what threadpoolctl finds.
+        The result of threadpoolctl per library: ``internal_api`` (``"openblas"``, ``"mkl"``),
+        ``version``, ``architecture`` (the target of its kernels), ``threading_layer``,
+        ``num_threads``, ``filepath``.
     """
     from threadpoolctl import threadpool_info
 
@@ -67,7 +67,7 @@ def blas_info() -> list[dict[str, Any]]:
 
 
 def _load() -> None:
-    """Load the library: threadpoolctl sees only those that are there."""
+    """Load the library, because threadpoolctl sees only loaded ones."""
     from tasksim.kernels.pointers import routine
 
     routine("dgemm")

@@ -1,7 +1,7 @@
-"""Tasks on tiles as calls of BLAS and LAPACK, every argument ready beforehand.
+"""Tasks on tiles as calls of BLAS and LAPACK with prepared arguments.
 
-What is called ``dense`` describes a task's kernel, as :mod:`tasksim.kernels.dense` does; a kernel
-of the graph is a number, as everywhere.
+The name ``dense`` stands for a description from :mod:`tasksim.kernels.dense`; a ``kernel`` is the
+number of a kernel in the graph.
 """
 
 from __future__ import annotations
@@ -36,40 +36,41 @@ if TYPE_CHECKING:
 __all__ = ["TiledProgram", "failure"]
 
 _OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
-"""Which accesses are the operands, where that is not all of them: geqrt's V is in A."""
+"""Indices of the accesses that are operands, by default all: geqrt's V is part of A."""
 
 _FAILURES = {
     "potrf": "the leading minor of order {info} is not positive definite",
     "getrf": "pivot {info} is zero",
 }
 
-_PARTICULAR = frozenset((*_FAILURES, "geqrt", "tpqrt"))
-"""Kernels that fail on what skipped tasks have left, or take longer: QR computes norms by
-instructions to which a number that is not finite is a fault, and is slower by 12 to 30 times."""
+_FRAGILE_KERNELS = frozenset((*_FAILURES, "geqrt", "tpqrt"))
+"""Kernels that fail or take longer on the data of skipped tasks. QR computes norms with
+instructions that trap on numbers that are not finite, and is slower by a factor of 12 to 30."""
 
 
 class TiledProgram:
-    """A task graph on tiles, its tasks ready to be called.
+    """A task graph on tiles with a prepared call per task.
 
     Parameters
     ----------
     graph
-        Its kernels' models name the kernels; the operands are the accesses in their order.
+        A graph whose models have the names of kernels; the accesses of a task are its operands in
+        order.
     workers
-        How many workers have a workspace.
+        The number of workers, each of which gets a workspace.
     held
-        The data that have memory, by default all: tasks on others cannot be executed.
+        The data that have memory, by default all; tasks on other data cannot be executed.
 
     Attributes
     ----------
     tiles
         The data.
     together
-        Who judges the result: all processes that have parts of the data.
+        All processes with parts of the data, which check the result together.
     """
 
     holds_parts = True
-    """It can be made with some of the data of its graph."""
+    """Whether it can be made with a part of the data of its graph."""
 
     def __init__(
         self, graph: TaskGraph, workers: int, held: NDArray[np.integer] | None = None
@@ -87,7 +88,7 @@ class TiledProgram:
         self._calls = [calls[task] for task in range(len(graph))]
 
     def run(self, task: int, worker: int) -> None:
-        """Execute *task* with the workspace of *worker*; :exc:`KernelError` if it fails."""
+        """Execute *task* with the workspace of *worker*; raise :exc:`KernelError` if it fails."""
         call, arguments, tails = self._calls[task]
         if tails is None:
             call(*arguments)
@@ -98,12 +99,12 @@ class TiledProgram:
             raise self.failure(task, info)
 
     def failure(self, task: int, told: int) -> KernelError:
-        """Return the error of *task*, whose routine has told that it failed."""
+        """Return the error of *task*, whose routine reported the failure *told*."""
         dense, _ = dense_kernel(self.graph.model_names[self.graph.kernel[task]])
         return KernelError(self.graph.kernel_of(task), failure(dense.name, told))
 
     def calls(self, core: ctypes.CDLL) -> Calls:
-        """Return what each task calls without Python; *core* has what LAPACK lacks."""
+        """Return the calls of all tasks; *core* has the routine that LAPACK lacks."""
         graph = self.graph
         table = CallTable(len(graph), len(self._workspaces))
         addresses = self.tiles.addresses()
@@ -117,16 +118,16 @@ class TiledProgram:
         return table.calls(kept)
 
     def datum(self, handle: int) -> NDArray[np.uint8] | None:
-        """Return the bytes of *handle*; None if no task needs it, or it is in another's."""
+        """Return the bytes of *handle*; None if it has no memory, or shares that of another."""
         begin = self.tiles.offsets[handle]
         if begin < 0 or handle in self.tiles.within_others:
             return None
         return self.tiles.buffer.bytes[begin : begin + self.tiles.capacity[handle]]
 
     def make_safe(self, task: int) -> None:
-        """Give *task* its first data back, if what skipped tasks have left is not good for it.
+        """Restore the initial data of *task* if its kernel is fragile.
 
-        Its kernel may fail on that, or take longer.
+        Such a kernel may fail or take longer on the data of skipped tasks.
         """
         if self._particular()[self.graph.kernel[task]]:
             for handle, _ in self.graph.accesses_of(task):
@@ -134,7 +135,7 @@ class TiledProgram:
                     self.tiles.restore(handle)
 
     def safe_copies(self) -> Copies:
-        """Return what :meth:`make_safe` copies, for those who do it without Python."""
+        """Return the copies of :meth:`make_safe` for callers outside Python."""
         graph, tiles = self.graph, self.tiles
         particular = np.array(self._particular(), dtype=bool)[graph.kernel]
         copied = np.repeat(particular, np.diff(graph.access_ptr))
@@ -148,9 +149,9 @@ class TiledProgram:
         )
 
     def pieces(self, handle: int) -> list[NDArray[Any]]:
-        """Return the parts of memory that are *handle*: one, or those of a tile that are its own.
+        """Return the parts of memory of *handle*: one, or several if it is a V within a tile.
 
-        Of a V that is within a tile, the columns below its diagonal.
+        The parts of such a V are the columns of the tile below its diagonal.
         """
         if handle not in self.tiles.within_others:
             datum = self.datum(handle)
@@ -162,12 +163,12 @@ class TiledProgram:
         return [tile[column + 1 :, column] for column in range(b - 1)]
 
     def reset(self) -> None:
-        """Make the data again what they were at first."""
+        """Restore the initial data."""
         self.tiles.reset()
 
     def _particular(self) -> list[bool]:
-        """Return which kernels are given their first data back."""
-        return [dense_kernel(name)[0].name in _PARTICULAR for name in self.graph.model_names]
+        """Return, per kernel, whether it is fragile."""
+        return [dense_kernel(name)[0].name in _FRAGILE_KERNELS for name in self.graph.model_names]
 
     def _calls_of(self, kernel: int, references: list[Reference]) -> Iterator[tuple[int, Call]]:
         """Yield the tasks of one kernel, each with its call."""
@@ -178,7 +179,7 @@ class TiledProgram:
                 yield task, (prepared.routine, arguments, tails)
 
     def _prepared(self, kernel: int) -> Iterator[tuple[PreparedCall, Tasks, Tasks]]:
-        """Yield each configuration of a kernel: what it calls, its tasks, and their operands."""
+        """Yield the call, the tasks and their operands for each configuration of a kernel."""
         dense, _ = dense_kernel(self.graph.model_names[kernel])
         for tasks, sizes in self._configurations(kernel, dense):
             prepared = PreparedCall(dense, sizes, self.tiles.precision)
@@ -187,7 +188,7 @@ class TiledProgram:
     def _configurations(
         self, kernel: int, dense: DenseKernel
     ) -> Iterator[tuple[Tasks, dict[str, int]]]:
-        """Yield the tasks of each configuration of a kernel, and its sizes."""
+        """Yield the tasks and the sizes of each configuration of a kernel."""
         graph = self.graph
         for row, values in enumerate(graph.parameters[kernel].tolist()):
             parameters = dict(zip(graph.parameter_names[kernel], values, strict=True))
@@ -195,7 +196,7 @@ class TiledProgram:
             yield tasks, dense.sizes(parameters, f"graph {graph.name}")
 
     def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Tasks) -> Tasks:
-        """Return per task the handles of its operands; all of them exist and are large enough."""
+        """Return, per task, the handles of its operands, which are checked for their size."""
         graph = self.graph
         positions = _OPERANDS.get(dense.name, range(len(dense.operands)))
         first = graph.access_ptr[tasks]
@@ -212,21 +213,21 @@ class TiledProgram:
         operands = (f"{name} ({' x '.join(shape)})" for name, shape in dense.operands.items())
         return InputError(
             f"graph {self.graph.name}: the accesses of its {dense.name} are not the operands of "
-            f"that kernel, {', '.join(operands)}"
+            f"that kernel; legal: {', '.join(operands)}"
         )
 
     def _tails(self, names: tuple[str, ...]) -> list[tuple[Reference, ...]] | None:
         return [workspace.tail(names) for workspace in self._workspaces] if names else None
 
     def _told(self, names: tuple[str, ...]) -> tuple[Tells, list[list[int]]]:
-        """Return how a routine with this tail tells that it failed, and each worker's tail."""
+        """Return how a routine with this tail reports failures, and the tail of each worker."""
         if not names:
             return Tells.NOTHING, []
         return Tells.LAST, [list(map(address_of, tail)) for tail in self._tails(names) or ()]
 
 
 def failure(kernel: str, info: int) -> str:
-    """Return in words what it means that *kernel* ended with this *info*, not 0."""
+    """Return a description of the failure of *kernel* with a nonzero *info*."""
     if info < 0:
         return f"argument {-info} of its routine is illegal"
     return _FAILURES.get(kernel, "info {info}").format(info=info)

@@ -1,4 +1,4 @@
-"""The tiles of a matrix in memory, found by the handles of a task graph."""
+"""The tiles of a matrix in memory, by the handles of a task graph."""
 
 from __future__ import annotations
 
@@ -22,43 +22,41 @@ if TYPE_CHECKING:
 __all__ = ["Tiles"]
 
 DRAW_BYTES = 8
-"""Of a number that the generator makes: of one come two elements of four bytes. Tiles begin at
-cache lines, and so at whole numbers."""
+"""Bytes of a number of the random generator, which gives two elements of four bytes. Tiles begin at
+cache lines, and thus at whole numbers."""
 
 
 class Tiles:
-    """The data of a tiled factorisation: each tile contiguous, column-major, aligned.
+    """The data of a tiled factorisation; each tile is contiguous, column-major and aligned.
 
-    The matrix is the handle block ``A``; the block ``T``, if there is one, is what the QR
-    kernels keep beside it. ``V[k]`` are the reflectors below the diagonal of ``A[k, k]``: no
-    memory of their own. Only tiles that some task accesses have memory.
+    The matrix is the handle block ``A``. The block ``T``, if there is one, has the data that the QR
+    kernels keep beside it. ``V[k]`` has the reflectors below the diagonal of ``A[k, k]`` and no
+    memory of its own. Only tiles that some task accesses have memory.
 
     Parameters
     ----------
     graph
-        Its handle blocks and its arguments ``tile_size`` and ``dtype``.
+        A graph with handle blocks and the arguments ``tile_size`` and ``dtype``.
     held
-        The handles that have memory, of those that tasks access; by default all. Where only some
-        have, they begin as they do where all have.
+        The handles that have memory, among those that tasks access; by default all. Their initial
+        values do not depend on which others have memory.
 
     Attributes
     ----------
     rows, columns, tile_size
         Tile rows and columns of the matrix; rows and columns of a tile.
     precision
-        Of the elements.
+        The precision of the elements.
     offsets, capacity
-        int64 [handles]: where in memory its data are (-1: nowhere), and how many bytes they have.
+        int64 [handles]: the offset of the data in memory (-1 without memory), and their bytes.
     within_others
-        The handles whose memory is that of others.
+        The handles that share the memory of others.
     """
 
     def __init__(self, graph: TaskGraph, held: Held = None) -> None:
         blocks = {block.name: block for block in graph.handle_blocks}
         if "A" not in blocks or "tile_size" not in graph.arguments:
-            raise InputError(
-                f"graph {graph.name}: no matrix A of tiles, so nothing to compute with"
-            )
+            raise InputError(f"graph {graph.name}: no matrix A of tiles to compute with")
         self.matrix = blocks["A"]
         self.rows, self.columns = self.matrix.rows, self.matrix.columns
         self.tile_size = int(graph.arguments["tile_size"])
@@ -69,7 +67,7 @@ class Tiles:
         if np.any(graph.handle_size[self.matrix.first : self.matrix.end] != tile_bytes):
             raise InputError(f"graph {graph.name}: the tiles of A are not of {tile_bytes} bytes")
         self._drawn_at = np.full(graph.handles, -1, dtype=np.int64)
-        """Where in memory the data would be if all had some."""
+        """Per handle, the offset that its data would have if all handles had memory."""
         self._holds_all = held is None
         if held is not None and "V" in blocks:
             held = np.append(held, self._diagonal(blocks["V"], held))
@@ -79,13 +77,13 @@ class Tiles:
         self.within_others = range(0)
         if "V" in blocks:
             self._alias_diagonal(blocks["V"])
-        # The tiles, and a copy of them to begin again with.
+        # The tiles, and a copy to restore them from.
         refuse_too_large(2 * end, f"graph {graph.name}")
         self.buffer = Buffer(end)
         self._initial: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
 
     def _place(self, graph: TaskGraph, block: HandleBlock, held: Held, start: int) -> int:
-        """Give the used handles of *block* memory from *start* on; return where it ends."""
+        """Place the used handles of *block* from offset *start* on; return the end offset."""
         used = np.unique(graph.access_handle)
         mine = used[(used >= block.first) & (used < block.end)]
         stride = aligned(int(graph.handle_size[mine].max(initial=0)))
@@ -104,29 +102,29 @@ class Tiles:
             column[block.first : block.first + count] = column[diagonal]
 
     def _diagonal(self, block: HandleBlock, handles: NDArray[Any]) -> NDArray[Any]:
-        """Return the tiles of the matrix that those of *handles* are in that *block* has."""
+        """Return the diagonal tiles of the matrix with the memory of the *handles* of *block*."""
         within = handles[(handles >= block.first) & (handles < block.end)] - block.first
         return self.matrix.first + (self.columns + 1) * within
 
     def references(self) -> list[Reference]:
-        """Return per handle the reference to its memory; None where it has none."""
+        """Return, per handle, a reference to its memory; None if it has none."""
         buffer = self.buffer
         return [buffer.reference(at) if at >= 0 else None for at in self.offsets.tolist()]
 
     def addresses(self) -> NDArray[np.int64]:
-        """Return per handle the address of its memory; 0 where it has none."""
+        """Return, per handle, the address of its memory; 0 if it has none."""
         found: NDArray[np.int64] = self.offsets + self.buffer.bytes.ctypes.data
         found[self.offsets < 0] = 0
         return found
 
     def initial_addresses(self) -> NDArray[np.int64]:
-        """Return per handle the address of its data as they were at :meth:`keep`; 0 of none."""
+        """Return, per handle, the address of its data at :meth:`keep`; 0 if it has no memory."""
         found: NDArray[np.int64] = self.offsets + self._initial.ctypes.data
         found[self.offsets < 0] = 0
         return found
 
     def tile(self, row: int, column: int) -> NDArray[Any]:
-        """Return the tile of the matrix at *row*, *column*, sharing its memory."""
+        """Return the tile of the matrix at *row*, *column*, which shares the memory."""
         b, offset = self.tile_size, int(self.offsets[self.handle(row, column)])
         return self.buffer.array(offset, (b, b), self.precision.dtype)
 
@@ -160,9 +158,9 @@ class Tiles:
         self.keep()
 
     def _draw_held(self, seed: int) -> None:
-        """Draw what the tiles that are here would have of all that is drawn."""
+        """Draw the values that the held tiles have in a draw of all tiles."""
         size_bytes = self.precision.size_bytes
-        draws = DRAW_BYTES // size_bytes  # elements of one number of the generator
+        draws = DRAW_BYTES // size_bytes  # elements per number of the generator
         first, end = self.matrix.first, self.matrix.end
         for handle in (first + np.flatnonzero(self.offsets[first:end] >= 0)).tolist():
             begin, count = int(self.offsets[handle]), int(self.capacity[handle])
@@ -176,16 +174,16 @@ class Tiles:
         self._initial = self.buffer.bytes[: self._size_bytes].copy()
 
     def restores(self, handles: Any) -> Any:
-        """Return which of *handles* can be restored: tiles of the matrix that have memory."""
+        """Return whether each of *handles* can be restored: it is a tile of A with memory."""
         first, end = self.matrix.first, self.matrix.end
         return (handles >= first) & (handles < end) & (self.offsets[handles] >= 0)
 
     def restore(self, handle: int) -> None:
-        """Make the data of *handle* again what they were at :meth:`keep`."""
+        """Restore the data of *handle* from :meth:`keep`."""
         begin = int(self.offsets[handle])
         place = slice(begin, begin + int(self.capacity[handle]))
         self.buffer.bytes[place] = self._initial[place]
 
     def reset(self) -> None:
-        """Make the matrix again what it was at :meth:`keep`."""
+        """Restore the matrix from :meth:`keep`."""
         self.buffer.bytes[: self._size_bytes] = self._initial

@@ -1,8 +1,8 @@
-"""Together: how processes that each have a part of a result judge it, without bringing it together.
+"""Joint checks of a result by processes that each have a part of it, without gathering it.
 
-A program that can be judged so has an attribute ``together``; it is :data:`ALONE` unless somebody
-sets another one. Then ``check()`` and ``errors()`` are for all processes at once: each works with
-what it has, and sums are made over all. What they return at the first is the result.
+A program with such checks has an attribute ``together``, by default :data:`ALONE`. With another
+value, all processes call ``check()`` and ``errors()`` together: each works with its own data, and
+sums are taken over all processes. The result is the value that the first process returns.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ __all__ = ["ALONE", "Alone", "Together"]
 
 
 class Together(Protocol):
-    """The processes of one run, as one of them sees them."""
+    """The processes of one run from the point of view of one of them."""
 
     rank: int
-    """Which this is."""
+    """The rank of this process."""
 
     def counts(self, handle: int) -> bool:
-        """Return whether *handle* is this one's to count: of each datum, exactly one has to."""
+        """Return whether this process counts *handle*; exactly one process counts each datum."""
 
     def executor(self, task: int) -> int:
-        """Return who executed *task*, and has what it wrote."""
+        """Return the rank of the process that executed *task* and has its results."""
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of the *values* of all."""
+        """Return the sum of the *values* of all processes."""
 
     def pass_on(self, values: NDArray[Any], source: int, target: int) -> None:
-        """Make the *values* of *target* those of *source*; the others do nothing."""
+        """Copy the *values* of the process *source* to *target*; other processes do nothing."""
 
     def asked(self, judge: Callable[[Fetch], T], give: Fetch) -> T | None:
-        """Return what *judge* returns, which the first calls with a function that fetches data.
+        """Return the result of *judge*, which the first process calls with a fetch function.
 
-        Whoever counts a datum gives it, one at a time, when it is asked for; all but the first
-        return None.
+        The process that counts a datum calls *give* for it on request, one datum at a time. All
+        processes except the first return None.
         """
 
 
 class Alone:
-    """One process that has everything."""
+    """A single process with all data."""
 
     rank = 0
 
@@ -67,9 +67,9 @@ class Alone:
         """Do nothing."""
 
     def asked(self, judge: Callable[[Fetch], T], give: Fetch) -> T | None:
-        """Return what *judge* makes of what it is given."""
+        """Return the result of *judge* with *give*."""
         return judge(give)
 
 
 ALONE = Alone()
-"""The only one there is, until somebody says otherwise."""
+"""The default: this process is the only one."""

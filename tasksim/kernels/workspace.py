@@ -1,4 +1,4 @@
-"""Workspace: memory that each worker has to itself while kernels run."""
+"""Workspace: the private scratch memory of each worker for kernels."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """One worker's scratch memory, and where its routines say how they went.
+    """One worker's scratch memory, with the ``info`` of its routines.
 
     Parameters
     ----------
     elements
-        The most that any kernel asks for.
+        The largest number of elements that any kernel needs.
     precision
-        What they are.
+        The precision of the elements.
     """
 
     def __init__(self, elements: int, precision: Precision) -> None:
@@ -30,7 +30,7 @@ class Workspace:
         self._buffer = Buffer(elements * precision.size_bytes)
 
     def tail(self, names: tuple[str, ...]) -> tuple[Reference, ...]:
-        """Return the arguments *names*, ``work``, ``lwork``, ``info``, that come last in a call."""
+        """Return the last arguments of a call: *names* are from ``work``, ``lwork``, ``info``."""
         references = {
             "work": self._buffer.reference(),
             "lwork": ctypes.byref(self._elements),

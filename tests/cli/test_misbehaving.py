@@ -103,7 +103,7 @@ def test_what_fails_in_the_child_is_told_as_ever(tasksim):
 def test_data_that_cannot_be_looked_at_are_refused(tasksim):
     called = tasksim("run chain length=3 --workers 1 --check-accesses")
     assert called.code == 2
-    assert "its data cannot be looked at, so its accesses cannot be checked" in called.err
+    assert "its accesses cannot be checked, because its data are not readable" in called.err
 
 
 def test_measuring_and_watching_exclude_each_other(tasksim):

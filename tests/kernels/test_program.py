@@ -191,7 +191,7 @@ def test_bind_takes_a_time_in_proportion_to_the_tasks():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": "fft"}, "no kernels to execute; there are those of cholesky, lu, qr"),
+        ({"name": "fft"}, "no kernels to execute; legal: graphs of cholesky, lu, qr"),
         ({"arguments": {}}, "no matrix A of tiles"),
         ({"arguments": {"tile_size": 9}}, "tiles of A are not of 648 bytes"),
         ({"arguments": {"tile_size": 8, "dtype": "int8"}}, "unknown dtype 'int8'"),
@@ -255,7 +255,7 @@ def test_tasks_with_a_duration_take_at_least_that_long(graph):
 def test_duration_that_is_none_is_refused():
     graph = replace(generate("chain", length=2), parameters=(np.array([[-1.0]]),))
     with pytest.raises(
-        InputError, match=r"task #0 \(duration_s=-1\): not a time one can wait; legal: 0 to"
+        InputError, match=r"task #0 \(duration_s=-1\): illegal duration; legal: 0 to"
     ):
         bind(graph, 1)
 

@@ -243,7 +243,9 @@ def test_schedules_that_do_not_fit_are_told_with_their_lines(text, message, tmp_
 def test_two_tasks_at_one_place(tmp_path):
     graph = three_tasks()
     scheduler = written(tmp_path, "task,worker,order\n0,0,1\n1,0,2\n2,0,2\n")
-    with pytest.raises(InputError, match=r"plan.csv:4: order: got 2 for worker '0', as task '1'"):
+    with pytest.raises(
+        InputError, match=r"plan.csv:4: order: got 2 for worker '0', the order of task '1'"
+    ):
         simulate(graph, Platform.identical(2), GivenDurations(graph), scheduler)
 
 
