@@ -43,7 +43,7 @@ def test_the_first_time_says_once_that_it_compiles_and_the_next_does_not(tmp_pat
         for _ in range(2)
     ]
     assert said == [
-        "compiling: 0 %, the kernels of fmm, which takes some 20 s; they are kept for later\n",
+        "compiling: 0 %, kernels of fmm; this takes about 20 s, once, and is cached\n",
         "",
     ]
 

@@ -139,7 +139,7 @@ class TestOctants:
         np.testing.assert_allclose(children, expected, atol=1e-12)
 
     def test_an_octant_that_does_not_exist_is_refused(self, dimension):
-        with pytest.raises(InputError, match=f"octants: from 0 to {1 << dimension}, expected"):
+        with pytest.raises(InputError, match=f"octants: got 0 to {1 << dimension}; legal"):
             by_octant(np.array([0, 1 << dimension]), np.zeros(2), np.zeros(2), dimension)
 
 
@@ -184,7 +184,7 @@ class TestM2l:
     @pytest.mark.parametrize("distance", [0, 1, 4])
     def test_cells_too_near_or_too_far_are_refused(self, dimension, distance):
         relative = np.array([[2] * dimension, [0] * (dimension - 1) + [distance]])
-        with pytest.raises(InputError, match="of pair 1: expected cells 2 to 3 apart"):
+        with pytest.raises(InputError, match="of pair 1; legal: a distance of 2 to 3 cells"):
             by_position(relative, np.arange(2), np.arange(2))
 
 
@@ -299,7 +299,7 @@ class TestDirect:
 
     @pytest.mark.parametrize("target", [-1, 4])
     def test_a_target_that_does_not_exist_is_refused(self, target):
-        with pytest.raises(InputError, match=r"expected numbers from 0 to 3"):
+        with pytest.raises(InputError, match=r"legal: numbers from 0 to 3"):
             direct(drawn(2, 4), drawn(4), np.array([0, target]))
 
 

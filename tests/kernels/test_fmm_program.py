@@ -24,7 +24,7 @@ from tasksim.kernels import bind
 from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.errors import KernelError
 from tasksim.kernels.fmm.layout import Layout
-from tasksim.kernels.fmm.program import TARGETS, FmmProgram, tolerance
+from tasksim.kernels.fmm.program import MAX_COMPARED_PARTICLES, FmmProgram, tolerance
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
@@ -304,7 +304,7 @@ def test_check_sees_that_one_task_has_not_run(kernel):
 
 
 def test_of_many_particles_some_are_compared_chosen_by_the_seed():
-    graph = made(particles=TARGETS + 500, height=3, order=2)
+    graph = made(particles=MAX_COMPARED_PARTICLES + 500, height=3, order=2)
     values = [run(bind(graph, 1, seed)).check().value for seed in (1, 1, 2)]
     assert values[0] == values[1] != values[2]
 
@@ -340,7 +340,7 @@ def test_a_graph_whose_particles_are_not_known_is_refused():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"group_size": 10}, r"symb\[2\] has 4 groups, its particles 7"),
+        ({"group_size": 10}, r"symb\[2\] has 4 groups; its particles need 7"),
         ({"height": 5}, r"expected .*symb\[4\]"),
     ],
 )

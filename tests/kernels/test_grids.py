@@ -67,7 +67,7 @@ def test_a_rank_has_memory_for_what_it_owns_or_reads(name):
             datum = some.datum(handle)
             assert (datum is not None) == (handle in set(part.handle.tolist()))
             assert datum is None or np.array_equal(datum, whole.datum(handle))
-    with pytest.raises(InputError, match="is elsewhere"):
+    with pytest.raises(InputError, match="is on another process"):
         some.check()
 
 

@@ -1,22 +1,23 @@
 """Operators of a fast multipole method for the Laplace kernel, in 2-D and 3-D.
 
-The black-box method of W. Fong and E. Darve, "The black-box fast multipole method", Journal of
-Computational Physics 228(23), 2009: cells are expanded by Chebyshev interpolation, so that the
-kernel itself is all that is needed of the physics.
+This is the method of W. Fong and E. Darve, "The black-box fast multipole method", Journal of
+Computational Physics 228(23), 2009. Cells are expanded by Chebyshev interpolation, so that the
+method needs only the kernel itself from the physics.
 
-:mod:`~tasksim.kernels.fmm.interpolation` goes from particles to the expansions of their leaves
-and back (P2M, L2P), :mod:`~tasksim.kernels.fmm.translations` from cells to cells (M2M, M2L, L2L),
-:mod:`~tasksim.kernels.fmm.p2p` sums over particles of leaves that touch, and
-:mod:`~tasksim.kernels.fmm.direct` over all of them, to compare with.
+- :mod:`~tasksim.kernels.fmm.interpolation` goes from particles to the expansions of their leaves
+  and back (P2M, L2P).
+- :mod:`~tasksim.kernels.fmm.translations` goes from cells to cells (M2M, M2L, L2L).
+- :mod:`~tasksim.kernels.fmm.p2p` sums over particles of leaves that touch.
+- :mod:`~tasksim.kernels.fmm.direct` sums over all particles, for comparison.
 
-Potentials are of 1/r in 3-D and -log r in 2-D, the force on a particle is minus its charge times
-the gradient of the potential there. Arrays of particles have one row per coordinate, [d, n],
-particles sorted by leaf; ``offsets`` [leaves + 1] says where each leaf begins.
+The potential is 1/r in 3-D and -log r in 2-D. The force on a particle is minus its charge times the
+gradient of the potential there. Arrays of particles have one row per coordinate, [d, n], with
+particles sorted by leaf; ``offsets`` [leaves + 1] has the begin of each leaf.
 
-Each operator is one call for as many cells as there are, and works outside the GIL. It trusts its
-arguments: arrays are C-contiguous, float64 or int64 where not said otherwise, and every leaf, row
-and particle that is named exists.
+Each operator is one call for any number of cells, and works without the GIL. It does not check its
+arguments: arrays must be C-contiguous, of float64 or int64 unless stated otherwise, and every
+leaf, row and particle number must exist.
 
-The modules need Numba; importing one for the first time compiles its loops, which takes seconds,
-and keeps them on disk.
+The modules need Numba. The first import of a module compiles its loops, which takes seconds, and
+caches them on disk.
 """

@@ -1,4 +1,4 @@
-"""Loops compiled by Numba: the types that they take, and the options that all share."""
+"""Compilation of loops by Numba, with their argument types and common options."""
 
 from __future__ import annotations
 
@@ -36,31 +36,30 @@ RESULT = types.Array(types.float64, 2, "C")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True}
 _KNOWN: list[tuple[Any, ...]] = []
-"""Types that Numba forgets when nobody has them, and then numbers anew."""
-# What a vectorised sum needs: its terms in any order. Infinity must stay what it is.
-_REORDER = {"reassoc", "contract", "nsz"}
+"""Types kept alive, because Numba forgets unused types and then gives them new numbers."""
+# A vectorised sum needs the freedom to reorder its terms. No flag may assume finite numbers.
+_REORDERING_FLAGS = {"reassoc", "contract", "nsz"}
 
 
 class LoopCall(NamedTuple):
-    """A call that is ready: a loop, and all its arguments.
+    """A call of a loop with all its arguments.
 
-    That a task is one of them is what lets it be called by address, see
-    :mod:`tasksim.kernels.fmm.entries`.
+    A task in this form can be called by address, see :mod:`tasksim.kernels.fmm.entries`.
     """
 
     loop: Callable[..., None]
     arguments: tuple[Any, ...]
 
     def __call__(self) -> None:
-        """Do it."""
+        """Call the loop."""
         self.loop(*self.arguments)
 
 
 def loop(*arguments: Any) -> Callable[[Function], Function]:
-    """Return a decorator that compiles a function of *arguments* of these types, at once.
+    """Return a decorator that compiles a function for *arguments*, a list of types, at once.
 
-    It returns nothing, and does not hold the GIL. Arrays are C-contiguous; those that the types
-    call read-only may be writable.
+    The compiled function returns nothing and does not hold the GIL. Arrays are C-contiguous; an
+    array for a read-only type may be writable.
     """
 
     def compiled(function: Function) -> Function:
@@ -74,10 +73,10 @@ def loop(*arguments: Any) -> Callable[[Function], Function]:
 
 
 def _accept_writable(compiled: Any, arguments: tuple[Any, ...]) -> None:
-    """Let *compiled* know that writable arrays do for those that it only reads.
+    """Tell *compiled* that it accepts writable arrays for its read-only ones.
 
-    Numba finds that out at the first call, which is not safe in threads: of two first calls at
-    once, one may fail with "No matching definition for argument type(s)".
+    By default, Numba finds this out at the first call, which is not thread-safe: one of two
+    simultaneous first calls may fail with "No matching definition for argument type(s)".
     """
     given = tuple(
         type_.copy(readonly=False) if isinstance(type_, types.Array) else type_
@@ -89,15 +88,15 @@ def _accept_writable(compiled: Any, arguments: tuple[Any, ...]) -> None:
 
 @cache
 def _say_that_it_compiles() -> None:
-    """Say, once, why the first use takes so long: nobody should think that it hangs.
+    """Report once that the first use compiles, so that its wait does not look like a hang.
 
-    As a line of progress, as commands print them.
+    The message has the form of a progress line of the commands.
     """
     logging.getLogger(__name__).warning(
-        "compiling: 0 %, the kernels of fmm, which takes some 20 s; they are kept for later"
+        "compiling: 0 %, kernels of fmm; this takes about 20 s, once, and is cached"
     )
 
 
 def inlined(function: Function) -> Function:
-    """Compile *function* for the loops that call it; its sums may be taken in any order."""
-    return cast("Function", njit(fastmath=_REORDER, **_OPTIONS)(function))
+    """Compile *function* for the loops that call it, with sums in any order."""
+    return cast("Function", njit(fastmath=_REORDERING_FLAGS, **_OPTIONS)(function))

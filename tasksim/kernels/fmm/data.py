@@ -1,4 +1,4 @@
-"""Data of a fast multipole method in memory: expansions and results, of all groups or of some."""
+"""Data of a fast multipole method in memory: expansions and results of all or some groups."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["TOP_LEVEL", "Data", "Groups", "Held"]
 
 TOP_LEVEL = 2
-"""On the levels above, all cells touch: they have no expansions."""
+"""The first level with expansions: on the levels above it, all cells touch."""
 
 
 class Groups:
-    """Which group of cells, of which level, each datum of a graph is.
+    """The level and the group of cells of each datum of a graph.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Groups:
     Attributes
     ----------
     level, group : int64 array [handles]
-        Of each datum.
+        The level and the group of each datum.
 
     Raises
     ------
@@ -58,18 +58,19 @@ class Groups:
         levels = of_cells | dict.fromkeys(("part_symb", "part_down"), layout.leaf_level)
         if self.blocks.keys() != levels.keys():
             got = ", ".join(self.blocks)
-            raise InputError(f"graph {graph.name} has data {got}; expected {', '.join(levels)}")
+            raise InputError(f"graph {graph.name} has data {got}; legal: {', '.join(levels)}")
         for name, block in self.blocks.items():
             groups = layout.tree.groups(levels[name], layout.group_size)
             if block.rows != groups:
                 raise InputError(
-                    f"graph {graph.name}: {name} has {block.rows} groups, its particles {groups}"
+                    f"graph {graph.name}: {name} has {block.rows} groups; its particles need"
+                    f" {groups}"
                 )
             self.level[block.first : block.end] = levels[name]
             self.group[block.first : block.end] = np.arange(groups)
 
     def cells(self, name: str, chosen: Callable[[int], bool]) -> Cells:
-        """Return which cells of their level are in the *chosen* data of the block *name*."""
+        """Return, per cell of the level, whether it is in *chosen* data of the block *name*."""
         block = self.blocks[name]
         groups = np.array([chosen(handle) for handle in range(block.first, block.end)], np.bool_)
         level = int(self.level[block.first])
@@ -79,14 +80,14 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Of which cells the data have memory.
+    """The cells whose data have memory.
 
     Attributes
     ----------
     up, down : dict of int -> bool array [cells]
-        Per level, whose multipole and whose local expansions.
+        Per level, the cells with multipole expansions, and those with local expansions.
     leaves : bool array [leaves]
-        Whose particles.
+        The leaves with particles.
     """
 
     up: dict[int, Cells]
@@ -95,7 +96,7 @@ class Held:
 
     @classmethod
     def of(cls, groups: Groups, layout: Layout, handles: NDArray[np.integer] | None) -> Held:
-        """Return what the data *handles* need; all, if that is None."""
+        """Return the cells that the data *handles* need, or all cells if *handles* is None."""
         wanted = None if handles is None else set(handles.tolist())
 
         def cells(name: str) -> Cells:
@@ -111,16 +112,16 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The data that the tasks write: expansions of cells, and the result.
+    """The data that the tasks write: expansions of cells, potentials and forces.
 
     Attributes
     ----------
-    multipoles, locals : dict of int -> float64 array [cells that are held, order^d]
-        Per level from 2, the expansions of its cells.
+    multipoles, locals : dict of int -> float64 array [held cells, order^d]
+        Per level from 2, the expansions of its held cells.
     up, down : dict of int -> int64 array [cells]
-        Per level, in which row of these the expansions of a cell are that is held.
+        Per level, the row of a held cell in these arrays.
     result : float64 array [1 + d, n]
-        Potentials, then the components of forces; particles in the order of the layout.
+        Potentials, then the components of forces, with particles in the order of the layout.
     """
 
     multipoles: dict[int, Real]
@@ -131,7 +132,7 @@ class Data:
 
     @classmethod
     def of(cls, layout: Layout, held: Held) -> Data:
-        """Return zeros of the right shapes; the particles of *layout* are those that are held."""
+        """Return zeros of the right shapes; *layout* has the held particles."""
         size = layout.order**layout.tree.dimension
         multipoles, locals_ = (
             {level: np.zeros((int(cells.sum()), size)) for level, cells in of_levels.items()}
@@ -153,7 +154,7 @@ class Data:
         return self.locals[level][_rows(self.down[level], cells)]
 
     def clear(self) -> None:
-        """Make everything zero again."""
+        """Set all data to zero."""
         for array in (*self.multipoles.values(), *self.locals.values(), self.result):
             array.fill(0.0)
 

@@ -1,4 +1,4 @@
-"""The direct sum over all particles, for chosen ones: what the method approximates."""
+"""The direct sum over all particles for chosen ones, as the reference for the method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def direct(
     charges: NDArray[np.float64],
     targets: NDArray[np.integer],
 ) -> NDArray[np.float64]:
-    """Return potentials and forces of chosen particles, due to all particles.
+    """Return potentials and forces at chosen particles due to all particles.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def direct(
     Raises
     ------
     InputError
-        A target is not the number of a particle.
+        If a target is not the number of a particle.
     """
     chosen = np.ascontiguousarray(targets, dtype=np.int64)
     if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(charges)):
         raise InputError(
-            f"targets: from {chosen.min()} to {chosen.max()}, "
-            f"expected numbers from 0 to {len(charges) - 1}"
+            f"targets: got {chosen.min()} to {chosen.max()}; "
+            f"legal: numbers from 0 to {len(charges) - 1}"
         )
     result = np.zeros((1 + len(positions), len(chosen)))
     on_points(np.ascontiguousarray(positions), np.ascontiguousarray(charges), chosen, result)
@@ -66,7 +66,8 @@ def due_to(
     Returns
     -------
     float64 array [1 + d, m]
-        As of :func:`direct`; sums over parts of all particles are what all of them cause.
+        Potentials and forces as in :func:`direct`. They are additive: the sum over disjoint sets of
+        particles is the result for all of them.
     """
     count, chosen = len(charges), points.shape[1]
     everywhere = np.hstack([positions, points[:-1]])

@@ -1,10 +1,10 @@
-"""Entries of the compiled loops: functions of C that any thread can call, without Python.
+"""Entries of the compiled loops: C functions that any thread can call without Python.
 
-An entry takes four addresses: of a table of arrays of reals, of one of arrays of indices, of all
-their sizes, and of the numbers, each in the order in which the loop's arguments have them. Threads
-that are not Python's need no more than that.
+An entry takes the addresses of four tables: pointers to arrays of reals, pointers to arrays of
+indices, the sizes of all these arrays, and the numbers. Each table is in the order of the loop's
+arguments.
 
-Importing this module compiles the entries, which are kept on disk as the loops are.
+The import of this module compiles the entries and caches them on disk, like the loops.
 """
 
 from __future__ import annotations
@@ -116,14 +116,15 @@ def _products(reals: Any, indices: Any, sizes: Any, numbers: Any) -> None:
 
 
 def entry_calls(calls: Sequence[LoopCall | None]) -> Calls:
-    """Return *calls*, one per task or none, as calls of the entries of their loops."""
+    """Return *calls*, one per task or None, as calls of the entries of their loops."""
     tables = _Tables()
     nothing = [0] * 4
     rows = np.array(
         [nothing if call is None else tables.row(call) for call in calls], dtype=np.int64
     ).reshape(-1, 4)
     arrays = tables.arrays()
-    # Rows hold places in the tables, eight bytes each; now it is known where the tables lie.
+    # Rows have places in the tables, with eight bytes each; make them addresses, now that the
+    # tables have theirs.
     rows = 8 * rows + np.array([array.ctypes.data for array in arrays])
     table = CallTable(len(calls))
     loops = [None if call is None else call.loop for call in calls]
@@ -135,7 +136,7 @@ def entry_calls(calls: Sequence[LoopCall | None]) -> Calls:
 
 
 class _Tables:
-    """What the entries read: arrays of reals, of indices, all sizes, the numbers."""
+    """The four tables that the entries read: reals, indices, sizes and numbers."""
 
     def __init__(self) -> None:
         self._reals: list[int] = []
@@ -144,7 +145,7 @@ class _Tables:
         self._numbers: list[float] = []
 
     def row(self, call: LoopCall) -> list[int]:
-        """Add the arguments of *call*; return where its own begin in each table."""
+        """Add the arguments of *call*; return their begin in each table."""
         begin = [len(t) for t in (self._reals, self._indices, self._sizes, self._numbers)]
         for argument in call.arguments:
             if isinstance(argument, np.ndarray):
@@ -160,7 +161,9 @@ class _Tables:
 
     def _add(self, array: NDArray[Any]) -> None:
         if not array.flags.c_contiguous or array.dtype not in (np.float64, np.int64):
-            raise TypeError(f"an entry takes no array of {array.dtype} with strides")
+            raise TypeError(
+                f"got an array of {array.dtype}; legal: contiguous arrays of float64 or int64"
+            )
         table = self._reals if array.dtype == np.float64 else self._indices
         table.append(array.ctypes.data)
         self._sizes += array.shape

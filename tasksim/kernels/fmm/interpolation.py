@@ -1,18 +1,20 @@
-"""Particles to Chebyshev expansions of their leaves, and back: P2M and L2P.
+"""Interpolation between particles and the Chebyshev expansions of their leaves: P2M and L2P.
 
-A function on [-1, 1]^d is interpolated in p nodes per dimension, p the *order*, by polynomials of
-degree p - 1 in each coordinate: p^d coefficients, its values in the nodes. W. Fong and E. Darve,
-"The black-box fast multipole method", J. Comput. Phys. 228(23), 2009, section 2.
+A function on [-1, 1]^d is interpolated in p nodes per dimension, where p is the *order*, by
+polynomials of degree p - 1 in each coordinate. Its p^d coefficients are its values in the nodes.
+W. Fong and E. Darve, "The black-box fast multipole method", J. Comput. Phys. 228(23), 2009,
+section 2.
 
-Here the function is known to be harmonic, as potentials are where there is no charge. That tells
-its terms of degree p in one coordinate, which the nodes cannot see: the Chebyshev polynomial of
-degree p is zero in all of them. Without these terms forces, which are derivatives, have about
-four times the error from order 4 on, and with order 7 and a few particles per leaf, more than
-3e-6. They make the interpolation one in p + 1 nodes, whose values are a matrix times those in p
-nodes (:func:`extension`): expansions of cells, and all work on cells, remain what they are.
+The function is harmonic, as potentials are in space without charges. This determines its terms of
+degree p in one coordinate, which are invisible in the nodes, because the Chebyshev polynomial of
+degree p is zero in all of them. Without these terms, forces, which are derivatives, have about
+four times the error from order 4 on, and more than 3e-6 with order 7 and a few particles per
+leaf. With them, the interpolation has p + 1 nodes, whose values are a matrix times the values in p
+nodes (:func:`extension`). Expansions of cells, and all work on cells, do not change.
 
-Relative 2-norm errors of potentials and forces in 3-D, the largest of uniform and Plummer balls,
-cubes, surfaces of spheres and ellipsoids, trees of height 3 to 6, 500 to 30000 particles:
+The table has relative 2-norm errors of potentials and forces in 3-D: the largest ones over uniform
+and Plummer balls, cubes, surfaces of spheres and ellipsoids, trees of height 3 to 6, and 500 to
+30000 particles.
 
 =====  ==========  =======
 order  potentials  forces
@@ -22,7 +24,7 @@ order  potentials  forces
 7      2.2e-8      1.7e-6
 =====  ==========  =======
 
-Particles in corners of cells, where expansions are worst, get several times as much.
+Particles in corners of cells, where expansions are worst, have errors several times as large.
 """
 
 from __future__ import annotations
@@ -63,20 +65,20 @@ __all__ = [
 
 
 def check_order(order: int, dimension: int) -> None:
-    """Raise :exc:`InputError` unless there is an interpolation of that order and dimension."""
+    """Raise :exc:`InputError` unless the order and the dimension are legal."""
     if not (isinstance(order, int) and order >= 1):
-        raise InputError(f"order: got {order!r}, expected an integer from 1")
+        raise InputError(f"order: got {order!r}; legal: an integer from 1")
     if dimension not in (2, 3):
-        raise InputError(f"dimension: got {dimension!r}, expected 2 or 3")
+        raise InputError(f"dimension: got {dimension!r}; legal: 2 or 3")
 
 
 def node_coordinates(order: int, dimension: int) -> NDArray[np.float64]:
-    """Return the nodes in [-1, 1]^d, the last coordinate changing fastest.
+    """Return the nodes in [-1, 1]^d, with the last coordinate changing fastest.
 
     Returns
     -------
     float64 array [d, p^d]
-        Of all combinations of the zeros of the Chebyshev polynomial of degree p.
+        All combinations of the zeros of the Chebyshev polynomial of degree p.
 
     Raises
     ------
@@ -89,19 +91,20 @@ def node_coordinates(order: int, dimension: int) -> NDArray[np.float64]:
 
 
 def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Return by how much each node counts at each point.
+    """Return the weight of each node at each point.
 
     Parameters
     ----------
     points : float64 array [d, n]
-        In [-1, 1]^d.
+        Points in [-1, 1]^d.
     order : int
         Nodes per dimension.
 
     Returns
     -------
     float64 array [n, p^d]
-        A harmonic function is, at the points, about this times its values in the nodes.
+        A matrix whose product with the values of a harmonic function in the nodes approximates its
+        values at the points.
 
     Raises
     ------
@@ -120,15 +123,15 @@ def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
 def extension(order: int, dimension: int) -> NDArray[np.float64]:
     """Return the matrix from values in p nodes per dimension to values in p + 1.
 
-    Say in 3-D that f has the Chebyshev coefficients c_ijk. If f_xx = -(f_yy + f_zz), then the
-    coefficients of the two sides agree, those of degree p - 2 in x as well; on the left, of all
-    known and wanted terms, only c_pjk contributes to them.
+    In 3-D, let f have the Chebyshev coefficients c_ijk. The equation f_xx = -(f_yy + f_zz) holds
+    for the coefficients of both sides, in particular for those of degree p - 2 in x. On the left
+    side, c_pjk is the only known or unknown term that contributes to them.
 
     Returns
     -------
     float64 array [(p + 1)^d, p^d]
-        Exact for harmonic polynomials of degree up to p, from order 3 on. Orders 1 and 2 know
-        nothing of second derivatives: they interpolate as if f were any function.
+        A matrix that is exact for harmonic polynomials of degree up to p, from order 3 on. Orders 1
+        and 2 have no second derivatives and interpolate f as an arbitrary function.
     """
     check_order(order, dimension)
     nodes = order**dimension
@@ -178,7 +181,7 @@ def p2m(
     offsets: NDArray[np.int64],
     multipoles: NDArray[np.float64],
 ) -> None:
-    """Add to the multipoles of leaves the charges of their particles, as seen from the nodes.
+    """Add the charges of particles, interpolated to the nodes, to the multipoles of their leaves.
 
     Parameters
     ----------
@@ -188,10 +191,10 @@ def p2m(
         Positions relative to the leaves, which are [-1, 1]^d.
     charges : float64 array [n]
     offsets : int64 array [leaves + 1]
-        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i. A part of a longer array
-        will do: only the particles of the leaves that it names are looked at.
+        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i. It may be a part of a
+        longer array; the particles of other leaves are then ignored.
     multipoles : float64 array [leaves, p^d]
-        Added to.
+        The array to add to.
     """
     p2m_call(order, points, charges, offsets, multipoles)()
 
@@ -203,7 +206,7 @@ def p2m_call(
     offsets: NDArray[np.int64],
     multipoles: NDArray[np.float64],
 ) -> LoopCall:
-    """Return what :func:`p2m` does, as a call."""
+    """Return the call that does the work of :func:`p2m`."""
     matrices = _basis(order + 1), extension(order, len(points))
     return LoopCall(add_p2m, (*matrices, points, charges, offsets, multipoles))
 
@@ -217,12 +220,12 @@ def l2p(
     cell_width: float,
     result: NDArray[np.float64],
 ) -> None:
-    """Add to potentials and forces of particles what the local expansions of their leaves say.
+    """Add the local expansions of leaves to the potentials and forces of their particles.
 
     Parameters
     ----------
     order, points, charges, offsets
-        As of :func:`p2m`.
+        The same as in :func:`p2m`.
     locals_ : float64 array [leaves, p^d]
         Potentials in the nodes.
     cell_width : float
@@ -242,7 +245,7 @@ def l2p_call(
     cell_width: float,
     result: NDArray[np.float64],
 ) -> LoopCall:
-    """Return what :func:`l2p` does, as a call."""
+    """Return the call that does the work of :func:`l2p`."""
     matrices = _basis(order + 1), extension(order, len(points))
     stretch = 2 / cell_width
     return LoopCall(add_l2p, (*matrices, points, charges, offsets, locals_, stretch, result))
@@ -255,7 +258,7 @@ def _weights_of(
     values: NDArray[np.float64],
     slopes: NDArray[np.float64],
 ) -> None:
-    """Set the weights of the nodes at *x*, in 1-D, and their derivatives."""
+    """Set the weights of the nodes at *x* and their derivatives, in 1-D."""
     order = len(basis)
     for node in range(order):
         values[node] = basis[0, node]
@@ -346,7 +349,7 @@ def add_p2m(
     offsets: NDArray[np.int64],
     multipoles: NDArray[np.float64],
 ) -> None:
-    """Do what :func:`p2m` does."""
+    """Do the work of :func:`p2m`."""
     finer = np.zeros((len(multipoles), len(finer_nodes)))
     _p2m(basis, points, charges, offsets, finer)
     multipoles += np.dot(finer, finer_nodes)
@@ -363,6 +366,6 @@ def add_l2p(
     stretch: float,
     result: NDArray[np.float64],
 ) -> None:
-    """Do what :func:`l2p` does."""
+    """Do the work of :func:`l2p`."""
     finer = np.dot(locals_, finer_nodes.T)
     _l2p(basis, points, charges, offsets, finer, stretch, result)

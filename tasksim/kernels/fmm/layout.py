@@ -1,4 +1,4 @@
-"""Particles sorted by the leaves of their tree, and which cells of two groups work together."""
+"""Particles sorted by the leaves of their tree, and interacting pairs of cells by groups."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _ARGUMENTS = ("particles", "height", "group_size", "distribution", "order", "dim
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Particles sorted by leaf, and how the cells of their tree are grouped.
+    """Particles sorted by leaf, and the groups of cells of their tree.
 
     Attributes
     ----------
     tree : Tree
     group_size : int
-        Consecutive cells of a group; the last of a level may have fewer.
+        Number of consecutive cells in a group; the last group of a level may have fewer.
     order : int
         Nodes of the interpolation per axis.
     positions : float64 array [d, n]
-        In the unit box; the particles of the first leaf come first.
+        Positions in the unit box, with the particles of the first leaf first.
     charges : float64 array [n]
     offsets : int64 array [leaves + 1]
-        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i; where only the particles
-        of some leaves are here, none in the others.
+        Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i. A layout of some leaves
+        has no particles in the others.
     """
 
     tree: Tree
@@ -68,12 +68,12 @@ class Layout:
         Raises
         ------
         InputError
-            There is no particle, one is not in the unit box, or the height is not legal.
+            If there is no particle, one is outside the unit box, or the height is illegal.
         """
         tree, by_leaf = tree_of_particles(positions, height)
         return cls(
             tree=tree,
-            # No level has more cells than there are leaves: groups could not be larger.
+            # No level has more cells than there are leaves, so a larger size changes nothing.
             group_size=min(group_size, len(tree.counts)),
             order=order,
             positions=np.ascontiguousarray(positions[by_leaf].T),
@@ -87,16 +87,16 @@ class Layout:
         return self.tree.height - 1
 
     def width(self, level: int) -> float:
-        """Return the width of the cells of *level*; the box's is 1."""
+        """Return the width of the cells of *level*; the width of the box is 1."""
         return 1.0 / (1 << level)
 
     def cells(self, level: int, group: int) -> slice:
-        """Return which cells of *level* are in *group*."""
+        """Return the slice of the cells of *level* that are in *group*."""
         first = group * self.group_size
         return slice(first, min(first + self.group_size, len(self.tree.levels[level])))
 
     def of_leaves(self, leaves: NDArray[np.bool_]) -> Layout:
-        """Return the same with the particles of these *leaves* only."""
+        """Return the layout with only the particles of *leaves*, a mask."""
         counts = np.diff(self.offsets)
         kept = np.repeat(leaves, counts)
         return replace(
@@ -107,27 +107,27 @@ class Layout:
         )
 
     def relative_positions(self) -> NDArray[np.float64]:
-        """Return the positions [d, n] relative to their leaves, each of which is [-1, 1]^d."""
+        """Return the positions [d, n] relative to their leaves, which are [-1, 1]^d."""
         corners = decode(self.tree.levels[-1], self.tree.dimension)
-        # Division by a power of two and taking the integer off are exact.
+        # The division by a power of two and the subtraction of an integer are exact.
         of_leaf = self.positions / self.width(self.leaf_level)
         of_leaf -= np.repeat(corners, np.diff(self.offsets), axis=0).T
         return 2 * of_leaf - 1
 
 
 def layout_of(graph: TaskGraph) -> Layout:
-    """Return the layout of the particles that the arguments of *graph*, an fmm, stand for.
+    """Return the layout of the particles of *graph*, a graph of the generator fmm.
 
     Raises
     ------
     InputError
-        An argument is missing.
+        If an argument of the graph is missing.
     """
     missing = [name for name in _ARGUMENTS if name not in graph.arguments]
     if missing:
         raise InputError(
             f"graph {graph.name}: its arguments lack {', '.join(missing)}, so its particles are "
-            "not known; expected those of generator fmm"
+            "unknown; legal: a graph of generator fmm"
         )
     values: dict[str, Any] = graph.arguments
     count, seed = values["particles"], values["seed"]
@@ -142,14 +142,14 @@ def layout_of(graph: TaskGraph) -> Layout:
 
 @dataclass(frozen=True, eq=False)
 class GroupedPairs:
-    """Pairs of a target and a source cell, those of the same two groups side by side.
+    """Pairs of a target and a source cell, sorted by the groups of both.
 
     Attributes
     ----------
     target, source : int64 array [pairs]
         Numbers of the cells.
     parts : dict of (int, int) -> slice
-        Groups of the target and of the source -> where their pairs are.
+        Map from the groups of the target and the source to the slice of their pairs.
     """
 
     target: Int64
@@ -157,7 +157,7 @@ class GroupedPairs:
     parts: dict[tuple[int, int], slice]
 
     def between(self, target: int, source: int) -> tuple[Int64, Int64]:
-        """Return targets and sources of all pairs of two groups, given by their numbers."""
+        """Return the targets and sources of all pairs of two groups."""
         part = self.parts.get((target, source), slice(0))
         return self.target[part], self.source[part]
 
@@ -168,12 +168,12 @@ def m2l(layout: Layout, level: int) -> GroupedPairs:
 
 
 def neighbours(layout: Layout) -> GroupedPairs:
-    """Return the pairs of different leaves that touch."""
+    """Return the pairs of distinct leaves that touch."""
     return _of_one_level(layout, neighbour_pairs(layout.tree))
 
 
 def families(layout: Layout, level: int) -> GroupedPairs:
-    """Return the cells of *level*, the targets, with their children, the sources."""
+    """Return the pairs of a cell of *level*, the target, and one of its children, the source."""
     parents = layout.tree.parents(level + 1)
     return _grouped(parents, np.arange(len(parents)), layout.group_size)
 
@@ -185,9 +185,9 @@ def _of_one_level(layout: Layout, pairs: Pairs) -> GroupedPairs:
 def _grouped(
     target: NDArray[np.integer], source: NDArray[np.integer], group_size: int
 ) -> GroupedPairs:
-    """Return the pairs sorted by group of the target, then of the source, then as they were."""
+    """Return the pairs sorted stably by the group of the target, then of the source."""
     groups = int(source.max(initial=0)) // group_size + 1
-    # One number per pair of groups: NumPy sorts that faster than two.
+    # One number per pair of groups, because NumPy sorts one key faster than two.
     key = target.astype(np.int64) // group_size * groups + source // group_size
     order = np.argsort(key, kind="stable")
     keys, first = np.unique(key[order], return_index=True)

@@ -1,11 +1,11 @@
-"""Particles on particles of leaves that touch (P2P): potentials and forces, summed directly.
+"""Direct sums of potentials and forces over particles of leaves that touch (P2P).
 
-Each evaluation of the kernel serves one particle of the pair only. To use it for both halves the
-square roots and divisions, but all sums then go through memory, not registers: on one Xeon that
-was slower for leaves of up to 40 particles, and a tenth faster for leaves of 200. So one loop does
-all.
+Each evaluation of the kernel serves only one particle of the pair. Its use for both would halve the
+square roots and divisions, but all sums would then go through memory instead of registers: on one
+Xeon, this was slower for leaves of up to 40 particles, and a tenth faster for leaves of 200.
+Therefore one loop does all the work.
 
-A particle does not act on itself, nor do particles of equal position on each other.
+A particle does not act on itself, and particles at the same position do not act on each other.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def one_sided(
     sources: NDArray[np.integer],
     result: NDArray[np.float64],
 ) -> None:
-    """Add to particles of target leaves what the particles of source leaves do to them.
+    """Add the effect of the particles of source leaves to the particles of target leaves.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def one_sided(
     offsets : int64 array [leaves + 1]
         Particles ``offsets[i]`` to ``offsets[i + 1] - 1`` are in leaf i.
     targets, sources : int64 array [pairs]
-        Leaves, a pair of them each; other integers are converted.
+        The leaves of each pair; other integer types are converted.
     result : float64 array [1 + d, n]
         Potentials, then the components of forces; added to.
     """
@@ -74,7 +74,7 @@ def one_sided_call(
     sources: NDArray[np.integer],
     result: NDArray[np.float64],
 ) -> LoopCall:
-    """Return what :func:`one_sided` does, as a call."""
+    """Return the call that does the work of :func:`one_sided`."""
     pairs = _pairs(targets, sources)
     return LoopCall(add_one_sided, (positions, charges, offsets, *pairs, result))
 
@@ -87,9 +87,9 @@ def symmetric(
     sources: NDArray[np.integer],
     result: NDArray[np.float64],
 ) -> None:
-    """Add to particles of either leaf of each pair what those of the other do to them.
+    """Add the effect of the particles of either leaf of each pair to those of the other.
 
-    The parameters are those of :func:`one_sided`; a leaf paired with itself would count twice.
+    The parameters are those of :func:`one_sided`. A pair of a leaf with itself would count twice.
     """
     symmetric_call(positions, charges, offsets, targets, sources, result)()
 
@@ -102,7 +102,7 @@ def symmetric_call(
     sources: NDArray[np.integer],
     result: NDArray[np.float64],
 ) -> LoopCall:
-    """Return what :func:`symmetric` does, as a call."""
+    """Return the call that does the work of :func:`symmetric`."""
     pairs = _pairs(targets, sources)
     return LoopCall(add_symmetric, (positions, charges, offsets, *pairs, result))
 
@@ -118,7 +118,7 @@ def within(
     leaves: NDArray[np.integer],
     result: NDArray[np.float64],
 ) -> None:
-    """Add to the particles of each of the *leaves* what the others of the same leaf do to them.
+    """Add the effect of the particles of each of the *leaves* on each other.
 
     The other parameters are those of :func:`one_sided`.
     """
@@ -131,12 +131,12 @@ def on_points(
     targets: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
-    """Add to chosen particles what all particles do to them.
+    """Add the effect of all particles to chosen ones.
 
     Parameters
     ----------
     positions, charges
-        As of :func:`one_sided`.
+        The same as in :func:`one_sided`.
     targets : int64 array [m]
         The numbers of the chosen particles.
     result : float64 array [1 + d, m]
@@ -154,14 +154,17 @@ def _add_3d(
     result: NDArray[np.float64],
     column: int,
 ) -> None:
-    """Add to a column of *result* what *sources* (x, y, z, charges) do to one particle: of 1/r."""
+    """Add the effect of *sources* (x, y, z, charges) on one particle to a column of *result*.
+
+    The potential is 1/r.
+    """
     x, y, z, charges = sources
     at_x, at_y, at_z = positions[0, particle], positions[1, particle], positions[2, particle]
     potential = fx = fy = fz = 0.0
     for j in range(len(charges)):
         dx, dy, dz = at_x - x[j], at_y - y[j], at_z - z[j]
         square = dx * dx + dy * dy + dz * dz
-        inverse = 1 / sqrt(square if square > 0 else inf)
+        inverse = 1 / sqrt(square if square > 0 else inf)  # 0 for the particle itself
         term = charges[j] * inverse
         potential += term
         term *= inverse * inverse
@@ -183,14 +186,14 @@ def _add_2d(
     result: NDArray[np.float64],
     column: int,
 ) -> None:
-    """Add to a column of *result* what *sources* do to one particle: of -log r."""
+    """Add the effect of *sources* on one particle to a column of *result*, for -log r."""
     x, y, _, charges = sources
     at_x, at_y = positions[0, particle], positions[1, particle]
     potential = fx = fy = 0.0
     for j in range(len(charges)):
         dx, dy = at_x - x[j], at_y - y[j]
         square = dx * dx + dy * dy
-        square = square if square > 0 else 1.0  # whose logarithm is 0, as dx and dy are
+        square = square if square > 0 else 1.0  # log 1 = 0, and dx and dy are 0 already
         potential -= charges[j] * log(square) / 2
         term = charges[j] / square
         fx += term * dx
@@ -204,7 +207,7 @@ def _add_2d(
 def _slices(
     positions: NDArray[np.float64], charges: NDArray[np.float64], first: int, last: int
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return x, y, z (in 2-D, y again) and charges of particles *first* to *last* - 1."""
+    """Return x, y, z (y again in 2-D) and the charges of particles *first* to *last* - 1."""
     x, y, z = positions[0], positions[1], positions[len(positions) - 1]
     return x[first:last], y[first:last], z[first:last], charges[first:last]
 
@@ -218,7 +221,7 @@ def add_one_sided(
     sources: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
-    """Do what :func:`one_sided` does."""
+    """Do the work of :func:`one_sided`."""
     for pair in range(len(targets)):
         leaf = sources[pair]
         source = _slices(positions, charges, offsets[leaf], offsets[leaf + 1])
@@ -238,7 +241,7 @@ def add_symmetric(
     sources: NDArray[np.int64],
     result: NDArray[np.float64],
 ) -> None:
-    """Do what :func:`symmetric` does."""
+    """Do the work of :func:`symmetric`."""
     add_one_sided(positions, charges, offsets, targets, sources, result)
     add_one_sided(positions, charges, offsets, sources, targets, result)
 

@@ -1,4 +1,4 @@
-"""Plan of a fast multipole method: the rows of the arrays of all cells that each task works on."""
+"""Plan of a fast multipole method: the call of each task on its rows of the arrays of cells."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["arrays_of_handles", "calls"]
 
-_TWO_GROUPS = {"P2P_out", "M2M", "M2L_out", "L2L"}
+_TWO_GROUP_KERNELS = {"P2P_out", "M2M", "M2L_out", "L2L"}
 
 
 def calls(
     graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
 ) -> list[LoopCall | None]:
-    """Return what to call for each task of *graph*; it works on *data*.
+    """Return the call on *data* of each task of *graph*.
 
-    Where some data of a task are not *here*, per handle, there is nothing to call.
+    A task has no call if some of its data are not *here*, a mask of handles.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def calls(
 def arrays_of_handles(
     graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.generic], ...]]:
-    """Return per handle of *graph* the parts of arrays that are in it, those of its group.
+    """Return, per handle of *graph*, the parts of arrays that belong to its group of cells.
 
-    There are none of what is not *here*.
+    A handle that is not *here* has none.
     """
     found: list[tuple[NDArray[np.generic], ...]] = []
     for block in graph.handle_blocks:
@@ -80,7 +80,7 @@ def arrays_of_handles(
 def _arrays_of(
     name: str, level: int, cells: slice, layout: Layout, data: Data
 ) -> tuple[NDArray[np.generic], ...]:
-    """Return the arrays of the data *name*, ``up`` or the like, of some *cells* of a level."""
+    """Return the arrays of the data *name*, such as ``up``, for some *cells* of a level."""
     if name == "symb":
         return (layout.tree.levels[level][cells],)
     if name in ("up", "down"):
@@ -92,19 +92,21 @@ def _arrays_of(
 
 
 def _places(graph: TaskGraph, groups: Groups) -> tuple[NDArray[np.integer], ...]:
-    """Return per task its kernel, the level and the group in its first access, and the other group.
+    """Return, per task, its kernel, the level and group of its first access, and the other group.
 
-    The other group is that in the third access, where the kernel has two; else it is the same.
+    The other group is that of the third access if the kernel has two groups, else the same group.
     """
     level, group = groups.level, groups.group
-    two = np.array([name in _TWO_GROUPS for name in graph.kernels], dtype=np.bool_)[graph.kernel]
+    two = np.array([name in _TWO_GROUP_KERNELS for name in graph.kernels], dtype=np.bool_)[
+        graph.kernel
+    ]
     first = graph.access_ptr[:-1]
     one, other = graph.access_handle[first], graph.access_handle[first + 2 * two]
     return graph.kernel, level[one], group[one], group[other]
 
 
 class _ParticleTasks:
-    """Particles on particles."""
+    """Tasks from particles to particles."""
 
     def __init__(self, layout: Layout, data: Data) -> None:
         self._layout, self._result = layout, data.result
@@ -127,7 +129,7 @@ class _ParticleTasks:
 
 
 class _LeafTasks:
-    """Particles to the expansions of their leaves, and back."""
+    """Tasks from particles to the expansions of their leaves, and back."""
 
     def __init__(self, layout: Layout, data: Data) -> None:
         self._layout, self._data = layout, data
@@ -149,7 +151,7 @@ class _LeafTasks:
 
 
 class _CellTasks:
-    """Expansions to expansions."""
+    """Tasks from expansions to expansions."""
 
     def __init__(self, layout: Layout, data: Data) -> None:
         self._layout, self._data, tree = layout, data, layout.tree

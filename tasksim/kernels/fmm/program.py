@@ -1,14 +1,14 @@
-"""The fast multipole method as a program: every index is ready before the first task runs.
+"""The fast multipole method as a program, with all indices computed before the first task.
 
-Particles and charges are those of the graph's arguments. The potential is that of 1/r in 3-D, of
--log r in 2-D; the force on particle i, in 3-D, is q_i sum_j q_j (x_i - x_j) / |x_i - x_j|^3: its
-charge times minus the gradient of the potential. A particle does not act on itself, nor on
-others at the same place.
+The graph's arguments determine particles and charges. The potential is 1/r in 3-D and -log r in
+2-D. The force on particle i is its charge times minus the gradient of the potential, in 3-D
+q_i sum_j q_j (x_i - x_j) / |x_i - x_j|^3. A particle does not act on itself, nor on others at the
+same position.
 
-A task writes to the cells, or particles, of one group (P2P_out: of two), and no other task has
-these at that time: the graph's accesses to ``up``, ``down`` and ``part_down`` exclude each
-other, so that there are no locks. But they may come in another order each time, which changes
-the rounding of the sums.
+A task writes to the cells or particles of one group (P2P_out: of two). The graph's accesses to
+``up``, ``down`` and ``part_down`` exclude each other, so that no other task uses this group at the
+same time and no locks are needed. The order of the tasks may differ between runs, which changes the
+rounding of the sums.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-# Numba's products of matrices are those of SciPy's BLAS, which it looks for when the first is
-# due: that would be in the middle of a task.
+# Numba multiplies matrices with SciPy's BLAS, which it would otherwise import at the first product,
+# in the middle of a task.
 import scipy.linalg.cython_blas  # noqa: F401
 
 from tasksim.base.memory import refuse_too_large
@@ -41,51 +41,51 @@ if TYPE_CHECKING:
     from tasksim.kernels.fmm.layout import Layout
     from tasksim.kernels.together import Together
 
-__all__ = ["TARGETS", "FmmProgram", "tolerance"]
+__all__ = ["MAX_COMPARED_PARTICLES", "FmmProgram", "tolerance"]
 
-TARGETS = 2000
-"""Particles that are compared with the direct sum, at most."""
+MAX_COMPARED_PARTICLES = 2000
+"""Largest number of particles that are compared with the direct sum."""
 
-_BEST = 1e-9  # errors of higher orders, down to those of rounding, are less than this
-_MANY = 1000  # particles whose errors average out
-_PAIR_BYTES = 64  # of a pair of cells, in the plan and while that is made
-_MATRIX_BYTES = 8 * 64  # times p^(2d): 32 matrices in 3-D, twice while they are made
+_MIN_TOLERANCE = 1e-9  # an upper bound of the errors of higher orders, rounding included
+_AVERAGING_PARTICLES = 1000  # with fewer particles, their errors do not average out
+_PAIR_BYTES = 64  # memory per pair of cells, for the plan and its construction
+_MATRIX_BYTES = 8 * 64  # times p^(2d): 32 matrices in 3-D, twice during their construction
 
 
 class FmmProgram:
-    """A task graph of the fast multipole method, its tasks ready to be called.
+    """A task graph of the fast multipole method with a prepared call per task.
 
     Parameters
     ----------
     graph
-        Of the generator ``fmm``; or another one, with the *layout* of its particles.
+        A graph of the generator ``fmm``, or another one with the *layout* of its particles.
     workers
-        How many there are; they need nothing of their own.
+        The number of workers, which need no workspace.
     seed
-        Of the choice of the particles that are compared with the direct sum.
+        The seed of the sample of particles that are compared with the direct sum.
     layout
-        The particles, and the tree of the graph; by default those of the graph's arguments.
+        The particles and their tree; by default those of the graph's arguments.
     held
-        The data that have memory, by default all: tasks on others cannot be executed.
+        The data that have memory, by default all; tasks on other data cannot be executed.
 
     Attributes
     ----------
     layout : Layout
-        With the particles that are held.
+        The layout of the held particles.
     data : Data
         Expansions, potentials and forces.
     together : Together
-        Who judges the result: all processes that have parts of the data.
+        All processes with parts of the data, which check the result together.
 
     Raises
     ------
     InputError
-        If the particles are not known, the graph is not one of their tree, or this machine has
-        not enough memory.
+        If the particles are unknown, the graph does not fit their tree, or this machine has too
+        little memory.
     """
 
     holds_parts = True
-    """It can be made with some of the data of its graph."""
+    """Whether it can be made with a part of the data of its graph."""
 
     def __init__(
         self,
@@ -118,20 +118,20 @@ class FmmProgram:
         call()
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python."""
+        """Return the calls of all tasks without Python."""
         from tasksim.kernels.fmm.entries import entry_calls
 
         return entry_calls(self._calls)
 
     def datum(self, handle: int) -> NDArray[np.generic] | None:
-        """Return what is in *handle*, None if it is not held; of positions and charges a copy."""
+        """Return the data of *handle*, for positions and charges a copy; None if it is not held."""
         arrays = self._arrays[handle]
         if not arrays:
             return None
         return arrays[0] if len(arrays) == 1 else np.vstack(arrays)
 
     def pieces(self, handle: int) -> tuple[NDArray[np.generic], ...]:
-        """Return the arrays that are *handle*."""
+        """Return the arrays of *handle*."""
         return self._arrays[handle]
 
     @cached_property
@@ -139,7 +139,7 @@ class FmmProgram:
         return arrays_of_handles(self.graph, self.layout, self.data, self._groups, self._here)
 
     def reset(self) -> None:
-        """Make expansions, potentials and forces zero again."""
+        """Set expansions, potentials and forces to zero."""
         self.data.clear()
 
     def check(self) -> Residual:
@@ -153,10 +153,10 @@ class FmmProgram:
 
     @property
     def _cancellation(self) -> float:
-        """By how much the sums of charges exceed the potentials, where these may cancel: in 2-D.
+        """Ratio of the sum of the charges to the potentials in 2-D, where potentials may cancel.
 
-        -log r is 0 at distance 1 and of either sign around it, while errors are those of terms as
-        large as the charges.
+        -log r is 0 at distance 1 and changes its sign there, while errors are those of terms as
+        large as the charges. In 3-D, the ratio is set to 1.
         """
         if self.layout.tree.dimension == 3:
             return 1.0
@@ -167,8 +167,8 @@ class FmmProgram:
     def errors(self) -> dict[str, float]:
         """Return ``potential_error`` and ``force_error``.
 
-        They are 2-norms of the difference from the direct sum, relative to that of the direct
-        sum, over all particles or :data:`TARGETS` of them, drawn.
+        They are 2-norms of the difference from the direct sum, relative to the 2-norm of the direct
+        sum, over all particles or a random sample of :data:`MAX_COMPARED_PARTICLES`.
         """
         chosen, places = self._sample
         got = np.zeros((len(self.data.result), len(chosen)))
@@ -185,19 +185,21 @@ class FmmProgram:
 
     @cached_property
     def _counted_leaves(self) -> NDArray[np.bool_]:
-        """The leaves whose particles are this process's to count."""
+        """The mask of leaves whose particles this process counts."""
         return self._groups.cells("part_down", self.together.counts)
 
     @property
     def _counted(self) -> NDArray[np.bool_]:
-        """The same, per particle that is here."""
+        """The mask of held particles that this process counts."""
         return np.repeat(self._counted_leaves, np.diff(self.layout.offsets))
 
     @cached_property
     def _sample(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Which of the particles that are drawn are this process's, and where it has them."""
+        """The mask of sampled particles that this process counts, and their places here."""
         count, layout = self._particles, self.layout
-        drawn = np.random.default_rng(self._seed).choice(count, min(count, TARGETS), replace=False)
+        drawn = np.random.default_rng(self._seed).choice(
+            count, min(count, MAX_COMPARED_PARTICLES), replace=False
+        )
         drawn.sort()
         begins = np.append(0, np.cumsum(layout.tree.counts))
         leaf = np.searchsorted(begins, drawn, side="right") - 1
@@ -206,8 +208,8 @@ class FmmProgram:
 
     @property
     def _exact(self) -> NDArray[np.float64]:
-        """Potentials and forces of the sample: each process sums over its own particles."""
-        # No cached_property: before Python 3.12 that holds one lock for all programs meanwhile.
+        """Potentials and forces of the sample, summed over the particles of all processes."""
+        # Not a cached_property, which before Python 3.12 holds one lock for all programs.
         if self._found is None:
             self._found = self._summed()
         return self._found
@@ -222,19 +224,19 @@ class FmmProgram:
 
 
 def tolerance(order: int, particles: int) -> float:
-    """Return up to which relative error the potentials of an interpolation of *order* are right.
+    """Return the largest relative error of correct potentials of an interpolation of *order*.
 
-    A digit per node of an axis: 1e-3 at order 3, 1e-5 at 5, 1e-7 at 7, as far as 1e-9; 0.5 at
-    order 1, which knows of a cell's particles their charge only. That is the usual error or
-    more, as errors of many particles average out; of n particles, less than 1000, it is
-    (1000 / n)^(1/2) times as much.
+    The tolerance has one digit per node of an axis: 1e-3 at order 3, 1e-5 at 5, 1e-7 at 7, down to
+    1e-9. It is 0.5 at order 1, which uses only the total charge of a cell. It is the usual error or
+    more, because the errors of many particles average out. With n < 1000 particles, it is
+    (1000 / n)^(1/2) times as large.
     """
-    usual = 0.5 if order == 1 else max(10.0**-order, _BEST)
-    return usual * sqrt(max(1.0, _MANY / particles))
+    usual = 0.5 if order == 1 else max(10.0**-order, _MIN_TOLERANCE)
+    return usual * sqrt(max(1.0, _AVERAGING_PARTICLES / particles))
 
 
 def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Return the 2-norm of the difference over that of *exact*; 0 where both are 0."""
+    """Return the 2-norm of the difference relative to that of *exact*; 0 if both are 0."""
     difference, norm = float(np.linalg.norm(got - exact)), float(np.linalg.norm(exact))
     if difference == 0:
         return 0.0
@@ -242,7 +244,7 @@ def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> flo
 
 
 def _size_bytes(graph: TaskGraph, here: NDArray[np.bool_]) -> int:
-    """Return about how much memory the data that are *here*, plan and matrices take."""
+    """Return an estimate of the memory for the data that are *here*, the plan and the matrices."""
     pairs = _total(graph, "M2L_in", "NbInteractions")
     pairs += _total(graph, "M2L_out", "OutsideInteractionsSize")
     size = int(graph.handle_size[here].sum()) + _PAIR_BYTES * pairs
@@ -253,7 +255,7 @@ def _size_bytes(graph: TaskGraph, here: NDArray[np.bool_]) -> int:
 
 
 def _total(graph: TaskGraph, kernel: str, parameter: str) -> int:
-    """Return the sum of a parameter over the tasks of *kernel*; 0 if there is none."""
+    """Return the sum of a parameter over the tasks of *kernel*; 0 without such tasks."""
     if kernel not in graph.kernels:
         return 0
     number = graph.kernels.index(kernel)

@@ -1,15 +1,15 @@
-"""Cells to cells: M2M, M2L and L2L as products of many expansions by few matrices.
+"""M2M, M2L and L2L, from cells to cells, as products of many expansions with few matrices.
 
-The three have one form: each pair of a source and a target cell has a matrix, and pairs that
-share theirs are done together, with one matrix product for a block of them. M2M and L2L have a
-matrix per octant. M2L has one per relative position, but the grid of nodes looks the same after
-reflections of axes and exchanges of axes, so that the 7^d - 3^d positions need 16 matrices only
-in 3-D, 7 in 2-D, with the coefficients of either cell in another order: M. Messner,
-B. Bramas, O. Coulaud, E. Darve, "Optimized M2L kernels for the Chebyshev interpolation based
-fast multipole method", arXiv:1210.7292, 2012.
+The three have the same form. Each pair of a source and a target cell has a matrix, and pairs with
+the same matrix are computed together, with one matrix product per block of pairs. M2M and L2L have
+a matrix per octant. M2L has a matrix per relative position, but the grid of nodes is symmetric
+under reflections and exchanges of axes. The 7^d - 3^d positions therefore need only 16 matrices in
+3-D and 7 in 2-D, with the coefficients of both cells in another order: M. Messner, B. Bramas,
+O. Coulaud, E. Darve, "Optimized M2L kernels for the Chebyshev interpolation based fast multipole
+method", arXiv:1210.7292, 2012.
 
-The kernel is known for cells of width 1; for width w, 1/r of 3-D is 1/w times as much, and -log r
-of 2-D is log w less.
+Matrices are for cells of width 1. For width w, 1/r in 3-D is multiplied by 1/w, and -log r in 2-D
+is reduced by log w.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Operators", "SortedPairs", "add_products", "by_octant", "by_position", "operators"]
 
-# Expansions that are multiplied at once: enough for an efficient product, few enough that they
-# stay in the cache with the matrix.
-BLOCK = 64
-_NEAREST, _FARTHEST = 2, 3  # of an interaction list, in cells, along the longest axis
+BLOCK_EXPANSIONS = 64
+"""Number of expansions multiplied at once: enough for an efficient product, and few enough to stay
+in the cache with the matrix."""
+_MIN_DISTANCE, _MAX_DISTANCE = 2, 3  # in an interaction list, in cells along the longest axis
 
 
 @dataclass(frozen=True, eq=False)
 class SortedPairs:
-    """Pairs of cells, sorted by the matrix between them.
+    """Pairs of cells, sorted by their matrix.
 
     Attributes
     ----------
     target, source : int64 array [pairs]
-        Rows in the arrays of expansions that they are applied to.
+        Rows in the arrays of expansions.
     permutation : int64 array [pairs]
-        In which order the coefficients of both cells are taken.
+        The order of the coefficients of both cells, a row of :attr:`Operators.permutations`.
     first : int64 array [matrices + 1]
         Pairs ``first[i]`` to ``first[i + 1] - 1`` have matrix i.
     """
@@ -69,18 +69,18 @@ class SortedPairs:
 
 @dataclass(frozen=True, eq=False)
 class Operators:
-    """The matrices of one order and dimension, and how to apply them.
+    """The operators of one order and dimension, with their matrices.
 
-    Matrices are for expansions that are rows: target += source @ matrix.
+    Matrices are for expansions as rows: target += source @ matrix.
 
     Attributes
     ----------
     m2m_matrices, l2l_matrices : float64 array [2^d, p^d, p^d]
-        Per octant.
+        A matrix per octant.
     m2l_matrices : float64 array [16 or 7, p^d, p^d]
-        Per relative position, the equivalent ones excepted, cells of width 1.
+        A matrix per class of equivalent relative positions, for cells of width 1.
     permutations : int64 array [48 or 8, p^d]
-        Per symmetry of the grid of nodes, in the order of their counterparts, the nodes.
+        Per symmetry of the grid of nodes, the nodes in the order of their images.
     """
 
     dimension: int
@@ -92,13 +92,13 @@ class Operators:
     def m2m(
         self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
     ) -> None:
-        """Add to multipoles of parents those of children; *pairs* of :func:`by_octant`."""
+        """Add multipoles of children to those of parents, for *pairs* of :func:`by_octant`."""
         self.m2m_call(pairs, children, parents)()
 
     def m2m_call(
         self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
     ) -> LoopCall:
-        """Return what :meth:`m2m` does, as a call."""
+        """Return the call that does the work of :meth:`m2m`."""
         return _applied(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
 
     def m2l(
@@ -108,13 +108,13 @@ class Operators:
         locals_: NDArray[np.float64],
         cell_width: float,
     ) -> None:
-        """Add to local expansions the potentials of multipoles; *pairs* of :func:`by_position`.
+        """Add potentials of multipoles to local expansions, for *pairs* of :func:`by_position`.
 
         Parameters
         ----------
         pairs : SortedPairs
         multipoles, locals_ : float64 array [cells, p^d]
-            The latter are added to.
+            The expansions; *locals_* are added to.
         cell_width : float
             Width of the cells of this level.
         """
@@ -127,28 +127,28 @@ class Operators:
         locals_: NDArray[np.float64],
         cell_width: float,
     ) -> LoopCall:
-        """Return what :meth:`m2l` does, as a call."""
+        """Return the call that does the work of :meth:`m2l`."""
         law = (1 / cell_width, 0.0) if self.dimension == 3 else (1.0, -log(cell_width))
         return _applied(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
 
     def l2l(
         self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
     ) -> None:
-        """Add to local expansions of children those of parents; *pairs* of :func:`by_octant`."""
+        """Add local expansions of parents to children's, for *pairs* of :func:`by_octant`."""
         self.l2l_call(pairs, parents, children)()
 
     def l2l_call(
         self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
     ) -> LoopCall:
-        """Return what :meth:`l2l` does, as a call."""
+        """Return the call that does the work of :meth:`l2l`."""
         return _applied(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
 
 
 @cache
 def operators(order: int, dimension: int) -> Operators:
-    """Return the matrices of *order* p in *dimension* d, made once, read-only.
+    """Return the operators of *order* p in *dimension* d; they are cached and read-only.
 
-    They take 8 (2^(d+1) + 16) p^(2d) bytes in 3-D: 30 MB at order 7.
+    The matrices take 8 (2^(d+1) + 16) p^(2d) bytes in 3-D: 30 MB at order 7.
 
     Raises
     ------
@@ -173,12 +173,12 @@ def by_octant(
     source: NDArray[np.integer],
     dimension: int,
 ) -> SortedPairs:
-    """Return pairs of parents and children in the order in which M2M or L2L does them.
+    """Return pairs of parents and children in the order for M2M or L2L.
 
     Parameters
     ----------
     octant : integer array [pairs]
-        Which child of its parent: the Morton index of the child modulo 2^d, the first
+        The octant of the child in its parent: its Morton index modulo 2^d, with the first
         coordinate in the most significant bit.
     target, source : integer array [pairs]
         Parents and children for M2M, children and parents for L2L: rows of their arrays.
@@ -187,12 +187,12 @@ def by_octant(
     Raises
     ------
     InputError
-        An octant is not from 0 to 2^d - 1.
+        If an octant is not from 0 to 2^d - 1.
     """
     octants = 1 << dimension
     if len(octant) and not (octant.min() >= 0 and octant.max() < octants):
         raise InputError(
-            f"octants: from {octant.min()} to {octant.max()}, expected 0 to {octants - 1}"
+            f"octants: got {octant.min()} to {octant.max()}; legal: 0 to {octants - 1}"
         )
     return _sorted(octant, octants, target, source, np.zeros(len(octant), np.int64))
 
@@ -200,30 +200,30 @@ def by_octant(
 def by_position(
     relative: NDArray[np.integer], target: NDArray[np.integer], source: NDArray[np.integer]
 ) -> SortedPairs:
-    """Return pairs of an interaction list in the order in which M2L does them.
+    """Return pairs of an interaction list in the order for M2L.
 
     Parameters
     ----------
     relative : integer array [pairs, d]
-        Integer coordinates of the target less those of the source.
+        Integer coordinates of the target minus those of the source.
     target, source : integer array [pairs]
         Rows of their arrays of expansions.
 
     Raises
     ------
     InputError
-        Two cells are too near or too far for an interaction list.
+        If two cells are too near or too far for an interaction list.
     """
     dimension = relative.shape[1]
     distance = np.abs(relative).max(axis=1)
-    wrong = np.flatnonzero((distance < _NEAREST) | (distance > _FARTHEST))
+    wrong = np.flatnonzero((distance < _MIN_DISTANCE) | (distance > _MAX_DISTANCE))
     if len(wrong):
         raise InputError(
-            f"relative position {relative[wrong[0]].tolist()} of pair {wrong[0]}: expected cells "
-            f"{_NEAREST} to {_FARTHEST} apart along the axis along which they are farthest apart"
+            f"relative position {relative[wrong[0]].tolist()} of pair {wrong[0]}; legal: a distance"
+            f" of {_MIN_DISTANCE} to {_MAX_DISTANCE} cells along the longest axis"
         )
     matrix, permutation = _tables(dimension)
-    index = tuple(relative.T + _FARTHEST)
+    index = tuple(relative.T + _MAX_DISTANCE)
     return _sorted(matrix[index], matrix.max() + 1, target, source, permutation[index])
 
 
@@ -234,7 +234,7 @@ def _sorted(
     source: NDArray[np.integer],
     permutation: NDArray[np.int64],
 ) -> SortedPairs:
-    """Return the pairs sorted by *matrix*, otherwise in the order they have."""
+    """Return the pairs sorted stably by *matrix*."""
     order = np.argsort(matrix, kind="stable")
     return SortedPairs(
         target=target[order].astype(np.int64),
@@ -245,13 +245,13 @@ def _sorted(
 
 
 def _positions(dimension: int) -> list[tuple[int, ...]]:
-    """Return one of all relative positions that are equivalent: 3 >= x >= y >= z >= 0, x >= 2."""
-    descending = combinations_with_replacement(range(_FARTHEST, -1, -1), dimension)
-    return [position for position in descending if position[0] >= _NEAREST]
+    """Return a representative of each class of positions: 3 >= x >= y >= z >= 0 and x >= 2."""
+    descending = combinations_with_replacement(range(_MAX_DISTANCE, -1, -1), dimension)
+    return [position for position in descending if position[0] >= _MIN_DISTANCE]
 
 
 def _symmetries(dimension: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return (axes, signs) of the maps x -> signs * x[axes]; that of no change comes first."""
+    """Return (axes, signs) of the maps x -> signs * x[axes], with the identity first."""
     return [
         (np.array(axes), np.array(signs))
         for axes in permutations(range(dimension))
@@ -261,21 +261,21 @@ def _symmetries(dimension: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]
 
 @cache
 def _tables(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return matrix and permutation, by relative position plus 3 along each axis; -1: none."""
-    matrix, permutation = np.full((2, *[2 * _FARTHEST + 1] * dimension), -1)
+    """Return matrix and permutation by relative position plus 3 along each axis; -1 for none."""
+    matrix, permutation = np.full((2, *[2 * _MAX_DISTANCE + 1] * dimension), -1)
     symmetries = _symmetries(dimension)
     for number, position in enumerate(_positions(dimension)):
         for symmetry, (axes, signs) in enumerate(symmetries):
-            # The map takes relative to position: relative[axes] = signs * position.
+            # The map sends relative to position: relative[axes] = signs * position.
             relative = np.empty(dimension, np.intp)
             relative[axes] = signs * np.array(position)
-            matrix[tuple(relative + _FARTHEST)] = number
-            permutation[tuple(relative + _FARTHEST)] = symmetry
+            matrix[tuple(relative + _MAX_DISTANCE)] = number
+            permutation[tuple(relative + _MAX_DISTANCE)] = symmetry
     return matrix, permutation
 
 
 def _permutations(order: int, dimension: int) -> NDArray[np.int64]:
-    """Return per symmetry, for the node at each place, the node that the map takes there."""
+    """Return, per symmetry and place, the node that the map sends to this place."""
     nodes = np.arange(order**dimension)
     grid = np.array(np.unravel_index(nodes, [order] * dimension))
     permuted = []
@@ -288,7 +288,7 @@ def _permutations(order: int, dimension: int) -> NDArray[np.int64]:
 
 
 def _potentials(nodes: NDArray[np.float64], position: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return the potentials [source node, target node] of unit charges, cells of width 1."""
+    """Return the potentials [source node, target node] of unit charges for cells of width 1."""
     apart = (nodes[:, None, :] - nodes[:, :, None]) / 2 + position[:, None, None]
     square: NDArray[np.float64] = (apart**2).sum(axis=0)
     return 1 / np.sqrt(square) if len(nodes) == 3 else -np.log(square) / 2
@@ -302,10 +302,10 @@ def _applied(
     sources: NDArray[np.float64],
     targets: NDArray[np.float64],
 ) -> LoopCall:
-    """Return the call that adds to *targets* the product of *sources* and *matrices*, by pairs.
+    """Return the call that adds the products of *sources* and *matrices* to *targets*, by pairs.
 
-    *law* is by what the product is multiplied, and the sum of the source's coefficients, which
-    then is added to each of the target's.
+    *law* has two factors: of the product, and of the sum of the source's coefficients, which is
+    added to each coefficient of the target.
     """
     scale, shift = law
     cells = (pairs.first, pairs.target, pairs.source, pairs.permutation)
@@ -322,7 +322,7 @@ def _gather(
     gathered: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Set *gathered* to expansions in the order of the matrix, *sums* to their sums."""
+    """Set *gathered* to expansions in the order of the matrix, and *sums* to their sums."""
     for i in range(len(rows)):
         source, order, row = sources[rows[i]], orders[which[i]], gathered[i]
         total = 0.0
@@ -342,7 +342,7 @@ def _scatter(
     orders: NDArray[np.int64],
     targets: NDArray[np.float64],
 ) -> None:
-    """Add to expansions what *product* says in the order of the matrix."""
+    """Add *product*, which is in the order of the matrix, to expansions."""
     for i in range(len(rows)):
         target, order, row = targets[rows[i]], orders[which[i]], product[i]
         for k in range(len(row)):
@@ -362,12 +362,16 @@ def add_products(
     sources: NDArray[np.float64],
     targets: NDArray[np.float64],
 ) -> None:
-    """Do what a call of :class:`Operators` does."""
+    """Do the work of a call of :class:`Operators`."""
     size = sources.shape[1]
-    gathered, product, sums = np.empty((BLOCK, size)), np.empty((BLOCK, size)), np.empty(BLOCK)
+    gathered, product, sums = (
+        np.empty((BLOCK_EXPANSIONS, size)),
+        np.empty((BLOCK_EXPANSIONS, size)),
+        np.empty(BLOCK_EXPANSIONS),
+    )
     for matrix in range(len(first) - 1):
-        for begin in range(first[matrix], first[matrix + 1], BLOCK):
-            end = min(begin + BLOCK, first[matrix + 1])
+        for begin in range(first[matrix], first[matrix + 1], BLOCK_EXPANSIONS):
+            end = min(begin + BLOCK_EXPANSIONS, first[matrix + 1])
             count = end - begin
             here, there, add = gathered[:count], product[:count], sums[:count]
             which = permutation[begin:end]

@@ -1,1 +1,1 @@
-"""Programs on grids and matrices in blocks that run step by step: memory, loops, calls."""
+"""Iterative programs on grids and matrices in blocks: their memory, loops and calls."""

@@ -1,7 +1,7 @@
-"""Block program: tasks that are calls of functions on blocks, whatever they compute.
+"""Block program: tasks that call functions on blocks of memory.
 
-What they compute is a :class:`Computation`: it says which blocks there are, what each task calls,
-what the blocks are at first, and what the result must be.
+A :class:`Computation` defines the blocks, the call of each task, the initial values of the blocks,
+and the expected result.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["BlockProgram", "Computation", "executor_of"]
 
 
 class Computation(Protocol):
-    """What the tasks of a graph compute on blocks.
+    """A computation of the tasks of a graph on blocks.
 
     Attributes
     ----------
     graph : TaskGraph
     blocks : Blocks
-        Its data.
+        The data of the graph.
     tasks : CalledTasks
-        What each task calls.
+        The call of each task.
     """
 
     graph: TaskGraph
@@ -44,14 +44,14 @@ class Computation(Protocol):
     tasks: CalledTasks
 
     def fill(self) -> None:
-        """Make blocks, which are zero, what they are at first."""
+        """Set the blocks, which are zero, to their initial values."""
 
     def check(self) -> Residual:
         """Return the residual of the result of all tasks."""
 
 
 class BlockProgram:
-    """A computation on blocks as a program: its tasks run, with Python and without.
+    """A computation on blocks as a program that runs with and without Python.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ class BlockProgram:
         self._computation.tasks.run(task)
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
-        """Return what each task calls without Python."""
+        """Return the calls of all tasks without Python."""
         return self._computation.tasks.calls()
 
     def reset(self) -> None:
-        """Make the blocks again what they were at first."""
+        """Restore the initial blocks."""
         self.blocks.clear()
         self._computation.fill()
 
@@ -85,7 +85,7 @@ class BlockProgram:
 def executor_of(computation: Callable[[TaskGraph, int, Held], Computation]) -> Executor:
     """Return the executor of the graphs of *computation*.
 
-    *computation* is made of a graph, a seed, and the data that have memory, None: all.
+    *computation* is called with a graph, a seed, and the data that have memory (None for all).
     """
 
     def executor(graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> BlockProgram:  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""Blocks of memory, one per datum of a graph: aligned, found by handle."""
+"""Aligned blocks of memory, one per datum of a graph, by handle."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["Blocks"]
 
 
 class Blocks:
-    """The data of a program, each contiguous, in cache lines of its own.
+    """The data of a program, each contiguous and in cache lines of its own.
 
     Parameters
     ----------
     graph : TaskGraph
-        Its handle blocks: matrices and vectors of data.
+        A graph whose handle blocks are matrices and vectors of data.
     held : int array, optional
         The handles that have memory; by default all.
     more_bytes : dict, optional
-        Name of a matrix -> how many bytes each of its data has beyond those of the graph.
+        Map from the name of a matrix to the additional bytes of each of its data.
 
     Attributes
     ----------
     addresses : int64 array [handles]
-        Where each datum is; 0: nowhere here.
+        The address of each datum; 0 if it has no memory in this process.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Blocks:
         self.addresses: NDArray[np.int64] = np.where(here, self._offset + begin, 0)
 
     def block(self, name: str) -> HandleBlock:
-        """Return the matrix or vector *name*; :exc:`InputError` if the graph has none."""
+        """Return the matrix or vector *name*; raise :exc:`InputError` if the graph has none."""
         if name not in self.of_name:
-            raise InputError(f"graph {self.graph.name}: no data {name}, so nothing to compute with")
+            raise InputError(f"graph {self.graph.name}: no data {name} to compute with")
         return self.of_name[name]
 
     def handle(self, name: str, row: int, column: int = 0) -> int:
@@ -72,20 +72,20 @@ class Blocks:
         return block.first + row * (block.columns or 1) + column
 
     def datum(self, handle: int) -> NDArray[np.uint8] | None:
-        """Return the bytes of *handle*; None if it has no memory here."""
+        """Return the bytes of *handle*; None if it has no memory in this process."""
         begin = int(self._offset[handle])
         return None if begin < 0 else self._buffer.bytes[begin : begin + int(self._size[handle])]
 
     def pieces(self, handle: int) -> list[NDArray[np.uint8]]:
-        """Return the memory of *handle*, as messages send it."""
+        """Return the parts of memory of *handle* for messages."""
         datum = self.datum(handle)
         return [] if datum is None else [datum]
 
     def array(self, handle: int, dtype: str = "float64") -> NDArray[Any] | None:
-        """Return the elements of *handle*; None if it has no memory here."""
+        """Return the elements of *handle*; None if it has no memory in this process."""
         datum = self.datum(handle)
         return None if datum is None else datum.view(dtype)
 
     def clear(self) -> None:
-        """Make everything zero."""
+        """Set all data to zero."""
         self._buffer.bytes[:] = 0

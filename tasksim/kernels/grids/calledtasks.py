@@ -1,4 +1,4 @@
-"""Tasks that are calls of functions in memory, with arguments that are ready beforehand."""
+"""Tasks that call functions in memory with prepared arguments."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CalledTasks:
     Parameters
     ----------
     tasks : int
-        How many there are.
+        The number of tasks.
     kept : object
-        What the addresses lead to.
+        The owner of the memory behind the addresses, kept alive.
     """
 
     def __init__(self, tasks: int, kept: object) -> None:
@@ -37,17 +37,17 @@ class CalledTasks:
         self._call: list[tuple[Any, tuple[Any, ...]]] = [(None, ())] * tasks
 
     def add(self, task: int, address: int, arguments: Sequence[int]) -> None:
-        """Let *task* call the function at *address*; integers stand in the place of addresses."""
+        """Let *task* call the function at *address*; *arguments* are addresses or integers."""
         self._rows.setdefault((address, len(arguments)), []).append((task, arguments))
         self._call[task] = _UNTYPED(address), tuple(map(ctypes.c_void_p, arguments))
 
     def run(self, task: int) -> None:
-        """Call what *task* calls."""
+        """Make the call of *task*."""
         function, arguments = self._call[task]
         function(*arguments)
 
     def calls(self) -> Calls:
-        """Return the same for callers that are not Python."""
+        """Return the calls for callers outside Python."""
         table = CallTable(self._tasks)
         for (address, _), rows in self._rows.items():
             tasks = np.array([task for task, _ in rows], np.int64)

@@ -1,4 +1,4 @@
-"""Conjugate gradients on a grid in blocks: the program, with a right-hand side that is drawn."""
+"""Conjugate gradients on a grid in blocks as a program, with a random right-hand side."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 __all__ = ["conjugate_gradient"]
 
-TOLERANCE = 1e-8
-"""Of the difference from conjugate gradients on the whole grid. Sums in another order move the
-result by 1e-15 after ten iterations, and by 1e-10 after some hundred."""
+DIFFERENCE_TOLERANCE = 1e-8
+"""Tolerance of the relative difference from conjugate gradients on the whole grid. Another order of
+the sums changes the result by 1e-15 after ten iterations, and by 1e-10 after some hundred."""
 
 
 class ConjugateGradient:
-    """Conjugate gradients for the stencil of five points, from zero, on a drawn right-hand side.
+    """Conjugate gradients for the five-point stencil, from zero, with a random right-hand side.
 
-    The square of the residual, which the next step needs, is behind the elements of each block of
-    p: no sum is lost, and none is sent twice.
+    The square of the residual, which the next step needs, follows the elements of each block of p,
+    so that it needs no message of its own.
 
     Parameters
     ----------
     graph : TaskGraph
-        Of the generator ``cg``.
+        A graph of the generator ``cg``.
     seed : int
-        Of the right-hand side.
+        The seed of the right-hand side.
     held : int array, or None
-        The data that have memory; None: all.
+        The data that have memory; None for all.
     """
 
     def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
@@ -57,7 +57,7 @@ class ConjugateGradient:
             self.tasks.add(task, *self._call(task))
 
     def fill(self) -> None:
-        """Begin at zero: the residual and the first direction are the right-hand side."""
+        """Set x to zero, and the residual and the first direction to the right-hand side."""
         for row, column in self._at:
             right = self._drawn((row, column)).ravel()
             for name in "rp":
@@ -67,7 +67,7 @@ class ConjugateGradient:
                     data[len(right) :] = self._square
 
     def check(self) -> Residual:
-        """Return how far the solution is from that of conjugate gradients on the whole grid."""
+        """Return the difference of the solution from conjugate gradients on the whole grid."""
         n, got = self._n, whole_grid(self.graph, self.blocks, "x", self._n)
         right = np.empty_like(got)
         for row, column in self._at:
@@ -76,7 +76,7 @@ class ConjugateGradient:
         exact = _solved(right, int(self.graph.arguments["iterations"]))
         error = float(np.linalg.norm(got - exact) / (np.linalg.norm(exact) or 1.0))
         what = "relative difference from conjugate gradients on the whole grid"
-        return Residual(error, TOLERANCE, what)
+        return Residual(error, DIFFERENCE_TOLERANCE, what)
 
     def _drawn(self, at: tuple[int, int]) -> Grid:
         return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
@@ -104,11 +104,11 @@ class ConjugateGradient:
 
 
 conjugate_gradient = executor_of(ConjugateGradient)
-"""What executes graphs of the generator."""
+"""The executor of graphs of the generator."""
 
 
 def _solved(right: Grid, iterations: int) -> Grid:
-    """Return what so many iterations make of zero, on the whole grid."""
+    """Return the result of conjugate gradients on the whole grid, from zero."""
     x, r, p = np.zeros_like(right), right.copy(), right.copy()
     square = float(np.vdot(r, r))
     for _ in range(iterations):

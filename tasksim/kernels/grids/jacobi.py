@@ -1,4 +1,4 @@
-"""Jacobi's iteration on a grid in blocks: the program, with a grid that is drawn."""
+"""Jacobi's iteration on a grid in blocks as a program, with a random initial grid."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["jacobi"]
 
-TOLERANCE = 1e-13
-"""Of the largest difference from steps over the whole grid, whose values are up to .5: the four
-terms of a mean may be added in another order."""
+DIFFERENCE_TOLERANCE = 1e-13
+"""Tolerance of the largest difference from steps over the whole grid, with values up to 0.5: the
+four terms of a mean may be added in another order."""
 
 
 class Jacobi:
-    """Steps in each of which a point becomes the mean of its four neighbours; zero at the border.
+    """Jacobi steps, which replace each point by the mean of its neighbours, with a zero border.
 
     Parameters
     ----------
     graph : TaskGraph
-        Of the generator ``jacobi``.
+        A graph of the generator ``jacobi``.
     seed : int
-        Of the grid at first.
+        The seed of the initial grid.
     held : int array, or None
-        The data that have memory; None: all.
+        The data that have memory; None for all.
     """
 
     def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
@@ -51,7 +51,7 @@ class Jacobi:
             self.tasks.add(task, *self._call(task))
 
     def fill(self) -> None:
-        """Make the grid again what it was at first."""
+        """Set the grid to its initial values."""
         for at in self._at:
             data = self.blocks.array(self.blocks.handle("x", *at))
             if data is not None:
@@ -74,7 +74,9 @@ class Jacobi:
             )
             exact[1:-1, 1:-1] = 0.25 * (((up + down) + left) + right)
         error = float(np.abs(got - exact[1:-1, 1:-1]).max())
-        return Residual(error, TOLERANCE, "largest difference from steps over the whole grid")
+        return Residual(
+            error, DIFFERENCE_TOLERANCE, "largest difference from steps over the whole grid"
+        )
 
     def _drawn(self, at: tuple[int, int]) -> NDArray[np.float64]:
         return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
@@ -91,4 +93,4 @@ class Jacobi:
 
 
 jacobi = executor_of(Jacobi)
-"""What executes graphs of the generator."""
+"""The executor of graphs of the generator."""

@@ -1,6 +1,6 @@
-"""Loops over blocks of a grid, which Numba compiles to functions of C.
+"""Loops over blocks of a grid, compiled to C functions by Numba.
 
-A block has n rows of n points, and zeros around it where it has no neighbour.
+A block has n rows of n points, and zeros at sides without a neighbour.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ __all__ = ["add", "axpy", "dot", "nothing", "pack", "relax", "stencil", "update"
 
 _CPOINTER: Any = types.CPointer
 _POINTER: Any = _CPOINTER(types.float64)
-_REORDER: Any = {"reassoc", "contract", "nsz"}
-"""What a vectorised sum needs: its terms in any order. Infinity must stay what it is."""
+_REORDERING_FLAGS: Any = {"reassoc", "contract", "nsz"}
+"""Flags that let a vectorised sum reorder its terms; no flag may assume finite numbers."""
 
 
 def _compiled(function: Any, pointers: int, integers: int = 1) -> Any:
     signature = types.void(*[_POINTER] * pointers, *[types.int64] * integers)
-    return cfunc(signature, cache=True, fastmath=_REORDER)(function)
+    return cfunc(signature, cache=True, fastmath=_REORDERING_FLAGS)(function)
 
 
 @cache
@@ -72,7 +72,7 @@ def stencil() -> Any:
 
 @cache
 def relax() -> Any:
-    """Return ``relax(y, x, above, below, left, right, n)``: y = the mean of x's neighbours."""
+    """Return ``relax(y, x, above, below, left, right, n)``: y = mean of the neighbours in x."""
 
     def relax(y: Any, x: Any, up: Any, down: Any, left: Any, right: Any, n: Any) -> None:
         result, block = carray(y, (n, n)), carray(x, (n, n))
@@ -127,8 +127,8 @@ def add() -> Any:
 def axpy() -> Any:
     """Return ``axpy(x, r, p, q, pq, count)``: x += alpha p, r -= alpha q.
 
-    alpha is the number behind the elements of p, the square of the residual, over that at pq;
-    0 where nothing is left to do.
+    alpha is the square of the residual, which follows the elements of p, divided by the number at
+    pq. It is 0 if the iteration has converged.
     """
 
     def axpy(x: Any, r: Any, p: Any, q: Any, pq: Any, count: Any) -> None:
@@ -144,9 +144,9 @@ def axpy() -> Any:
 
 @cache
 def update() -> Any:
-    """Return ``update(p, r, rr, count)``: p = r + beta p; behind p the square of the residual.
+    """Return ``update(p, r, rr, count)``: p = r + beta p, followed by the square of the residual.
 
-    beta is the number at rr over the one that was behind the elements of p.
+    beta is the number at rr divided by the previous square of the residual.
     """
 
     def update(p: Any, r: Any, rr: Any, count: Any) -> None:
