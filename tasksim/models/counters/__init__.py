@@ -1,1 +1,1 @@
-"""Counters: what hardware or a simulated cache counts of a kernel, and times made of it."""
+"""Counters of kernels, from hardware or a simulated cache, and durations derived from them."""

@@ -1,4 +1,4 @@
-"""Accesses to levels of memory, as functions of the parameters: what reaches or hits a level."""
+"""Accesses to memory levels as functions of the parameters: hits, or accesses that arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["accesses", "hits"]
 def accesses(
     counters: Mapping[str, NDArray[np.float64]], levels: Sequence[str], by: By
 ) -> dict[str, NDArray[np.float64]]:
-    """Return what functions are fitted to: hits of each of the *levels*, or what reaches it.
+    """Return the columns to fit: hits of each of the *levels*, or accesses that reach it.
 
     >>> found = accesses({"l1_hits": np.array([9.0]), "memory_accesses": np.array([1.0])},
     ...                  ["l1", "memory"], "cv")
@@ -37,7 +37,7 @@ def accesses(
 def hits(
     functions: Mapping[str, CounterFunction], levels: Sequence[str], table: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return how many accesses each level answers: what reaches it, less what goes beyond."""
+    """Return the hits of each level: the accesses that reach it minus those that pass it."""
     found, beyond = {}, np.zeros(len(table))
     for level in reversed(levels):
         if REACHED[level] in functions:

@@ -1,4 +1,4 @@
-"""Clocks of the core: a parameter of samples where configurations were measured at several."""
+"""Clocks of the core, a parameter of samples measured at several clocks."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["with_clock", "without_clock"]
 
-ONE_CLOCK: Final = 1.05
-"""Frequencies within this factor of the next are one clock: governors choose steps of a tenth of a
-GHz or more, and measured frequencies scatter by a few per cent."""
+SAME_CLOCK_FACTOR: Final = 1.05
+"""Factor between neighbouring frequencies up to which they count as one clock: governors choose
+steps of a tenth of a GHz or more, and measured frequencies scatter by a few per cent."""
 
 
 def with_clock(samples: Samples, *, always: bool = False) -> Samples:
-    """Return the samples with the clock as a parameter, if configurations have several.
+    """Return the samples with the clock as a parameter, if configurations have several clocks.
 
     Parameters
     ----------
     samples
-        With or without the counter ``frequency_hz``, which stays as it is.
+        With or without the counter ``frequency_hz``, which is kept.
     always
-        Whether one clock is a parameter too, as of samples to judge a model that has it.
+        Whether a single clock becomes a parameter, too, as for samples that test a model with a
+        clock.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def with_clock(samples: Samples, *, always: bool = False) -> Samples:
     clock, number = _clocks(frequency_hz)
     _, group = samples.configurations()
     pairs = len(np.unique(group * len(clock) + number))
-    # A clock that goes with the configuration is no other setting: short kernels look slower.
+    # A clock that depends on the configuration is not a setting: short kernels look slower.
     if not always and (pairs == group.max() + 1 or not (frequency_hz > 0).all()):
         return samples
     table = np.column_stack([samples.parameters, clock[number]])
@@ -59,8 +60,8 @@ def without_clock(samples: Samples) -> Samples:
 
 
 def _clocks(frequency_hz: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the clocks, medians of frequencies that are alike, and which one each sample has."""
+    """Return the clocks, medians of similar frequencies, and the index of each sample's clock."""
     values, place = np.unique(frequency_hz, return_inverse=True)
-    number = np.concatenate([[0], np.cumsum(values[1:] > ONE_CLOCK * values[:-1])])[place]
+    number = np.concatenate([[0], np.cumsum(values[1:] > SAME_CLOCK_FACTOR * values[:-1])])[place]
     clocks = [float(np.median(frequency_hz[number == i])) for i in range(number.max() + 1)]
     return np.array(clocks), number

@@ -1,4 +1,4 @@
-"""Columns of counters: their names, their units, what they count."""
+"""Columns of counters: names, units and meanings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 __all__ = ["COUNTERS", "HITS", "LEVELS", "REACHED", "checked_counters", "counters_among"]
 
 LEVELS: Final = ("l1", "l2", "l3", "memory")
-"""Where data can be, nearest first."""
+"""Levels of memory, nearest first."""
 HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
-"""Level -> the counter of accesses that it answered."""
+"""Level -> the counter of accesses that it served."""
 REACHED: Final = {
     "l1": "l1_reached", "l2": "l2_reached", "l3": "l3_reached", "memory": "memory_accesses",
 }  # fmt: skip
-"""Level -> the accesses that it or a farther one answered: these only grow with the data, while
-hits of a level grow and fall."""
+"""Level -> the accesses served by it or a more distant level: they increase monotonically with the
+data, whereas hits of a level increase and decrease."""
 
 COUNTERS: Final[Mapping[str, str]] = {
     "instructions": "instructions executed, per execution of the kernel",
@@ -37,12 +37,12 @@ COUNTERS: Final[Mapping[str, str]] = {
     "frequency_hz": "cycles per second of the core while it was measured",
     "latency_factor": "how many times as long as alone an access took, beside a load of the memory",
 }
-"""Name of a column of samples -> what it counts, of one execution. Never parameters unless asked
-for; a level that is missing was not told apart from the next one."""
+"""Name of a column of samples -> its meaning, per execution. Counters are parameters only on
+request; a missing level was not distinguished from the next one."""
 
 
 def counters_among(columns: Sequence[str]) -> list[str]:
-    """Return which of the *columns* are counters, in their order.
+    """Return the *columns* that are counters, in their order.
 
     >>> counters_among(["m", "instructions", "duration_s", "l1_hits"])
     ['instructions', 'l1_hits']
@@ -56,7 +56,7 @@ def checked_counters(counters: Mapping[str, Any], length: int) -> dict[str, NDAr
     Raises
     ------
     InputError
-        Naming the counter and the sample that is wrong.
+        For a wrong value, with the counter and the sample.
     """
     found = {}
     for name, values in counters.items():

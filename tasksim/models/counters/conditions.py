@@ -1,4 +1,4 @@
-"""Conditions under which counters make a time: said where samples do not meet them."""
+"""Conditions of the counter model, and notes if samples violate them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["conditions", "variance_over_runs"]
 
-FEWEST_RUNS: Final = 3
-"""That many runs tell whether cycles per instruction are always the same."""
-RARE: Final = 1e-4
-"""Of accesses may reach memory: hits times latencies are a time only as long as misses of the last
-level are rare (N. Ding et al.)."""
-TOLD_APART: Final = 0.05
-"""Where times of memory per instruction differ by less, relatively, samples do not tell the two
-parts apart."""
+MIN_RUNS: Final = 3
+"""Minimum number of runs to estimate the variance of cycles per instruction."""
+MAX_MEMORY_SHARE: Final = 1e-4
+"""Maximum share of accesses that reach memory: hits times latencies are a valid time only if misses
+of the last level are rare (N. Ding et al.)."""
+MIN_MEMORY_VARIATION: Final = 0.05
+"""Minimum relative variation of memory time per instruction: with less, samples do not separate the
+costs of computing and of memory."""
 
 
 def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
-    """Yield a line per condition that *samples*, who spent that, do not meet."""
+    """Yield a note for each condition that *samples*, with the times *spent*, violate."""
     counters = samples.counters or {}
     if CLOCK in samples.names:
         clocks_ghz = np.unique(samples.parameters[:, samples.names.index(CLOCK)]) / 1e9
@@ -39,17 +39,17 @@ def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
             f"for {clocks_ghz[-1]:.3g} GHz, unless {CLOCK} or a platform names another clock"
         )
     runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
-    if runs < FEWEST_RUNS:
-        yield f"cycles per instruction of {runs} run(s): three at least tell their variance"
+    if runs < MIN_RUNS:
+        yield f"cycles per instruction of {runs} run(s): their variance needs at least three"
     accesses = sum(counters[name] for name in HITS.values() if name in counters)
     share = counters.get("memory_accesses", 0 * spent.memory_s) / np.maximum(accesses, 1.0)
-    if (share > RARE).any():
+    if (share > MAX_MEMORY_SHARE).any():
         yield (
-            f"up to {share.max():.2g} of the accesses reach memory (rare is {RARE:g}): hits times "
-            "latencies are less sure"
+            f"up to {share.max():.2g} of the accesses reach memory (rare is {MAX_MEMORY_SHARE:g}): "
+            "hits times latencies are less reliable"
         )
     ratio = spent.memory_s * spent.frequency_hz / spent.instructions
-    if not ratio.std() > TOLD_APART * ratio.mean():
+    if not ratio.std() > MIN_MEMORY_VARIATION * ratio.mean():
         yield (
             "memory takes the same share of all samples: what computing and what memory costs "
             "cannot be told apart; measure at a second frequency or load of the memory"
@@ -57,7 +57,7 @@ def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
 
 
 def variance_over_runs(per_sample: NDArray[np.float64], runs: NDArray[np.int64] | None) -> float:
-    """Return the variance of the means of runs; NaN of fewer than two."""
+    """Return the variance of the means of runs; NaN for fewer than two."""
     if runs is None:
         return float("nan")
     _, run = np.unique(runs, return_inverse=True)

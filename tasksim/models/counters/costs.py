@@ -1,9 +1,9 @@
-"""Costs of instructions and of memory, regressed from samples whose counters are known.
+"""Costs of instructions and of memory, estimated by regression from samples with counters.
 
 ``T = (CPI · instructions + call) / f + BF_mem · T_mem``. N. Ding et al. have two costs, ``CPI`` and
-``BF_mem``. Kernels of libraries often have another code for small data, which packs nothing, and
-all take some time to be called: so there may be two CPI, one up to a number of instructions and one
-beyond, and a constant. What errs least on configurations that were left out decides.
+``BF_mem``. Library kernels often use different code for small data, which packs nothing, and
+every call takes some time. Therefore the model may have two CPIs, one up to a number of
+instructions and one beyond, and a constant. The cross-validated error decides.
 """
 
 from __future__ import annotations
@@ -29,28 +29,27 @@ __all__ = ["Costs", "CostsBy", "Spent", "chosen_costs"]
 
 CostsBy = Literal["cv", "two"]
 
-FEWEST: Final = 8
-"""Configurations that may have more than two costs: each code is seen in some of each fold."""
-LEAST_PART: Final = 3
-"""Configurations on either side of a bound: a cost of fewer is that of their noise."""
-MOST_BOUNDS: Final = 32
-"""That are tried: between as many parts of the configurations as that."""
-BETTER: Final = 1.1
-"""By this factor a further cost must lessen the error, or it is left out: errors of configurations
-left out differ by about as much between divisions into folds."""
-LEAST: Final = 1e-9
-"""Errors below are those of arithmetic."""
+MIN_CONFIGURATIONS: Final = 8
+"""Minimum number of configurations for more than two costs: both codes must occur in each fold."""
+MIN_PART_CONFIGURATIONS: Final = 3
+"""Minimum number of configurations on either side of a bound: fewer would only fit their noise."""
+MAX_BOUNDS: Final = 32
+"""Maximum number of bounds tried, spread evenly over the configurations."""
+MIN_ERROR_REDUCTION: Final = 1.1
+"""Factor by which a further cost must reduce the error: cross-validated errors differ by about as
+much between partitions into folds."""
+MIN_ERROR: Final = 1e-9
+"""Error below which differences are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What samples have spent: where time may have gone.
+    """The resources that samples used, per sample.
 
     Attributes
     ----------
     instructions, frequency_hz, memory_s, local_s
-        Of each sample: executed, per second, of hits times latencies, and how long it all took
-        but for messages.
+        Executed instructions, clock, hits times latencies, and duration without messages.
     """
 
     instructions: Column
@@ -59,7 +58,7 @@ class Spent:
     local_s: Column
 
     def select(self, rows: NDArray[np.bool_]) -> Spent:
-        """Return some of them."""
+        """Return the selected samples."""
         return Spent(
             self.instructions[rows], self.frequency_hz[rows], self.memory_s[rows],
             self.local_s[rows],
@@ -68,18 +67,18 @@ class Spent:
 
 @dataclass(frozen=True)
 class Costs:
-    """What computing and memory cost.
+    """Costs of computing and of memory.
 
     Attributes
     ----------
     cpi
-        Cycles per instruction; of two codes: up to *bound* instructions, and beyond.
+        Cycles per instruction; with two codes: up to *bound* instructions, and beyond.
     bf_mem
-        The part of memory's time that shows.
+        The part of memory time that computing does not hide.
     call_cycles
-        Of each execution, whatever it does.
+        Cycles per execution, independent of its work.
     bound
-        Instructions up to which the first code is taken; None if there is one alone.
+        Largest number of instructions of the first code; None if there is only one.
     """
 
     cpi: tuple[float, ...]
@@ -88,13 +87,13 @@ class Costs:
     bound: float | None = None
 
     def computing_s(self, instructions: Column, frequency_hz: Column | float) -> Column:
-        """Return the seconds of so many instructions."""
+        """Return the time for executing *instructions*, in seconds."""
         cpi = np.where(instructions <= (self.bound or 0.0), self.cpi[0], self.cpi[-1])
         seconds: Column = (cpi * instructions + self.call_cycles) / frequency_hz
         return seconds
 
     def describe(self, digits: int = 4) -> str:
-        """Return the cycles of a number of instructions, for people.
+        """Return the cycles as a function of instructions, as text.
 
         >>> Costs((0.25,), 0.1, call_cycles=900.0).describe()
         '(900 + 0.25*instructions) cycles'
@@ -107,7 +106,7 @@ class Costs:
         return f"({self.call_cycles:.{digits}g} + {text}*instructions) cycles"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the costs as plain data."""
         return {
             "cpi": list(self.cpi), "bf_mem": self.bf_mem, "call_cycles": self.call_cycles,
             "bound": self.bound,
@@ -115,7 +114,7 @@ class Costs:
 
     @classmethod
     def from_json(cls, node: Node) -> Costs:
-        """Return what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote."""
         bound = None if node["bound"].value is None else node["bound"].number()
         cpi = node["cpi"].vector(1 if bound is None else 2)
         return cls(
@@ -124,14 +123,14 @@ class Costs:
 
 
 def chosen_costs(spent: Spent, group: NDArray[np.intp], by: CostsBy = "cv") -> Costs:
-    """Return the costs of what was *spent*, by samples whose configurations are in *group*.
+    """Return the costs of samples whose configurations are in *group*.
 
-    *by* ``"two"``: one CPI, and one part of memory's time; ``"cv"``: as many as make the error on
-    configurations left out less.
+    *by* ``"two"``: one CPI, and one part of memory time; ``"cv"``: the number of costs is chosen by
+    the cross-validated error.
     """
     best = fitted = _fitted(spent, call=False, bound=None)
     count = int(group.max()) + 1
-    if by == "two" or count < FEWEST:
+    if by == "two" or count < MIN_CONFIGURATIONS:
         return fitted
     fold = fold_of_each(count)[group]
     error = _left_out(spent, fold, call=False, bound=None)
@@ -140,7 +139,7 @@ def chosen_costs(spent: Spent, group: NDArray[np.intp], by: CostsBy = "cv") -> C
             (_left_out(spent, fold, call=call, bound=bound), bound or 0.0, call)
             for call, bound in structure
         )
-        if BETTER * max(found[0], LEAST) < error:
+        if MIN_ERROR_REDUCTION * max(found[0], MIN_ERROR) < error:
             error = found[0]
             best = _fitted(spent, call=found[2], bound=found[1] or None)
     return best
@@ -149,12 +148,12 @@ def chosen_costs(spent: Spent, group: NDArray[np.intp], by: CostsBy = "cv") -> C
 def _structures(
     instructions: Column, group: NDArray[np.intp]
 ) -> Iterator[list[tuple[bool, float | None]]]:
-    """Yield what else there may be, fewest numbers first: a call, a bound, both."""
+    """Yield further structures, fewest numbers first: a call, a bound, both."""
     yield [(True, None)]
     means = np.sort(np.bincount(group, instructions) / np.bincount(group))
-    last = np.arange(LEAST_PART - 1, len(means) - LEAST_PART)
-    if len(last) > MOST_BOUNDS:
-        last = last[np.linspace(0, len(last) - 1, MOST_BOUNDS).round().astype(np.intp)]
+    last = np.arange(MIN_PART_CONFIGURATIONS - 1, len(means) - MIN_PART_CONFIGURATIONS)
+    if len(last) > MAX_BOUNDS:
+        last = last[np.linspace(0, len(last) - 1, MAX_BOUNDS).round().astype(np.intp)]
     between = [last for last in last.tolist() if means[last + 1] > means[last]]
     bounds = [float(np.sqrt(means[index] * means[index + 1])) for index in between]
     for call in (False, True):
@@ -163,7 +162,7 @@ def _structures(
 
 
 def _left_out(spent: Spent, fold: NDArray[np.intp], *, call: bool, bound: float | None) -> float:
-    """Return the mean relative error on configurations that were left out."""
+    """Return the cross-validated mean relative error."""
     errors = []
     for index in np.unique(fold):
         out = fold == index
@@ -174,7 +173,7 @@ def _left_out(spent: Spent, fold: NDArray[np.intp], *, call: bool, bound: float 
 
 
 def _fitted(spent: Spent, *, call: bool, bound: float | None) -> Costs:
-    """Return the costs of this structure whose relative errors are least."""
+    """Return the costs of this structure with the smallest relative errors."""
     computing = spent.instructions / spent.frequency_hz
     parts = [computing]
     if bound is not None:

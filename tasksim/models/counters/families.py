@@ -1,11 +1,11 @@
-"""Families of functions that a counter may follow: polynomials, exponentials, logarithms, powers.
+"""Families of functions for a counter: polynomials, exponentials, logarithms, powers.
 
-All are linear in their coefficients, the counter itself or its logarithm. Which one it is, R²
-says, as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
-for HPC applications"; or, by default, what is left out of the fit. Then there are two further ones:
+All are linear in their coefficients, either for the counter or for its logarithm. R² chooses one,
+as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
+for HPC applications"; by default, the cross-validated error does. There are two additional ones:
 ``products``, polynomials without negative coefficients, which need fewer samples than there are
-products of parameters; and ``beyond``, such a sum less a constant, and nothing where that is more:
-accesses that a cache does not answer any more, once the data are larger than it.
+products of parameters; and ``beyond``, such a polynomial minus a constant, at least 0:
+accesses that a cache no longer serves once the data exceed it.
 """
 
 from __future__ import annotations
@@ -34,26 +34,27 @@ __all__ = ["FAMILIES", "By", "CounterFunction", "chosen_function"]
 By = Literal["cv", "r2"]
 
 FAMILIES: Final = ("polynomial", "exponential", "logarithm", "power", "products", "beyond")
-"""The last three are not the paper's; they are tried where cross-validation chooses."""
-SUMS: Final = ("polynomial", "products", "beyond")
-"""Those that are sums of products of parameters."""
-LEAST_ROWS: Final = 3
-"""Of different parameters, for a family that has fewer coefficients the fewer rows there are."""
-ROUNDS: Final = 20
-"""In which the rows beyond a cache are looked for: three or four do."""
+"""Families of functions; the last three extend the paper's, and are used with cross-validation
+only."""
+SUM_FAMILIES: Final = ("polynomial", "products", "beyond")
+"""Families that are sums of products of parameters."""
+MIN_ROWS: Final = 3
+"""Minimum number of distinct rows for families whose coefficients adapt to the number of rows."""
+MAX_ITERATIONS: Final = 20
+"""Maximum number of iterations to find the rows beyond a cache: three or four suffice."""
 DEGREES: Final = (0, 1, 2, 3)
-"""Of polynomials: loops over matrices are three deep, and a higher degree follows noise."""
-FLOOR: Final = 1e-3
-"""Errors are relative to a value, or to this part of the mean where it is less: what hardly ever
-happens must not decide the fit."""
-ALIKE: Final = 1.02
-"""Errors within this factor are the same: the fewer coefficients are taken then."""
-ALIKE_R2: Final = 1e-6
-"""R² that differ by less are the same."""
-LARGEST: Final = 600.0
-"""The logarithm of the largest value: beyond the samples an exponential is a number yet."""
-EXACT: Final = 1e-9
-"""Relative errors below are those of arithmetic: such fits are all exact."""
+"""Degrees of polynomials: loops over matrices are three deep, and higher degrees follow noise."""
+MIN_REFERENCE_SHARE: Final = 1e-3
+"""Smallest reference of relative errors, as a share of the mean: rare events must not dominate the
+fit."""
+SAME_ERROR_FACTOR: Final = 1.02
+"""Factor within which errors count as equal: the function with fewer coefficients is taken."""
+SAME_R2_DIFFERENCE: Final = 1e-6
+"""Difference below which two R² count as equal."""
+MAX_EXPONENT: Final = 600.0
+"""Logarithm of the largest value, to avoid an overflow of extrapolated exponentials."""
+EXACT_ERROR: Final = 1e-9
+"""Relative error below which a fit counts as exact: the rest is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +66,13 @@ class CounterFunction:
     family : str
         One of :data:`FAMILIES`.
     degree : int
-        Of a polynomial, in all parameters together; else 1.
+        Total degree of a polynomial; otherwise 1.
     scale : tuple of float
-        Of each parameter: its largest value, so that powers are of numbers up to 1.
+        Largest value of each parameter, so that powers are of numbers up to 1.
     coef : float64 array
-        A constant first.
+        The coefficients, the constant first.
     r2 : float
-        Of the fit, errors weighted as there.
+        R² of the fit, with its weights.
     """
 
     family: str
@@ -81,18 +82,18 @@ class CounterFunction:
     r2: float = 1.0
 
     def __call__(self, table: Table) -> NDArray[np.float64]:
-        """Return the counter for each row of *table*, not negative."""
+        """Return the counter for each row of *table*, at least 0."""
         values = _features(self.family, self.degree, table, self.scale) @ self.coef
         if self.family in ("exponential", "power"):
-            values = np.exp(np.minimum(values, LARGEST))
+            values = np.exp(np.minimum(values, MAX_EXPONENT))
         result: NDArray[np.float64] = np.maximum(values, 0.0)
         return result
 
     def describe(self) -> str:
-        """Return the family, for people: ``polynomial of degree 3``."""
+        """Return the family as text: ``polynomial of degree 3``."""
         if self.family == "polynomial":
             return f"polynomial of degree {self.degree}"
-        if self.family not in SUMS:
+        if self.family not in SUM_FAMILIES:
             return self.family
         powers = [
             d for d in range(self.degree + 1) for _ in range(comb(len(self.scale) + d - 1, d))
@@ -102,7 +103,7 @@ class CounterFunction:
         return sum_of if self.family == "products" else f"{sum_of} beyond a bound"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the function as plain data."""
         return {
             "family": self.family, "degree": self.degree, "scale": self.scale, "coef": self.coef,
             "r2": self.r2,
@@ -110,7 +111,7 @@ class CounterFunction:
 
     @classmethod
     def from_json(cls, node: Node, parameters: int) -> CounterFunction:
-        """Return what :meth:`to_json` wrote, of so many *parameters*."""
+        """Read what :meth:`to_json` wrote for a number of *parameters*."""
         family, degree = node["family"].one_of(FAMILIES), node["degree"].integer()
         if degree not in DEGREES:
             raise node["degree"].expected("a degree from 0 to 3")
@@ -125,15 +126,15 @@ def chosen_function(
     by: By = "cv",
     weights: NDArray[np.float64] | None = None,
 ) -> CounterFunction:
-    """Return the function of the best family for a counter with *values* at the rows of *table*.
+    """Return the best function for a counter with *values* at the rows of *table*.
 
-    *by* ``"cv"``: whose error on rows that were left out is least; ``"r2"``: whose R² is largest,
-    of polynomials up to the third degree, exponentials and logarithms. Of the same, the one with
-    fewer coefficients. Errors are relative to the values; or multiplied by *weights*.
+    *by* ``"cv"``: the one with the smallest cross-validated error; ``"r2"``: the largest R² among
+    polynomials up to the third degree, exponentials and logarithms. Among equal ones, the one with
+    fewer coefficients is taken. Errors are relative to the values, or multiplied by *weights*.
     """
     scale = tuple(np.where(table.max(axis=0) > 0, table.max(axis=0), 1.0).tolist())
     if weights is None:
-        weights = 1 / np.maximum(values, FLOOR * values.mean() or 1.0)
+        weights = 1 / np.maximum(values, MIN_REFERENCE_SHARE * values.mean() or 1.0)
     else:
         weights = weights / (float((weights * values).mean()) or 1.0)
     best: tuple[float, CounterFunction] | None = None
@@ -141,10 +142,10 @@ def chosen_function(
         function = _fitted(family, degree, scale, table, values, weights)
         if by == "r2":
             score = 1 - function.r2
-            better = best is None or score < best[0] - ALIKE_R2
+            better = best is None or score < best[0] - SAME_R2_DIFFERENCE
         else:
-            score = max(EXACT, _left_out(family, degree, scale, table, values, weights))
-            better = best is None or ALIKE * score < best[0]
+            score = max(EXACT_ERROR, _left_out(family, degree, scale, table, values, weights))
+            better = best is None or SAME_ERROR_FACTOR * score < best[0]
         if better:
             best = score, function
     assert best is not None  # a constant always fits
@@ -152,7 +153,7 @@ def chosen_function(
 
 
 def _candidates(table: Table, values: NDArray[np.float64], by: By) -> Iterator[tuple[str, int]]:
-    """Yield families and degrees that there are enough rows for, fewest coefficients first."""
+    """Yield families and degrees with enough rows, fewest coefficients first."""
     parameters, rows = table.shape[1], len(np.unique(table, axis=0))
     yield "polynomial", 0
     others = [("polynomial", 1)]
@@ -163,21 +164,21 @@ def _candidates(table: Table, values: NDArray[np.float64], by: By) -> Iterator[t
         if (values > 0).all() and by == "cv":
             others.append(("power", 1))
     others += [("polynomial", degree) for degree in DEGREES[2:]]
-    # As many rows again as coefficients: a fit through all points has no error of its own.
+    # With as many coefficients as rows, a fit passes through all points and shows no error.
     yield from (c for c in others if parameters and _count(*c, parameters) < max(3, rows / 1.5))
-    if by == "cv" and parameters and rows >= LEAST_ROWS and (table >= 0).all():
+    if by == "cv" and parameters and rows >= MIN_ROWS and (table >= 0).all():
         yield "products", DEGREES[-1]
         yield "beyond", DEGREES[-1]
 
 
 def _count(family: str, degree: int, parameters: int) -> int:
-    return comb(parameters + degree, degree) if family in SUMS else 1 + parameters
+    return comb(parameters + degree, degree) if family in SUM_FAMILIES else 1 + parameters
 
 
 def _features(family: str, degree: int, table: Table, scale: tuple[float, ...]) -> Table:
     scaled = table / np.array(scale) if table.shape[1] else table
     ones = np.ones((len(table), 1))
-    if family in SUMS:
+    if family in SUM_FAMILIES:
         products = (
             scaled[:, list(columns)].prod(axis=1)
             for power in range(1, degree + 1)
@@ -194,7 +195,7 @@ def _fitted(
     values: NDArray[np.float64], weights: NDArray[np.float64],
 ) -> CounterFunction:  # fmt: skip
     features = _features(family, degree, table, scale)
-    if family in ("exponential", "power"):  # an error of the logarithm is a relative one
+    if family in ("exponential", "power"):  # errors of the logarithm are relative errors
         found = np.linalg.lstsq(features, np.log(values), rcond=None)[0]
     elif family == "products":
         found = non_negative(features * weights[:, None], values * weights)
@@ -207,23 +208,23 @@ def _fitted(
     mean = float((weights**2 @ values) / (weights**2).sum())
     total = float(((weights * (values - mean)) ** 2).sum())
     left = float(((weights * (values - function(table))) ** 2).sum())
-    # What varies by rounding alone is constant: nothing is left to explain.
-    r2 = 1 - left / total if total > EXACT**2 * len(values) else 1.0
+    # Variation by rounding alone leaves nothing to explain.
+    r2 = 1 - left / total if total > EXACT_ERROR**2 * len(values) else 1.0
     return CounterFunction(family, degree, scale, coef, r2)
 
 
 def _beyond(
     features: Table, values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the coefficients of a sum less a constant, by the rows where it is above nothing.
+    """Return the coefficients of a sum minus a constant, fitted to the rows where it is positive.
 
-    Those with values are, and those that the sum so far says are.
+    These are the rows with positive values, and those with a positive sum in an iteration.
     """
     signs = np.where(np.arange(features.shape[1]) == 0, -1.0, 1.0)
     design, target = features * signs * weights[:, None], values * weights
     inside = values > 0
     found = np.zeros(features.shape[1])
-    for _ in range(ROUNDS if inside.any() else 0):
+    for _ in range(MAX_ITERATIONS if inside.any() else 0):
         found = signs * non_negative(design[inside], target[inside])
         wider = inside | (features @ found > 0)
         if (wider == inside).all():
@@ -236,7 +237,7 @@ def _left_out(
     family: str, degree: int, scale: tuple[float, ...], table: Table,
     values: NDArray[np.float64], weights: NDArray[np.float64],
 ) -> float:  # fmt: skip
-    """Return the mean relative error on rows that were left out of the fit."""
+    """Return the cross-validated mean relative error."""
     rows, group = np.unique(table, axis=0, return_inverse=True)
     if len(rows) < 2:
         return 0.0 if degree == 0 else np.inf

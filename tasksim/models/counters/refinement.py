@@ -1,8 +1,8 @@
-"""Refinement: how many cycles an instruction takes by itself, and how much of memory's time shows.
+"""Refinement: cycles per instruction without memory, and the unhidden part of memory time.
 
-Cycles per instruction are a line over the time of memory accesses, in cycles per instruction:
+Cycles per instruction are linear in the time of memory accesses, in cycles per instruction:
 ``CPI = CPI_core + BF_mem · T_mem``. The slope is the part of that time that computing does not
-hide, the intercept what remains without it. (N. Ding et al. print them with their names swapped.)
+hide, the intercept is the rest. (N. Ding et al. print them with their names swapped.)
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["refined"]
 def refined(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return BF_mem and CPI_core of the line through *points*, (T_mem, CPI).
 
-    Two points come from two frequencies of the core, or from two loads of the memory: through
-    two, the line is exact; through more, it is that of least squares.
+    Two points come from two frequencies of the core, or from two loads of the memory. The line
+    through two points is exact; more are fitted by least squares.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Diagnosis: what is wrong with a model, or missing in it, in findings."""
+"""Diagnosis of kernel models: findings about errors and missing parts."""

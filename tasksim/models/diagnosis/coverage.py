@@ -1,4 +1,4 @@
-"""Coverage of the domain by samples: repetitions, values per parameter, its box, and beyond."""
+"""Coverage of the domain by samples: repetitions, values per parameter, extrapolation."""
 
 from __future__ import annotations
 
@@ -26,35 +26,37 @@ __all__ = [
     "together",
 ]
 
-REPETITIONS: Final = 5
-"""With fewer, the standard deviation of a configuration is itself uncertain by a third and
-more."""
-FEW_SHARE: Final = 0.1
-"""Of the configurations: rare ones are few by their nature, and cost little time together."""
-VALUES: Final = 5
-"""What Extra-P asks for per parameter: four fix a curve of two terms, the fifth tests it."""
-TOGETHER: Final = 0.99
-"""The correlation of logarithms: at 0.99 a seventh of one parameter's spread is its own, too
-little to tell the two apart in any noise."""
+MIN_REPETITIONS: Final = 5
+"""Recommended number of repetitions: with fewer, the standard deviation of a configuration is
+itself uncertain by a third and more."""
+MAX_SELDOM_SHARE: Final = 0.1
+"""Share of configurations that may have fewer: rare ones are necessarily few, and take little time
+in total."""
+MIN_VALUES: Final = 5
+"""Recommended number of values per parameter, the same as in Extra-P: four fix a curve of two
+terms, the fifth tests it."""
+MIN_CORRELATION: Final = 0.99
+"""Correlation of logarithms above which two parameters vary together: at 0.99, a seventh of the
+spread of one is independent of the other, too little to separate them in any noise."""
 
 
 def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
-    """Return a finding where configurations were measured too rarely.
+    """Return a finding if configurations have too few repetitions.
 
-    A warning for models that know each configuration by its own samples; for others, where
-    configurations help each other, a note if most were measured once.
+    It is a warning for models that need samples of every configuration. For others, in which
+    configurations support each other, it is a note if most were measured once.
     """
     count = np.bincount(samples.configurations()[1])
-    share = float((count < REPETITIONS).mean())
-    if share <= FEW_SHARE:
+    share = float((count < MIN_REPETITIONS).mean())
+    if share <= MAX_SELDOM_SHARE:
         return []
     alone = model.exact
     if not alone and (count > 1).mean() >= 0.5:
         return []
-    seldom = int((count < REPETITIONS).sum())
-    message = f"{seldom} of {len(count)} configurations have fewer than {REPETITIONS} samples"
+    seldom = int((count < MIN_REPETITIONS).sum())
+    message = f"{seldom} of {len(count)} configurations have fewer than {MIN_REPETITIONS} samples"
     if not alone:
-        message += ", most only one: noise and what the model cannot say look the same"
+        message += ", most only one: noise and model error are indistinguishable"
     return [
         Finding(
             "few-repetitions",
@@ -67,24 +69,24 @@ def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
 
 
 def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
-    """Return a finding per parameter with too few values to tell the form of a curve."""
+    """Return a finding per parameter with too few values to determine the shape of a curve."""
     if not model.extrapolates:
         return []
     found = []
     for name in model.used_parameters():
         if model.needs_counters and name == CLOCK:
-            continue  # how the duration depends on it is known
+            continue  # the model knows how durations depend on the clock
         values = len(np.unique(samples.parameters[:, samples.names.index(name)]))
-        if values >= VALUES:
+        if values >= MIN_VALUES:
             continue
         seen = "never varies" if values == 1 else f"has only {values} values"
         found.append(
             Finding(
                 "few-values",
                 "warning" if values == 2 else "note",
-                f"{name} {seen}: the samples hardly tell how the duration depends on it",
+                f"{name} {seen}: its effect on the duration is poorly determined",
                 {"values": values},
-                f"measure {VALUES} or more values of {name}, a constant factor apart",
+                f"measure {MIN_VALUES} or more values of {name}, a constant factor apart",
                 (name,),
             )
         )
@@ -106,7 +108,8 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
         others = [
             other
             for column, other in enumerate(names)
-            if column > index and abs(correlation(table[:, index], table[:, column])) > TOGETHER
+            if column > index
+            and abs(correlation(table[:, index], table[:, column])) > MIN_CORRELATION
         ]
         if others:
             done.update(others)
@@ -115,7 +118,7 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
 
 
 def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return the correlation of the logarithms, 0 where one is constant."""
+    """Return the correlation of the logarithms, 0 if one is constant."""
     x, y = np.log1p(a), np.log1p(b)
     x, y = x - x.mean(), y - y.mean()
     size = float(np.sqrt((x**2).sum() * (y**2).sum()))
@@ -125,7 +128,7 @@ def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 def extrapolation(
     model: KernelModel, names: Sequence[str], asked: NDArray[np.float64], what: str
 ) -> list[Finding]:
-    """Return a finding if rows that the model is *asked* for lie where it was not fitted."""
+    """Return a finding if *asked* rows lie outside the range where the model was fitted."""
     table = columns(model, names, asked)
     outside = ~model.inside(table)
     for name, value in model.fixed_.items():
@@ -152,9 +155,9 @@ def extrapolation(
 
 
 def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by which factor each row is outside the box of the domain; 1 inside.
+    """Return the factor by which each row exceeds the box of the domain; 1 inside.
 
-    The largest over the parameters that bound it. Beyond a bound of 0, infinite.
+    It is the largest over the bounding parameters; infinite beyond a bound of 0.
     """
     bounding = bounding_parameters(model)
     low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""Diagnosis of a kernel model: what a developer should look at before believing it.
+"""Diagnosis of a kernel model, to be read before trusting it.
 
 ::
 
@@ -43,14 +43,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Coefficient", "Diagnosis", "coefficients", "diagnose"]
 
-INACCURATE: Final = 0.1
-"""The typical error beyond which a ranking of schedulers, often within 10 %, is not believed."""
-WORSE: Final = 0.03
-"""By how much errors may be larger where a model was not fitted: three standard errors of the mean
-of 40 errors that are 10 % typically."""
-WORSE_ALONE: Final = 0.1
-"""For models that know each configuration by itself, and have next to no errors there: what is
-left out is then predicted by its neighbours, or as badly as noise is."""
+MLOGQ_THRESHOLD: Final = 0.1
+"""Typical error that triggers a warning: schedulers often differ by less than 10 %, so a ranking
+would be unreliable."""
+GENERAL_MARGIN: Final = 0.03
+"""Allowed increase of the error outside the fitted samples: three standard errors of the mean of 40
+errors of typically 10 %."""
+EXACT_MARGIN: Final = 0.1
+"""The same for models that need samples of every configuration and have nearly no error there:
+held-out configurations are then predicted from neighbours, or with the error of noise."""
 
 
 @dataclass(frozen=True)
@@ -67,30 +68,30 @@ class Coefficient:
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """All that is known about how good a model is.
+    """Errors and findings of a model.
 
     Parameters
     ----------
     model : KernelModel
-        The model that was looked at.
+        The diagnosed model.
     residuals : Residuals
-        What it leaves of the samples.
+        Its residuals on the samples.
     influence : Influence or None
-        What each configuration does to the coefficients; None if it is no linear form.
+        The influence of each configuration on the coefficients; None if it is not a linear form.
     coefficients : tuple of Coefficient
-        With their intervals; empty if it is no linear form.
+        With their intervals; empty if it is not a linear form.
     training : Errors or None
-        Errors on the samples that it was fitted to; None where they are not known.
+        Errors on the samples that it was fitted to; None if unknown.
     held_out : Errors or None
-        Errors of cross-validation; None where there was none.
+        Errors of cross-validation; None if it was not possible.
     test : Errors or None
         Errors on test samples; None if there are none.
     findings : tuple of Finding
-        In words, warnings first.
+        Warnings first, then notes.
 
     See Also
     --------
-    tasksim.diagnose : Makes it.
+    tasksim.diagnose : Make a diagnosis.
 
     Examples
     --------
@@ -112,11 +113,11 @@ class Diagnosis:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The findings that say that predictions may be wrong."""
+        """The findings that indicate wrong predictions."""
         return tuple(f for f in self.findings if f.severity == "warning")
 
     def has(self, code: str) -> bool:
-        """Return whether there is a finding of this *code*."""
+        """Return whether there is a finding with this *code*."""
         return any(finding.code == code for finding in self.findings)
 
 
@@ -126,25 +127,25 @@ def diagnose(
     test: Samples | None = None,
     asked: ArrayLike | None = None,
 ) -> Diagnosis:
-    """Look at a fitted model and the samples it was fitted to.
+    """Diagnose a fitted model with the samples it was fitted to.
 
     Parameters
     ----------
     model : KernelModel
-        Of any kind.
+        A model of any kind.
     samples : Samples
-        What it was fitted to. Columns that the model ignores are candidates for a parameter
-        that is missing.
+        The samples it was fitted to. Columns that the model ignores are candidates for a missing
+        parameter.
     test : Samples, default=None
         Samples that the model has not seen.
     asked : array_like, shape (n, p), default=None
-        Configurations that will be asked for, the columns as in ``model.names_``: those of a
-        task graph. Those outside of what was measured are reported.
+        Configurations to be predicted, such as those of a task graph, with columns as in
+        ``model.names_``. Those outside the measured range are reported.
 
     Returns
     -------
     Diagnosis
-        Findings in words, errors, residuals; for linear models coefficients and influences.
+        Findings, errors, residuals; for linear models also coefficients and influences.
 
     Raises
     ------
@@ -155,8 +156,8 @@ def diagnose(
 
     See Also
     --------
-    tasksim.select : Compares kinds of models, before.
-    tasksim.view.modelreport.write_report : A page with figures.
+    tasksim.select : Compare kinds of models first.
+    tasksim.view.modelreport.write_report : Write a page with figures.
 
     Examples
     --------
@@ -191,7 +192,9 @@ def diagnose(
         *missing(model, res),
         *([] if linear is None or inf is None else linear_findings(linear, res, inf)),
         *noise_findings(res),
-        *_accuracy(res, training, held_out, tested, WORSE_ALONE if model.exact else WORSE),
+        *_accuracy(
+            res, training, held_out, tested, EXACT_MARGIN if model.exact else GENERAL_MARGIN
+        ),
         *_coverage(model, samples, test, asked),
     ]
     table = () if linear is None else coefficients(linear, inf)
@@ -200,7 +203,7 @@ def diagnose(
 
 
 def coefficients(form: LinearForm, inf: Influence | None) -> tuple[Coefficient, ...]:
-    """Return the table of coefficients with 95 % intervals."""
+    """Return the table of coefficients with 95 % confidence intervals."""
     vif = np.full(len(form.coef), np.nan) if inf is None else inf.vif
     return tuple(
         Coefficient(
@@ -243,7 +246,7 @@ def _accuracy(
     found = []
     known = res.noise[np.isfinite(res.noise)]
     noise = float(known.std()) / np.sqrt(len(res.samples) / len(res.rows))
-    if training.mlogq > max(INACCURATE, 2 * noise if not res.absolute else 0.0):
+    if training.mlogq > max(MLOGQ_THRESHOLD, 2 * noise if not res.absolute else 0.0):
         found.append(
             Finding(
                 "inaccurate",

@@ -1,4 +1,4 @@
-"""Findings: what a diagnosis has to say to people, each with its evidence and an advice."""
+"""Findings of a diagnosis, each with its evidence and an advice."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Severity = Literal["warning", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to know about a model or its samples.
+    """An observation about a model or its samples.
 
     Parameters
     ----------
     code : str
-        Its name, the same in every version: ``"missing-parameter"``.
+        A stable name: ``"missing-parameter"``.
     severity : {"warning", "note"}
         ``warning``: predictions may be wrong. ``note``: good to know.
     message : str
-        What was found, in words.
+        The observation, as text.
     evidence : mapping of str to float, default={}
         The numbers behind it, by name; shares are between 0 and 1.
     advice : str, default=""
-        What to do next.
+        A recommended next step.
     names : tuple of str, default=()
-        The parameters or terms it is about, most important first.
+        The parameters or terms concerned, most important first.
 
     See Also
     --------
-    tasksim.diagnose : Finds them.
+    tasksim.diagnose : Find them.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Finding:
     names: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return one paragraph for people.
+        """Return the finding as a paragraph.
 
         >>> Finding("few-values", "note", "n has 3 values", advice="measure 5").text()
         'note: n has 3 values. Advice: measure 5.'
@@ -60,5 +60,5 @@ class Finding:
 
 
 def sorted_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the warnings first, each kind in the order given."""
+    """Return the findings with warnings first, otherwise in the given order."""
     return tuple(sorted(findings, key=lambda finding: finding.severity != "warning"))

@@ -18,16 +18,16 @@ __all__ = ["Influence", "inflation", "influence", "stars"]
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """What each sample, and each configuration, does to the coefficients.
+    """The influence of each sample, and of each configuration, on the coefficients.
 
-    All of the weighted fit, as the model was fitted. Per sample: ``leverage`` (the diagonal of
+    All numbers are of the weighted fit of the model. Per sample: ``leverage`` (the diagonal of
     the hat matrix), ``studentized`` (externally studentised residual) and ``cook`` (Cook's
-    distance; R. D. Cook, Technometrics 19, 1977). Per configuration the same for leaving out
+    distance; R. D. Cook, Technometrics 19, 1977). Per configuration, the same for leaving out
     all of its samples (``rows`` of the residuals): ``group_leverage``, ``group_studentized``,
     ``group_cook``, and ``group_shift``, the largest relative change of any prediction.
 
-    ``vif`` is per term (1 for the constant: not defined), ``precision`` per configuration: half
-    the 95 % interval of its prediction, relative.
+    ``vif`` is per term (1 for the constant, where it is undefined), ``precision`` per
+    configuration: half the 95 % confidence interval of its mean, relative.
     """
 
     leverage: NDArray[np.float64]
@@ -82,9 +82,8 @@ def inflation(
 ) -> NDArray[np.float64]:
     """Return the variance inflation factor of each column; 1 for the constant.
 
-    How many times larger the variance of its coefficient is than if it were not correlated
-    with the others: 1 / (1 - R²) of its weighted regression on them (D. W. Marquardt,
-    Technometrics 12, 1970).
+    It is the ratio of the variance of a coefficient to that without correlation with the others:
+    1 / (1 - R²) of its weighted regression on them (D. W. Marquardt, Technometrics 12, 1970).
     """
     center = (weights @ design) / weights.sum() if constant else np.zeros(design.shape[1])
     rest = (design - center) * np.sqrt(weights)[:, None]
@@ -114,7 +113,7 @@ def _by_group(
     """Return leverage, studentised mean error, Cook's distance, change of coefficients.
 
     All samples of a configuration have the same row of the *basis*, so leaving them out is a
-    downdate of rank one.
+    rank-one downdate.
     """
     count = np.bincount(group)
     total = np.bincount(group, error)
@@ -132,7 +131,7 @@ def _shifts(
     cook: NDArray[np.float64],
     scale: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return how much predictions change without each of the most influential configurations."""
+    """Return the change of predictions without each of the most influential configurations."""
     shift = np.full(len(basis), np.nan)
     for index in np.argsort(-cook)[:10].tolist():
         shift[index] = float(np.abs(basis @ change[index] / scale).max())

@@ -1,8 +1,8 @@
-"""Lack of fit: what residuals have in common that noise has not.
+"""Lack of fit: structure in residuals beyond noise.
 
-Repeated configurations whose mean is far from the prediction are stripes in a plot of residuals
-over fitted durations. Where the means follow the known parameters, a term is missing; where they
-do not, a parameter is.
+Repeated configurations whose mean is far from the prediction appear as stripes in a plot of
+residuals over fitted durations. If the means are a function of the known parameters, a term is
+missing; otherwise a parameter is.
 """
 
 from __future__ import annotations
@@ -32,34 +32,33 @@ __all__ = [
     "stripes",
 ]
 
-LEAST_FREEDOM: Final = 10
-"""So many samples, beyond the configurations, must tell what is noise."""
-NEIGHBOURS: Final = 4
-"""Enough to average noise to a half, few enough to be near."""
-MOST_ROWS: Final = 5000
-"""So many are asked for their neighbours: the share is then known to 1.5 %, in a tenth of a
-second."""
+MIN_FREEDOM: Final = 10
+"""Minimum degrees of freedom, samples minus configurations, to estimate the noise."""
+NEIGHBOUR_COUNT: Final = 4
+"""Number of neighbours: enough to halve the noise, few enough to be near."""
+MAX_ROWS: Final = 5000
+"""Maximum number of configurations compared with their neighbours: the share is then known to 1.5
+%, in a tenth of a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stripes:
-    """The mean error of each configuration, and how far from 0 the means are.
+    """The mean error of each configuration, and the spread of these means.
 
     Attributes
     ----------
     mean
         float64 [configurations]: relative error, measured - predicted.
     weights
-        1 / variance of each mean, to a constant.
+        1 / variance of each mean, up to a constant factor.
     error
-        The standard error of each mean by noise alone; NaN where nothing was repeated.
+        The standard error of each mean by noise alone; NaN without repetitions.
     sd
-        The standard deviation of the means beyond what noise explains, relative; NaN where
-        nothing was measured repeatedly.
+        The standard deviation of the means beyond noise, relative; NaN without repetitions.
     noise
         The standard deviation of single observations within configurations, relative; NaN as sd.
     pvalue
-        Of the F test for lack of fit: that there are no stripes; NaN as sd.
+        p-value of the F test for lack of fit, whose hypothesis is no stripes; NaN as sd.
     """
 
     mean: NDArray[np.float64]
@@ -72,10 +71,10 @@ class Stripes:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """What columns explain of the mean errors of configurations.
+    """The part of the mean errors of configurations that some columns explain.
 
-    ``share`` of their variance (adjusted for the number of columns), ``sd`` of what is
-    explained, ``pvalue`` of the F test, and what is ``left`` of the means.
+    ``share`` of their variance (adjusted for the number of columns), ``sd`` of the explained
+    part, ``pvalue`` of the F test, and the part ``left`` of the means.
     """
 
     share: float
@@ -89,7 +88,7 @@ def stripes(res: Residuals, coefficients: int) -> Stripes:
     """Return the mean errors of configurations and the F test for lack of fit.
 
     N. R. Draper and H. Smith, Applied Regression Analysis, 1998, section 2.1. *coefficients* is
-    how many were fitted. Samples of one run are alike, so where runs are known and have
+    the number of fitted ones. Samples of one run are correlated, so if runs are known and have
     configurations in common, their means are the observations.
     """
     values, group = _observations(res)
@@ -97,7 +96,7 @@ def stripes(res: Residuals, coefficients: int) -> Stripes:
     mean = group_means(values, group)
     freedom = len(values) - len(count)
     above = len(count) - coefficients
-    if freedom < LEAST_FREEDOM or above < 1:
+    if freedom < MIN_FREEDOM or above < 1:
         unknown = np.full(len(count), np.nan)
         return Stripes(mean, np.ones(len(count)), unknown, np.nan, np.nan, np.nan)
     within = float(((values - mean[group]) ** 2).sum()) / freedom
@@ -116,10 +115,10 @@ def explained(
     basis: NDArray[np.float64],
     extra: NDArray[np.float64] | None = None,
 ) -> Explained | None:
-    """Return what *basis* explains of *mean*, beyond its weighted average.
+    """Return the part of *mean* that *basis* explains, beyond its weighted average.
 
-    With *extra*, what these columns explain of what the basis leaves. None where there are too
-    few configurations to tell.
+    With *extra*, the part that these columns explain beyond the basis. None if there are too
+    few configurations.
     """
     root = np.sqrt(weights)
     center = float(np.average(mean, weights=weights))
@@ -140,11 +139,11 @@ def explained(
 
 
 def smooth_basis(rows: NDArray[np.float64], scale_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns of which any smooth function of the parameters is nearly a combination.
+    """Return columns that approximate any smooth function of the parameters.
 
-    Logarithms and their squares; where there are enough rows, products of them, and each
-    parameter and its square relative to the scale of the errors, which is what a missing term
-    leaves; the inverse of the scale, which a missing constant leaves.
+    They are logarithms and their squares; with enough rows, products of them, and each
+    parameter and its square relative to the scale of the errors, which a missing term
+    leaves; and the inverse of the scale, which a missing constant leaves.
     """
     logs = [_standard(np.log1p(c) if c.min() <= 0 else np.log(c)) for c in rows.T if np.ptp(c) > 0]
     columns = [*logs, *(c**2 for c in logs)]
@@ -161,17 +160,17 @@ def smooth_basis(rows: NDArray[np.float64], scale_s: NDArray[np.float64]) -> NDA
 def neighbours_share(rows: NDArray[np.float64], left: NDArray[np.float64]) -> float:
     """Return the share of the variance of *left* that the nearest configurations predict.
 
-    A step, such as where a cache is full, is no smooth function, but neighbours share it. At
-    most 5000 configurations are looked at.
+    A step, such as at the size of a cache, is not smooth, but neighbours share it. At
+    most 5000 configurations are used.
     """
     from scipy.spatial import KDTree
 
     varying = [_ranks(column) for column in rows.T if np.ptp(column) > 0]
-    if not varying or len(rows) < 4 * NEIGHBOURS:
+    if not varying or len(rows) < 4 * NEIGHBOUR_COUNT:
         return 0.0
     places = np.column_stack(varying)
-    asked = np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(np.intp)
-    nearest = KDTree(places).query(places[asked], k=NEIGHBOURS + 1)[1]
+    asked = np.linspace(0, len(rows) - 1, min(len(rows), MAX_ROWS)).astype(np.intp)
+    nearest = KDTree(places).query(places[asked], k=NEIGHBOUR_COUNT + 1)[1]
     others = nearest != asked[:, None]
     predicted = (left[nearest] * others).sum(axis=1) / others.sum(axis=1)
     total = float((left[asked] ** 2).sum())
@@ -181,12 +180,12 @@ def neighbours_share(rows: NDArray[np.float64], left: NDArray[np.float64]) -> fl
 def candidate_basis(
     values: NDArray[np.float64], scale_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what a parameter that a model ignores could add to the errors, as columns."""
+    """Return columns for the possible effects of an ignored parameter on the errors."""
     return np.column_stack((_standard(values / scale_s), _standard(np.log1p(values))))
 
 
 def candidate_terms(names: Sequence[str], present: Sequence[str]) -> list[str]:
-    """Return the products of powers of *names* that might be missing beside those *present*."""
+    """Return the products of powers of *names* that may be missing, without those *present*."""
     from tasksim.models.terms.formulas import parse_terms
 
     texts = [f"{name}^{power}" if power > 1 else name for name in names for power in (1, 2, 3)]
@@ -199,7 +198,7 @@ def candidate_terms(names: Sequence[str], present: Sequence[str]) -> list[str]:
 
 
 def _observations(res: Residuals) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the errors to compare: means by run where that leaves repetitions, else samples."""
+    """Return the errors to compare: means by run if that leaves repetitions, otherwise samples."""
     runs = res.samples.runs
     if runs is None or (runs < 0).any():
         return res.relative, res.group
@@ -227,7 +226,7 @@ def _f_survival(upper: float, lower: float, first: int, second: int) -> float:
 def _projected(
     values: NDArray[np.float64], columns: NDArray[np.float64], root: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], int]:
-    """Return what a weighted fit of the *columns* leaves, times *root*, and their rank."""
+    """Return the residuals of a weighted fit of the *columns*, times *root*, and their rank."""
     target = values * root
     coef, _, rank, _ = np.linalg.lstsq(columns * root[:, None], target, rcond=1e-9)
     return target - (columns * root[:, None]) @ coef, int(rank)

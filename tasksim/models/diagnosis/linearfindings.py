@@ -1,4 +1,4 @@
-"""Findings about a linear form beside its residuals: terms, precision, influence."""
+"""Findings about a linear form: terms, precision, influence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.diagnosis.coverage import TOGETHER, correlation
+from tasksim.models.diagnosis.coverage import MIN_CORRELATION, correlation
 from tasksim.models.diagnosis.findings import Finding
 from tasksim.models.rows import describe_row
 
@@ -20,23 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["linear_findings"]
 
-INFLATED: Final = 100.0
-"""An interval ten times as wide as it had to be. Books say 10, but m and m^2 over a range of 4 to
-64 inflate each other by 11 to 37, three powers by some hundreds, and predict well all the same."""
-IMPRECISE: Final = 0.1
-"""Half the 95 % interval of a mean: what is called inaccurate, too, if it were an error."""
-SHIFT: Final = 0.05
-"""A configuration that changes predictions by less does not decide anything."""
-LEVEL: Final = 1e-3
-"""Of the test of all configurations together."""
-POINTS: Final = 2000
-"""A share of 1 % of the box, from which it is a warning, is seen as 0.8 to 1.2 %."""
-MOST_CORNERS: Final = 10
-"""Parameters of which all corners of the box are looked at, 1024."""
+MAX_INFLATION: Final = 100.0
+"""Variance inflation above which terms are indistinguishable: an interval ten times wider than
+necessary. Books say 10, but m and m^2 over a range of 4 to 64 inflate each other by 11 to 37,
+three powers by some hundreds, and they still predict well."""
+MAX_HALF_INTERVAL: Final = 0.1
+"""Half-width of the 95 % confidence interval of a mean above which it is imprecise, the same as for
+an inaccurate one."""
+MIN_SHIFT: Final = 0.05
+"""Relative change of predictions below which a configuration is not influential."""
+SIGNIFICANCE_LEVEL: Final = 1e-3
+"""Significance level of the test of all configurations together."""
+POINT_COUNT: Final = 2000
+"""Number of points in the box: a share of 1 %, from which it is a warning, is estimated as 0.8 to
+1.2 %."""
+MAX_CORNER_PARAMETERS: Final = 10
+"""Maximum number of parameters for which all corners of the box, 1024, are used."""
 
 
 def linear_findings(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
-    """Return what is to be said about the terms and coefficients of *form*."""
+    """Return the findings about terms and coefficients of *form*."""
     return [
         *negative_predictions(form, res),
         *_collinear(form, res, inf),
@@ -47,9 +50,9 @@ def linear_findings(form: LinearForm, res: Residuals, inf: Influence) -> list[Fi
 
 
 def negative_predictions(form: LinearForm, res: Residuals) -> list[Finding]:
-    """Return a finding where the formula is too small to be a duration.
+    """Return a finding if the formula is too small to be a duration.
 
-    A warning if that is so for configurations that were measured, or for 1 % or more of the
+    It is a warning for measured configurations, or for 1 % or more of the
     box of the domain; a note for less of it.
     """
     rows = _own_columns(form, res)
@@ -79,26 +82,26 @@ def _own_columns(form: LinearForm, res: Residuals) -> NDArray[np.float64]:
 
 
 def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the corners of the box of *rows*, and points inside, even in the logarithms."""
+    """Return the corners of the box of *rows*, and inner points, uniform in the logarithms."""
     box = np.column_stack((rows.min(axis=0), rows.max(axis=0)))
     logs = np.log(np.maximum(box, 1e-300))
-    places = np.random.default_rng(0).random((POINTS, len(box)))
+    places = np.random.default_rng(0).random((POINT_COUNT, len(box)))
     even = box[:, 0] + places * (box[:, 1] - box[:, 0])
     inside = np.exp(logs[:, 0] + places * (logs[:, 1] - logs[:, 0]))
     points = np.where(box[:, 0] > 0, inside, even)
     points = np.asarray(np.clip(points, box[:, 0], box[:, 1]), dtype=np.float64)
-    if len(box) > MOST_CORNERS:
+    if len(box) > MAX_CORNER_PARAMETERS:
         return points
     return np.concatenate((points, np.array(list(product(*box))).reshape(-1, len(box))))
 
 
 def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding]:
-    """Return a finding where coefficients stand for one effect, and none of them is known.
+    """Return a finding if coefficients represent one effect, and none of them is determined.
 
-    Powers of one parameter are always correlated; that is a warning only where coefficients
-    cannot be told from 0, or the parameters themselves are nearly the same.
+    Powers of one parameter are always correlated; that is a warning only if coefficients
+    are not significant, or the parameters themselves are nearly the same.
     """
-    inflated = [i for i, factor in enumerate(inf.vif) if factor > INFLATED]
+    inflated = [i for i, factor in enumerate(inf.vif) if factor > MAX_INFLATION]
     if len(inflated) < 2:
         return []
     lost = [i for i in inflated if form.pvalues[i] > 0.05]
@@ -108,14 +111,12 @@ def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
     if pairs:
         why = f"; {pairs[0][0]} and {pairs[0][1]} are nearly proportional in all samples"
     else:
-        why = (
-            f"; {', '.join(form.term_names[i] for i in lost)} cannot be told from 0" if lost else ""
-        )
+        why = f"; {', '.join(form.term_names[i] for i in lost)}: not significant" if lost else ""
     return [
         Finding(
             "collinear",
             "warning" if lost or pairs else "note",
-            f"the samples hardly tell {', '.join(terms)} apart: variance inflation up to "
+            f"the samples hardly distinguish {', '.join(terms)}: variance inflation up to "
             f"{worst:.3g}{why}",
             {"vif": worst, "terms": len(terms), "not_significant": len(lost)},
             "measure configurations in which the parameters vary independently, or leave terms "
@@ -126,7 +127,7 @@ def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
 
 
 def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
-    """Return pairs of parameters, in the given *terms*, that are correlated, yet not equal."""
+    """Return pairs of parameters in the given *terms* that are correlated, yet not equal."""
     names = {f.parameter for i in terms for f in form.terms.terms[i].factors}
     ordered = [name for name in form.names if name in names]
     column = {name: res.rows[:, res.samples.names.index(name)] for name in ordered}
@@ -134,22 +135,22 @@ def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> list[tup
         (a, b)
         for i, a in enumerate(ordered)
         for b in ordered[i + 1 :]
-        if abs(correlation(column[a], column[b])) > TOGETHER
+        if abs(correlation(column[a], column[b])) > MIN_CORRELATION
     ]
 
 
 def _influential(res: Residuals, inf: Influence) -> list[Finding]:
-    """Return a finding per configuration without which the fit would be another.
+    """Return a finding per configuration that changes the fit substantially.
 
-    It must be off by more than chance, all configurations counted, and move some prediction
-    by 5 % or more if left out.
+    Its error must be significant, corrected for the number of configurations, and leaving it out
+    must change some prediction by 5 % or more.
     """
     from scipy.stats import t
 
-    limit = t.isf(LEVEL / 2 / len(res.rows), max(inf.freedom - 1, 1))
+    limit = t.isf(SIGNIFICANCE_LEVEL / 2 / len(res.rows), max(inf.freedom - 1, 1))
     found = []
     shift = np.nan_to_num(inf.group_shift)
-    odd = (shift > SHIFT) & (np.abs(inf.group_studentized) > limit)
+    odd = (shift > MIN_SHIFT) & (np.abs(inf.group_studentized) > limit)
     for index in np.argsort(-shift).tolist()[:3]:
         if not odd[index]:
             continue
@@ -188,7 +189,7 @@ def _precision(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
                 f"measure {3 * terms} configurations or more, or leave terms out",
             )
         )
-    if half > IMPRECISE:
+    if half > MAX_HALF_INTERVAL:
         where = describe_row(res.samples.names, res.rows[worst])
         found.append(
             Finding(
@@ -203,7 +204,7 @@ def _precision(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
 
 
 def _coefficients(form: LinearForm) -> list[Finding]:
-    """Return notes about coefficients that are negative or cannot be told from 0."""
+    """Return notes about coefficients that are negative or not significant."""
     found = []
     unsure = tuple(t for t, p in zip(form.term_names, form.pvalues, strict=True) if p > 0.1)
     if unsure:
@@ -211,7 +212,7 @@ def _coefficients(form: LinearForm) -> list[Finding]:
             Finding(
                 "not-significant",
                 "note",
-                f"{_coefficient_of(unsure)} cannot be told from 0",
+                f"{_coefficient_of(unsure)}: not significantly different from 0",
                 {"terms": len(unsure)},
                 "a model without them predicts as well here, and extrapolates better",
                 unsure,

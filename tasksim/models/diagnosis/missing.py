@@ -1,4 +1,4 @@
-"""Missing terms and parameters: what the residuals have in common, in words."""
+"""Missing terms and parameters, found in the residuals."""
 
 from __future__ import annotations
 
@@ -28,30 +28,33 @@ if TYPE_CHECKING:
 
 __all__ = ["missing"]
 
-LEVEL: Final = 1e-3
-"""Of each test; small, since many are made, and samples are not quite independent."""
-SD: Final = 0.02
-"""An effect below it changes no makespan by more, and is below what machines change from day to
-day."""
-STRIPES_SD: Final = 0.03
-"""More than for a smooth effect: nothing can be done about it but to look for the parameter."""
-SHARE: Final = 0.1
-"""Of the errors that are left: a column that explains less by chance is told by the test, but a
-real one of so little is not worth a further parameter to measure."""
-NEIGHBOURS: Final = 0.3
-"""Of the variance. Errors that neighbours do not share have -1/4 (the mean of four others adds a
-quarter of it), errors that they share nearly 1: about the middle."""
-NAMED: Final = 3
-"""Terms that an advice names: of more, nobody can tell which."""
+TEST_LEVEL: Final = 1e-3
+"""Significance level of each test; small, since many are made, and samples are not quite
+independent."""
+MIN_SD: Final = 0.02
+"""Smallest relevant effect, as a standard deviation: smaller ones change makespans by less, and are
+below the day-to-day variation of machines."""
+MIN_STRIPES_SD: Final = 0.03
+"""Smallest relevant stripes, as a standard deviation. It is larger than for a smooth effect, as the
+only remedy is to look for the parameter."""
+MIN_SHARE: Final = 0.1
+"""Smallest relevant share of the remaining errors: a real effect below it is not worth measuring
+another parameter. The test excludes chance."""
+MIN_NEIGHBOUR_SHARE: Final = 0.3
+"""Share of the variance above which neighbours share an error. It is -1/4 for unshared errors (the
+mean of four others adds a quarter of the variance) and nearly 1 for shared ones: about the
+middle."""
+MAX_NAMED_TERMS: Final = 3
+"""Maximum number of terms that an advice names: more would not be distinguishable."""
 
 
 def missing(model: KernelModel, res: Residuals) -> list[Finding]:
-    """Return what the mean errors of configurations say is missing in *model*.
+    """Return findings about missing parts of *model*, from mean errors of configurations.
 
-    First what smooth functions of the used parameters explain (a term is missing), then what
-    each column that the model ignores explains beyond that (it is missing), then whether the
-    rest is more than noise: with neighbours that share it a step, without, a parameter that
-    nobody recorded.
+    First, errors that are smooth functions of the used parameters (a term is missing); then
+    errors that columns ignored by the model explain beyond that (the column is missing); then
+    errors beyond noise: a step if neighbours share them, otherwise an unrecorded
+    parameter.
     """
     own = [res.samples.names.index(name) for name in model.names_]
     found = stripes(res, model.coefficient_count(res.rows[:, own]))
@@ -62,7 +65,7 @@ def missing(model: KernelModel, res: Residuals) -> list[Finding]:
     smooth = explained(found.mean, found.weights, basis) if basis.shape[1] else None
     findings: list[Finding] = []
     left = found.mean - np.average(found.mean, weights=found.weights)
-    if smooth is not None and smooth.pvalue < LEVEL and smooth.sd > SD:
+    if smooth is not None and smooth.pvalue < TEST_LEVEL and smooth.sd > MIN_SD:
         findings.append(_missing_term(model, res, found, smooth, scale))
         left = smooth.left
     columns = _candidates(res, used, found, basis, scale)
@@ -88,7 +91,7 @@ def _missing_term(
         "missing-term",
         "warning",
         f"errors follow the known parameters: {smooth.sd:.1%} (standard deviation) of the "
-        "duration is a smooth function of them that the model cannot say, so a term is missing",
+        "duration is a smooth function of them that the model lacks, so a term is missing",
         {"sd": smooth.sd, "share": smooth.share, "p_value": smooth.pvalue},
         advice,
         tuple(named),
@@ -110,10 +113,10 @@ def _likely_terms(
     for text in candidate_terms(names, linear.term_names):
         column = parse_terms(f"0 + {text}", model.names_).design(rows) / scale[:, None]
         gain = explained(found.mean, found.weights, present, column / np.abs(column).max())
-        if gain is not None and gain.pvalue < LEVEL:
+        if gain is not None and gain.pvalue < TEST_LEVEL:
             shares.append((gain.share, text))
     shares.sort(key=lambda pair: -pair[0])
-    return [text for _, text in shares[:NAMED]]
+    return [text for _, text in shares[:MAX_NAMED_TERMS]]
 
 
 def _candidates(
@@ -123,7 +126,7 @@ def _candidates(
     basis: NDArray[np.float64],
     scale: NDArray[np.float64],
 ) -> list[tuple[str, Explained]]:
-    """Return the columns that the model ignores and that explain errors, the best first."""
+    """Return the ignored columns that explain errors, the best first."""
     ignored = [
         (name, column)
         for name, column in zip(res.samples.names, res.rows.T, strict=True)
@@ -134,7 +137,7 @@ def _candidates(
         gain = explained(found.mean, found.weights, basis, candidate_basis(column, scale))
         if gain is None:
             continue
-        if gain.pvalue < LEVEL / len(ignored) and gain.share > SHARE and gain.sd > SD:
+        if gain.pvalue < TEST_LEVEL / len(ignored) and gain.share > MIN_SHARE and gain.sd > MIN_SD:
             hits.append((name, gain))
     return sorted(hits, key=lambda hit: -hit[1].share)
 
@@ -164,13 +167,13 @@ def _left(
     left: NDArray[np.float64],
     told: bool,
 ) -> list[Finding]:
-    """Return what is to be said of errors that no column explains smoothly."""
+    """Return findings about errors that no column explains smoothly."""
     sd = _excess(found, left)
-    if not sd > STRIPES_SD or not (np.isnan(found.pvalue) or found.pvalue < LEVEL):
+    if not sd > MIN_STRIPES_SD or not (np.isnan(found.pvalue) or found.pvalue < TEST_LEVEL):
         return []
     shared = neighbours_share(known, left)
     evidence = {"sd": sd, "noise": found.noise, "p_value": found.pvalue, "neighbours": shared}
-    if shared > NEIGHBOURS:
+    if shared > MIN_NEIGHBOUR_SHARE:
         return [] if told else [_step(evidence)]
     if np.isnan(found.pvalue):
         return []
@@ -186,13 +189,13 @@ def _left(
             f"{found.mean[worst]:+.0%}",
             evidence,
             "record what else the duration depends on (numbers of interactions, entries, "
-            "iterations: an indirect parameter); higher exponents are no cure",
+            "iterations: an indirect parameter); higher exponents do not help",
         )
     ]
 
 
 def _excess(found: Stripes, left: NDArray[np.float64]) -> float:
-    """Return the standard deviation of what is *left*, beyond noise; 0 if that is no more."""
+    """Return the standard deviation of *left* beyond noise; 0 if it is not significant."""
     total = float((left**2).mean())
     if np.isnan(found.noise):
         return float(np.sqrt(total))
@@ -205,9 +208,9 @@ def _step(evidence: dict[str, float]) -> Finding:
     return Finding(
         "step",
         "warning",
-        f"errors of neighbouring configurations are alike ({evidence['neighbours']:.0%} of "
+        f"errors of neighbouring configurations are similar ({evidence['neighbours']:.0%} of "
         f"their variance, {evidence['sd']:.1%} of the duration): a step or a local effect, such "
-        "as a cache that is full, which the model cannot say",
+        "as a full cache, which the model cannot express",
         evidence,
         "fit the sides of the step apart, or use history for the configurations that matter",
     )

@@ -1,4 +1,4 @@
-"""Noise in the samples, as findings: outliers, wide spread, two peaks, uneven noise."""
+"""Findings about noise in the samples: outliers, wide spread, two peaks, uneven noise."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
 
 __all__ = ["noise_findings"]
 
-LEVEL: Final = 1e-3
-"""Of each test; some twenty are made, so that one clean model in fifty would have a false finding
-if it had not to be large as well."""
-DROPPED: Final = 0.05
-"""Of the samples. Stalls are some ten times as long: one in twenty makes the mean half as long
-again, which an application that stalls too would feel."""
-WIDE: Final = 0.25
-"""The spread of a mixture of two kinds of task, as many of each, one 1.7 times as long: what a
-missing parameter with two values does. Noise natively is 1 to 10 %."""
-UNEVEN: Final = (1.5, 2.5)
-"""Ratios of spreads between short and long tasks from which there is a note, a warning. Of three
-thirds of 30 normal samples, 8 of 100 are beyond 1.5 by chance, which the test refuses, and 1 in 10
-000 beyond 2.5."""
-PEAKS: Final = 0.6
-"""Of Sarle's coefficient, 5/9 for a uniform distribution. Of 30 normal samples, 0.9 % of groups
-are above it (at 0.5 12 %, at 0.7 0.02 %), of two groups that are six deviations apart 99 % (at 0.7
-83 %), four deviations 62 %; most samples must be in such groups."""
-FLAT: Final = 2.5
-"""The kurtosis below which two peaks are believed, 1 for two points, 3 for a normal distribution:
-of normal samples with one in five far away, 27 % of groups of 30 pass, and 45 % at 3."""
-PEAKS_SAMPLES: Final = 100
-"""Samples that are looked at together if no configuration has 30: of 100 normal ones none of 20
-000 groups has two peaks."""
-PEAKS_SPREAD: Final = 0.05
-"""Groups nearer than that do not matter: no makespan changes by more."""
-LARGEST_ROUNDING: Final = 1e-9
-"""Noise below which errors are those of rounding, which say nothing, and may be all equal."""
-LEAST_SAMPLES: Final = 30
-"""A standard deviation of so many is known to 13 %."""
+SIGNIFICANCE_LEVEL: Final = 1e-3
+"""Significance level of each test; with some twenty tests, one clean model in fifty would have a
+false finding if effects did not have to be large as well."""
+OUTLIER_SHARE_THRESHOLD: Final = 0.05
+"""Share of outliers above which they are a warning. Stalls are about ten times as long: one in
+twenty makes the mean half as long again, which matters for an application that stalls, too."""
+SPREAD_THRESHOLD: Final = 0.25
+"""Spread that triggers a warning: that of an equal mixture of two kinds of tasks, one 1.7 times as
+long, as a missing parameter with two values causes. Noise of native runs is 1 to 10 %."""
+SPREAD_RATIO_THRESHOLDS: Final = (1.5, 2.5)
+"""Ratios of spreads between short and long tasks for a note and for a warning. For three thirds of
+30 normal samples, 8 of 100 exceed 1.5 by chance, which the test rejects, and 1 in 10 000 exceeds
+2.5."""
+MIN_SARLE_COEFFICIENT: Final = 0.6
+"""Threshold of Sarle's coefficient, which is 5/9 for a uniform distribution. Of groups of 30 normal
+samples, 0.9 % exceed it (at 0.5 12 %, at 0.7 0.02 %); of two peaks six deviations apart, 99 % (at
+0.7 83 %); four deviations, 62 %. Most samples must be in such groups."""
+MAX_KURTOSIS: Final = 2.5
+"""Kurtosis below which two peaks are accepted; it is 1 for two points, 3 for a normal distribution.
+Of groups of 30 normal samples with one in five far away, 27 % pass, and 45 % at 3."""
+MIN_PEAKS_SAMPLES: Final = 100
+"""Minimum number of samples to test together if no configuration has 30: of 20 000 groups of 100
+normal ones, none has two peaks."""
+MIN_PEAKS_SPREAD: Final = 0.05
+"""Spread below which two groups are irrelevant: makespans change by less."""
+MAX_ROUNDING: Final = 1e-9
+"""Noise below which errors are rounding errors, and may all be equal."""
+MIN_SAMPLES: Final = 30
+"""Minimum number of samples: their standard deviation is known to 13 %."""
 
 
 def noise_findings(res: Residuals) -> list[Finding]:
-    """Return findings on the noise: how samples of equal parameters differ.
+    """Return findings about noise, the variation of samples with equal parameters.
 
-    Where hardly any parameters were measured twice, how samples differ from the model.
+    If hardly any parameters were measured twice, deviations from the model are used instead.
     """
     found = []
     share = res.dropped / (res.dropped + len(res.samples))
@@ -57,24 +57,24 @@ def noise_findings(res: Residuals) -> list[Finding]:
         found.append(
             Finding(
                 "outliers",
-                "warning" if share > DROPPED else "note",
+                "warning" if share > OUTLIER_SHARE_THRESHOLD else "note",
                 f"{res.dropped} samples ({share:.2%}) are far out of their configuration's "
                 "quartiles and were dropped",
                 {"dropped": res.dropped, "share": share},
                 "if the application has such stalls as well, predictions are too short by them"
-                if share > DROPPED
+                if share > OUTLIER_SHARE_THRESHOLD
                 else "",
             )
         )
     noise = res.noise[np.isfinite(res.noise)]
-    if len(noise) >= LEAST_SAMPLES:
+    if len(noise) >= MIN_SAMPLES:
         found += [*_wide(res, noise), *_two_peaks(res), *_uneven(res), *_not_normal(noise)]
     return found
 
 
 def _wide(res: Residuals, noise: NDArray[np.float64]) -> list[Finding]:
     spread = float(noise.std())
-    if spread <= WIDE:
+    if spread <= SPREAD_THRESHOLD:
         return []
     if not res.repeated:
         return [
@@ -82,8 +82,8 @@ def _wide(res: Residuals, noise: NDArray[np.float64]) -> list[Finding]:
                 "wide-spread",
                 "warning",
                 f"samples differ from the model by {spread:.0%} (standard deviation), and hardly "
-                "any configuration was measured twice: noise and what the model does not know "
-                "cannot be told apart",
+                "any configuration was measured twice: noise and model error are "
+                "indistinguishable",
                 {"noise": spread},
                 "measure some configurations several times",
             )
@@ -103,20 +103,20 @@ def _wide(res: Residuals, noise: NDArray[np.float64]) -> list[Finding]:
 def _two_peaks(res: Residuals) -> list[Finding]:
     """Return a finding if the errors within most configurations have two peaks.
 
-    By Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution, 5/9 for a
-    uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). Few far samples
-    make it large too, but with a large kurtosis. Of configurations with 30 samples or more; if
-    there are none, of all samples together.
+    The criterion is Sarle's coefficient, (skewness² + 1) / kurtosis: 1/3 for a normal distribution,
+    5/9 for a uniform one, 1 for two points (SAS/STAT User's Guide, the CLUSTER procedure). A few
+    distant samples increase it, too, but with a large kurtosis. Configurations with 30 samples or
+    more are tested; if there are none, all samples together.
     """
     known = np.isfinite(res.noise)
     noise, group = res.noise[known], res.group[known]
-    many = np.bincount(group)[group] >= LEAST_SAMPLES
+    many = np.bincount(group)[group] >= MIN_SAMPLES
     if not many.any():
-        many, group = np.full(len(noise), len(noise) >= PEAKS_SAMPLES), np.zeros_like(group)
+        many, group = np.full(len(noise), len(noise) >= MIN_PEAKS_SAMPLES), np.zeros_like(group)
     if not many.any():
         return []
     spread, peaks = _peaks(noise[many], group[many])
-    if spread < PEAKS_SPREAD or peaks < 0.5:
+    if spread < MIN_PEAKS_SPREAD or peaks < 0.5:
         return []
     return [
         Finding(
@@ -132,14 +132,14 @@ def _two_peaks(res: Residuals) -> list[Finding]:
 
 
 def _peaks(noise: NDArray[np.float64], group: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the spread of *noise*, and the share of samples in groups that have two peaks."""
+    """Return the spread of *noise*, and the share of samples in groups with two peaks."""
     _, group = np.unique(group, return_inverse=True)
     centred = noise - group_means(noise, group)[group]
     second, third, fourth = (group_means(centred**power, group) for power in (2, 3, 4))
     second = np.maximum(second, 1e-300)
     flat = fourth / second**2
     coefficient = (third**2 / second**3 + 1) / np.maximum(flat, 1e-300)
-    two = (coefficient > PEAKS) & (flat < FLAT)
+    two = (coefficient > MIN_SARLE_COEFFICIENT) & (flat < MAX_KURTOSIS)
     return float(centred.std()), float(two[group].mean())
 
 
@@ -149,15 +149,15 @@ def _uneven(res: Residuals) -> list[Finding]:
 
     known = np.isfinite(res.noise)
     noise, logs = res.noise[known], np.log(res.predicted_s[known])
-    if np.ptp(logs) < np.log(2) or np.ptp(noise) < LARGEST_ROUNDING:
+    if np.ptp(logs) < np.log(2) or np.ptp(noise) < MAX_ROUNDING:
         return []
     pvalue = float(het_breuschpagan(noise, np.column_stack((logs * 0 + 1, logs)))[1])
     _, spread, count = spread_by_fitted(res, 3)
-    spread = spread[count >= LEAST_SAMPLES // 3]
-    if pvalue > LEVEL or len(spread) < 2 or spread.min() <= 0:
+    spread = spread[count >= MIN_SAMPLES // 3]
+    if pvalue > SIGNIFICANCE_LEVEL or len(spread) < 2 or spread.min() <= 0:
         return []
     ratio = float(spread.max() / spread.min())
-    if ratio < UNEVEN[0]:
+    if ratio < SPREAD_RATIO_THRESHOLDS[0]:
         return []
     evidence = {"ratio": ratio, "p_value": pvalue}
     if res.absolute:
@@ -166,7 +166,7 @@ def _uneven(res: Residuals) -> list[Finding]:
     return [
         Finding(
             "uneven-noise",
-            "warning" if ratio > UNEVEN[1] else "note",
+            "warning" if ratio > SPREAD_RATIO_THRESHOLDS[1] else "note",
             f"{longer} tasks are noisier: the relative spread differs by a factor {ratio:.2g} "
             "over the durations",
             evidence,

@@ -1,4 +1,4 @@
-"""Residuals: what a fitted model leaves of the samples."""
+"""Residuals of a fitted model on samples."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["Residuals", "normal_points", "residuals", "spread_by_fitted"]
 
 MAD_TO_SD: Final = 1.4826
-"""The standard deviation of a normal distribution, over its median absolute deviation."""
+"""Ratio of standard deviation to median absolute deviation for a normal distribution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What a model leaves of the samples that it could have used.
+    """The residuals of a model on its samples without outliers.
 
     Attributes
     ----------
     samples
-        The samples without outliers, with all their columns, also those the model ignores.
+        The samples without outliers, with all columns, including those the model ignores.
     dropped
-        How many outliers there were.
+        Number of outliers.
     predicted_s
         float64 [samples].
     absolute
-        Whether errors are relative to the mean duration: those of a model that was fitted to
-        absolute errors. Else they are relative to what is predicted.
+        Whether errors are relative to the mean duration, as for a model fitted to
+        absolute errors; otherwise they are relative to predictions.
     rows, group
-        The distinct configurations over all columns, and which one each sample has.
+        The distinct configurations over all columns, and the index of each sample's configuration.
     """
 
     samples: Samples
@@ -52,7 +52,7 @@ class Residuals:
 
     @cached_property
     def scale_s(self) -> NDArray[np.float64]:
-        """What the error of each sample is relative to, in seconds."""
+        """The duration that the error of each sample is relative to, in seconds."""
         if self.absolute:
             return np.full(len(self.samples), self.samples.durations_s.mean())
         return self.predicted_s
@@ -65,7 +65,7 @@ class Residuals:
 
     @cached_property
     def shape(self) -> NDArray[np.float64]:
-        """The errors whose distribution is looked at: ln(measured / predicted), or relative."""
+        """The errors for tests of distributions: ln(measured / predicted), or relative errors."""
         if self.absolute:
             return self.relative
         ratio: NDArray[np.float64] = np.log(self.samples.durations_s / self.predicted_s)
@@ -73,16 +73,16 @@ class Residuals:
 
     @property
     def repeated(self) -> bool:
-        """Whether half of the samples, or more, are of configurations measured repeatedly."""
+        """Whether at least half of the samples are of configurations measured repeatedly."""
         count = np.bincount(self.group)[self.group]
         return bool((count > 1).sum() >= len(count) / 2)
 
     @cached_property
     def noise(self) -> NDArray[np.float64]:
-        """What of the shape is left within configurations that were measured repeatedly.
+        """The errors of the shape within configurations that were measured repeatedly.
 
-        Scaled for the mean that was taken away; of all samples where too few are repeated, and
-        then it is noise and what the model does not know together (:attr:`repeated`).
+        They are scaled to compensate for subtracting the mean. If too few configurations are
+        repeated, they are the errors of all samples, noise plus model error (:attr:`repeated`).
         """
         if not self.repeated:
             return self.shape
@@ -92,9 +92,9 @@ class Residuals:
 
 
 def residuals(model: KernelModel, samples: Samples) -> Residuals:
-    """Return the residuals of *model* on *samples*, which may have more columns than it needs.
+    """Return the residuals of *model* on *samples*, which may have additional columns.
 
-    Outliers are left out as the model's own fit leaves them out.
+    Outliers are dropped as in the model's own fit.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def residuals(model: KernelModel, samples: Samples) -> Residuals:
 def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the normal quantiles and the standardised, ordered *values* of a Q-Q plot.
 
-    Standardised by mean and standard deviation; the quantiles are at (i - 3/8) / (n + 1/4)
-    (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
+    Values are standardised by mean and standard deviation; the quantiles are at
+    (i - 3/8) / (n + 1/4) (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
 
     >>> [a.round(2).tolist() for a in normal_points(np.array([3.0, 1.0, 2.0]))]
     [[-0.87, 0.0, 0.87], [-1.22, 0.0, 1.22]]
@@ -129,10 +129,10 @@ def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 def spread_by_fitted(
     res: Residuals, parts: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    """Return per part, by predicted duration, the mean of it, the noise, and the samples.
+    """Return mean prediction, noise and number of samples for parts sorted by prediction.
 
-    The noise is the standard deviation within configurations. Each part has about as many
-    samples as the others; samples of equal prediction are in one part.
+    The noise is the standard deviation within configurations. The parts have about equal numbers
+    of samples; samples of equal prediction are in one part.
     """
     known = np.isfinite(res.noise)
     predicted, noise = res.predicted_s[known], res.noise[known]

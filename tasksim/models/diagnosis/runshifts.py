@@ -1,7 +1,7 @@
 """Run shifts: runs that took longer or shorter than others for the same configurations.
 
-A bogus run (another frequency, another program on the machine) fits as well as a good one and
-misleads all the same, so this is to be looked at before fitting.
+A bogus run (another frequency, another program on the machine) fits as well as a good one but
+misleads, so runs should be checked before fitting.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["RunShifts", "run_shifts", "shifted_runs"]
 
-SHIFT: Final = 0.05
-"""A run that is off by less moves the mean of ten runs by half a percent."""
-SIGMAS: Final = 4.0
-"""Among a hundred runs chance alone gives a run of 4 standard deviations in one of 160 cases."""
-STEPS: Final = 10
-"""As many as R's medpolish does at most."""
-SHOWN: Final = 5
-"""Runs that a message lists: one line of a terminal."""
-MATTERS_SHARE: Final = 0.05
-"""Odd runs are a warning if they have so many of the samples, one in twenty, ..."""
-MATTERS_MEAN: Final = 0.005
-"""... or move their mean by so much, half the tolerance to which calibrations measure it."""
-SPREAD_RUNS: Final = 5
-"""From so many runs on, what is usual between runs can be told: the median of their distances is
-then not that of the odd one."""
+MIN_SHIFT: Final = 0.05
+"""Smallest relevant shift of a run: a smaller one changes the mean of ten runs by half a
+percent."""
+ODD_DEVIATIONS: Final = 4.0
+"""Standard deviations from which a run is odd: of a hundred runs, one deviates by 4 by chance in
+one of 160 cases."""
+POLISH_ITERATIONS: Final = 10
+"""Number of iterations of the median polish, the maximum in R's medpolish."""
+MAX_LISTED_RUNS: Final = 5
+"""Maximum number of runs listed in a message: one line of a terminal."""
+WARNING_SAMPLE_SHARE: Final = 0.05
+"""Share of the samples from which odd runs are a warning, one in twenty ..."""
+WARNING_MEAN_CHANGE: Final = 0.005
+"""... or the change of the mean from which they are, half the tolerance of calibrations."""
+MIN_SPREAD_RUNS: Final = 5
+"""Minimum number of runs to estimate the usual variation: the median of their deviations is then
+not that of the odd one."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunShifts:
-    """How much longer each run takes than the median run, in logarithms.
+    """Log ratios of the duration of each run to that of the median run.
 
     Attributes
     ----------
@@ -50,10 +52,10 @@ class RunShifts:
     shift, error
         ln(this run / median run), and its standard error.
     samples
-        How many samples each run has.
+        Number of samples of each run.
     usual
-        The standard deviation between runs, from the median of their shifts; 0 where there are
-        too few to tell.
+        The standard deviation between runs, from the median of their shifts; 0 if there are
+        too few.
     """
 
     runs: NDArray[np.int64]
@@ -64,19 +66,19 @@ class RunShifts:
 
     @property
     def odd(self) -> NDArray[np.bool_]:
-        """Which runs are off: by 5 % or more, and by 4 standard deviations of what is usual."""
+        """Which runs are odd: shifted by 5 % or more, and by 4 usual standard deviations."""
         expected = np.sqrt(self.error**2 + self.usual**2)
         size = np.abs(self.shift)
-        return np.asarray((size > np.log1p(SHIFT)) & (size > SIGMAS * expected))
+        return np.asarray((size > np.log1p(MIN_SHIFT)) & (size > ODD_DEVIATIONS * expected))
 
 
 def run_shifts(samples: Samples) -> RunShifts | None:
-    """Return the shifts between runs of equal configurations; None where none are comparable.
+    """Return the shifts between runs of equal configurations; None if none are comparable.
 
-    A two-way table, configuration by run, of median logarithms, taken apart by alternating
+    The two-way table of median logarithms, configuration by run, is decomposed by alternating
     medians (median polish; Tukey, Exploratory Data Analysis, 1977, chapter 11), so that one
-    bogus run does not move the others. Nothing is left out as an outlier first: where there is
-    little noise, all samples of a bogus run would be.
+    bogus run does not affect the others. Outliers are kept: with little noise,
+    all samples of a bogus run would be outliers.
     """
     if samples.runs is None:
         return None
@@ -95,12 +97,12 @@ def run_shifts(samples: Samples) -> RunShifts | None:
 
 
 def shifted_runs(samples: Samples) -> list[Finding]:
-    """Return what is to be said about the runs of *samples*; no model is needed."""
+    """Return findings about the runs of *samples*; no model is needed."""
     shifts = run_shifts(samples)
     if shifts is None:
         return []
     found = [_odd(shifts)] if shifts.odd.any() else []
-    if shifts.usual > SHIFT:
+    if shifts.usual > MIN_SHIFT:
         found.append(
             Finding(
                 "unsteady-runs",
@@ -114,7 +116,7 @@ def shifted_runs(samples: Samples) -> list[Finding]:
 
 
 def _odd(shifts: RunShifts) -> Finding:
-    """Return one finding for all odd runs; a note where they are few among many."""
+    """Return one finding for all odd runs; a note if they are few among many."""
     odd = np.flatnonzero(shifts.odd)
     odd = odd[np.argsort(-np.abs(shifts.shift[odd]), kind="stable")]
     names = tuple(str(run) for run in shifts.runs[odd].tolist())
@@ -123,9 +125,9 @@ def _odd(shifts: RunShifts) -> Finding:
     moved = abs(float((shifts.samples * change)[odd].sum() / shifts.samples.sum()))
     return Finding(
         "shifted-run",
-        "warning" if share >= MATTERS_SHARE or moved >= MATTERS_MEAN else "note",
+        "warning" if share >= WARNING_SAMPLE_SHARE or moved >= WARNING_MEAN_CHANGE else "note",
         f"{_took(names, change[odd])} than the others for equal configurations"
-        + (", and with two runs nobody knows which is right" if len(shifts.runs) == 2 else ""),
+        + (", and with two runs it is unknown which one is right" if len(shifts.runs) == 2 else ""),
         {
             "runs": len(names),
             "share_of_samples": share,
@@ -140,12 +142,12 @@ def _odd(shifts: RunShifts) -> Finding:
 
 
 def _took(names: tuple[str, ...], change: NDArray[np.float64]) -> str:
-    """Return which runs took how much longer or shorter."""
+    """Return text on how much longer or shorter the runs took."""
     word = "longer" if change[0] > 0 else "shorter"
     if len(names) == 1:
         return f"run {names[0]} took {abs(change[0]):.0%} {word}"
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"runs {', '.join(names[:SHOWN])}{more} took up to {abs(change[0]):.0%} {word}"
+    more = f" and {len(names) - MAX_LISTED_RUNS} more" if len(names) > MAX_LISTED_RUNS else ""
+    return f"runs {', '.join(names[:MAX_LISTED_RUNS])}{more} took up to {abs(change[0]):.0%} {word}"
 
 
 def _polished(
@@ -161,7 +163,7 @@ def _polished(
     runs, run = np.unique(cells[shared, 1], return_inverse=True)
     table, samples = typical[shared], count[shared]
     shift = np.zeros(len(runs))
-    for _ in range(STEPS):
+    for _ in range(POLISH_ITERATIONS):
         level = _medians(table - shift[run], row)
         shift = _medians(table - level[row], run)
         shift -= np.sort(shift)[(len(shift) - 1) // 2]
@@ -171,16 +173,16 @@ def _polished(
     by_run = np.bincount(run, samples).astype(np.float64)
     error = np.sqrt(within**2 / by_run + rest_sd**2 / np.bincount(run))
     usual = 0.0
-    if len(runs) >= SPREAD_RUNS:
+    if len(runs) >= MIN_SPREAD_RUNS:
         spread = (MAD_TO_SD * float(np.median(np.abs(shift - np.median(shift))))) ** 2
         usual = float(np.sqrt(max(0.0, spread - float(np.median(error)) ** 2)))
     return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)
 
 
 def _within(rest: NDArray[np.float64], count: NDArray[np.intp]) -> float:
-    """Return the standard deviation inside a run, of the samples that have company there.
+    """Return the standard deviation within runs, of samples of repeated configurations.
 
-    From their median absolute deviation: stalls do not count.
+    It is estimated by the median absolute deviation, which is robust to stalls.
     """
     several = count > 1
     if not several.any():

@@ -1,1 +1,1 @@
-"""Kernel models by tensor completion: a grid over the parameters, and a low-rank table on it."""
+"""Kernel models by tensor completion: a grid over the parameters with a low-rank table on it."""

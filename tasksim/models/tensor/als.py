@@ -1,13 +1,13 @@
-"""Alternating least squares, regularised: completing a tensor of logarithms.
+"""Regularised alternating least squares that complete a tensor of logarithms.
 
 The element at (i, j, ...) is modelled as the sum over r of U[i, r]·V[j, r]·...: a canonical
 polyadic (CP) decomposition of rank R. With all factors but one fixed, each row u of that one is
-a small linear problem of its own,
+a small independent linear problem,
 
     minimise  1/n Σ (b - k·u)² + λ |u|²
 
 over the n observed cells of the row, k being the product of the other factors' rows; so all rows
-are solved at once. The ridge λ is relative to the number of observations, hence the shrinkage
+are solved at once. The ridge λ is relative to the number of observations, so the shrinkage is
 the same in every row (E. Hutter and E. Solomonik, SC 2023, section 4.2.1).
 """
 
@@ -28,20 +28,22 @@ if TYPE_CHECKING:
 
 __all__ = ["balance", "complete", "elements", "other_rows"]
 
-SWEEPS: Final = 100
-"""Generated durations settled after 2 to 6, but for one in ten, which took 60: components that are
-nearly parallel."""
-SETTLED: Final = 1e-4
-"""A sweep that lowers the loss by less than this share is the last: from 1e-2 to 1e-5 the error of
-generated durations is the same within 1 %."""
+MAX_SWEEPS: Final = 100
+"""Maximum number of sweeps: generated durations converged after 2 to 6, except one in ten, which
+took 60 since components were nearly parallel."""
+MIN_DECREASE: Final = 1e-4
+"""Relative decrease of the loss at convergence: from 1e-2 to 1e-5 the error of generated durations
+is the same within 1 %."""
 
-TRIALS: Final = 6
-"""Sweeps after which starts are compared: 1 to 12 gave the same error on generated durations."""
-NOISE: Final = 0.3
-"""The spread of starts about 1. With 0.03 components stay alike, and the error of generated
-durations is a fifth larger; from 0.1 to 1 it is the same."""
-LEAST: Final = 1e-12
-"""A ridge below rounding errors leaves rows with fewer observations than components singular."""
+TRIAL_SWEEPS: Final = 6
+"""Number of sweeps before starts are compared: 1 to 12 gave the same error on generated
+durations."""
+START_SPREAD: Final = 0.3
+"""Standard deviation of starts about 1. With 0.03, components stay similar, and the error of
+generated durations is a fifth larger; from 0.1 to 1 it is the same."""
+MIN_RIDGE: Final = 1e-12
+"""Smallest relative ridge: without one, rows with fewer observations than components are
+singular."""
 
 
 def complete(
@@ -51,7 +53,7 @@ def complete(
     *,
     seed: int = 0,
     starts: int = 3,
-    sweeps: int = SWEEPS,
+    sweeps: int = MAX_SWEEPS,
     start: Factors | None = None,
 ) -> Factors:
     """Return the factors, float64 [cells of the mode, rank], fitted to the observed cells.
@@ -61,15 +63,14 @@ def complete(
     ridge
         λ; large values give the constant 0.
     starts
-        How many random starts are tried for a few sweeps; the best one goes on.
+        Number of random starts, compared after a few sweeps; the best one is continued.
     start
-        Factors to begin with instead.
+        Initial factors instead of random ones.
 
     Notes
     -----
     Starts are near one: products of many small random numbers vanish, and the fit would stay
-    at 0 from eight modes on. Rows without observations are 0; what else to put there is for the
-    caller to say.
+    at 0 from eight modes on. Rows without observations are 0; the caller must fill them.
     """
     parts = slices(cells)
     factors = _best_start(cells, parts, rank, ridge, seed, starts) if start is None else start
@@ -84,7 +85,7 @@ def elements(factors: Factors, index: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def other_rows(factors: Factors, index: NDArray[np.intp], mode: int | None) -> NDArray[np.float64]:
-    """Return the product of the rows of all factors but that of *mode*, float64 [n, rank]."""
+    """Return the product of the rows of all factors except *mode*, float64 [n, rank]."""
     product: NDArray[np.float64] | None = None
     for other, factor in enumerate(factors):
         if other != mode:
@@ -95,7 +96,7 @@ def other_rows(factors: Factors, index: NDArray[np.intp], mode: int | None) -> N
 
 
 def balance(factors: Factors) -> None:
-    """Give each component the same norm in all modes, in place; the tensor stays the same."""
+    """Scale each component to the same norm in all modes, in place; the tensor stays the same."""
     norms = np.array([np.sqrt((factor**2).sum(axis=0)) for factor in factors])
     alive = (norms > 0).all(axis=0)
     norms[:, ~alive] = 1.0
@@ -105,7 +106,7 @@ def balance(factors: Factors) -> None:
 
 
 def _only(factor: NDArray[np.float64], part: Slices) -> NDArray[np.float64]:
-    """Return *factor* with 0 in rows without observations, which are nobody's business."""
+    """Return *factor* with 0 in rows without observations."""
     result = np.zeros_like(factor)
     result[part.rows] = factor[part.rows]
     return result
@@ -118,22 +119,22 @@ def _best_start(
     best: Factors = []
     least = np.inf
     for trial in range(max(starts, 1)):
-        factors = [1 + NOISE * rng.standard_normal((length, rank)) for length in cells.shape]
-        loss = _run(factors, cells, parts, ridge, TRIALS)
+        factors = [1 + START_SPREAD * rng.standard_normal((length, rank)) for length in cells.shape]
+        loss = _run(factors, cells, parts, ridge, TRIAL_SWEEPS)
         if trial == 0 or loss < least:
             best, least = factors, loss
     return best
 
 
 def _run(factors: Factors, cells: Cells, parts: list[Slices], ridge: float, sweeps: int) -> float:
-    """Improve *factors* by up to so many *sweeps*; return the loss."""
+    """Improve *factors* in place by at most *sweeps*; return the loss."""
     loss = np.inf
     for _ in range(sweeps):
         for mode, part in enumerate(parts):
             _solve_mode(factors, cells, part, mode, ridge)
         balance(factors)
         before, loss = loss, _loss(factors, cells, ridge)
-        if before - loss < SETTLED * loss:
+        if before - loss < MIN_DECREASE * loss:
             break
     return loss
 
@@ -150,7 +151,7 @@ def _solve_mode(factors: Factors, cells: Cells, part: Slices, mode: int, ridge: 
         grams[row] = some.T @ some
         sides[row] = b[start:end] @ some
     mean = np.trace(grams, axis1=1, axis2=2) / rank
-    diagonal = ridge * part.counts + LEAST * mean + np.finfo(np.float64).tiny
+    diagonal = ridge * part.counts + MIN_RIDGE * mean + np.finfo(np.float64).tiny
     grams += diagonal[:, None, None] * np.eye(rank)
     factors[mode][part.rows] = np.linalg.solve(grams, sides[:, :, None])[:, :, 0]
 

@@ -25,8 +25,8 @@ __all__ = ["BASES", "Base", "base_to_json", "choose_base", "fit_base", "read_bas
 Base = Trend | Products
 
 BASES: Final = ("power", "products")
-"""Those to choose from; ``"level"``, the mean, is for tensors that correct nothing, and is
-written as a power law with exponents of 0."""
+"""Kinds of bases to choose from. A third one, ``"level"``, the mean, is for tensors without a base;
+files contain it as a power law with exponents of 0."""
 
 
 def fit_base(kind: str, axes: Sequence[Axis], table: Table, values: Table) -> Base:
@@ -40,7 +40,7 @@ def fit_base(kind: str, axes: Sequence[Axis], table: Table, values: Table) -> Ba
 
 
 def choose_base(axes: Sequence[Axis], table: Table, values: Table, folds: int, seed: int) -> str:
-    """Return the kind of base that is nearer to what was left out of its fit."""
+    """Return the kind of base with the smaller cross-validated error."""
     fold = fold_of_each(len(table), folds, seed)
     errors = dict.fromkeys(BASES, 0.0)
     for kind in BASES:
@@ -64,7 +64,7 @@ def base_to_json(base: Base) -> dict[str, Any]:
 
 
 def read_base(node: Node, axes: Sequence[Axis]) -> Base:
-    """Return what :func:`base_to_json` wrote."""
+    """Read what :func:`base_to_json` wrote."""
     kind = node["kind"].one_of(BASES)
     effects = list(node["effects"])
     if len(effects) != len(axes):

@@ -1,4 +1,4 @@
-"""Observed cells: what measurements say about the elements of a tensor."""
+"""Observed cells of a tensor, with the means of their measurements."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["Cells", "Slices", "cell_indices", "observed", "slices"]
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that hold measurements; the others are unknown, not zero.
+    """The cells that contain measurements; the others are unknown, not zero.
 
     Attributes
     ----------
     index
-        intp [observed, modes]: where they are, in lexicographic order.
+        intp [observed, modes]: their indices, in lexicographic order.
     values
-        float64 [observed]: the mean of what was measured in each.
+        float64 [observed]: the mean of the measurements in each.
     owner
-        intp [n]: per measurement, its cell.
+        intp [n]: the cell of each measurement.
     shape
-        How many cells each mode has.
+        The number of cells of each mode.
     """
 
     index: NDArray[np.intp]
@@ -43,22 +43,22 @@ class Cells:
 
     @property
     def density(self) -> float:
-        """The observed share of all cells."""
+        """The share of observed cells."""
         return float(len(self.values) / np.prod(np.array(self.shape, dtype=np.float64)))
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Observations sorted by their row of one mode; rows without any are left out.
+    """Observations sorted by their row of one mode; rows without observations are left out.
 
     Attributes
     ----------
     order
         The observations, row by row.
     rows
-        The rows that have some.
+        The rows with observations.
     starts, counts
-        Per such row, where its observations begin in *order*, and how many they are.
+        Per row, the offset of its observations in *order*, and their number.
     """
 
     order: NDArray[np.intp]
@@ -75,7 +75,7 @@ def cell_indices(axes: Sequence[Axis], table: NDArray[np.float64]) -> NDArray[np
 
 
 def observed(axes: Sequence[Axis], indices: NDArray[np.intp], values: NDArray[np.float64]) -> Cells:
-    """Return the cells in which the *values* at *indices* lie, each with the mean of its values."""
+    """Return the cells that contain the *values* at *indices*, each with the mean of its values."""
     distinct, owner = distinct_rows(indices.astype(np.float64))
     shape = tuple(len(axis) for axis in axes)
     return Cells(distinct.astype(np.intp), group_means(values, owner), owner, shape)

@@ -1,4 +1,4 @@
-"""A completed tensor: its value anywhere, between the points of its axes and beyond them."""
+"""A completed tensor, evaluated anywhere by interpolation and extrapolation."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Completed", "filled"]
 
-BLOCK: Final = 8192
-"""Rows evaluated at once: what they need, some 64 kB per mode and component, stays in the
+BLOCK_ROWS: Final = 8192
+"""Number of rows evaluated at once: their data, some 64 kB per mode and component, fit the
 cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """Axes and factors; what they say is the logarithm of a duration, or of a correction.
+    """Axes and factors of a function, the logarithm of a duration or of a correction.
 
-    Multilinear interpolation of a CP tensor is that of each factor by itself: a value costs as
-    many operations as there are modes and components, not 2 to the power of the modes. Of positive
-    factors, the best rank-one approximation is interpolated by its logarithm, which is exact for
-    power laws; what the components are relative to it, linearly, since a component that is
-    nearly 0 has a logarithm that means nothing.
+    Multilinear interpolation of a CP tensor is that of each factor: a value takes as many
+    operations as there are modes times components, not 2 to the power of the modes. For positive
+    factors, the logarithm of the best rank-one approximation is interpolated, which is exact for
+    power laws. The ratios of components to it are interpolated linearly, since a component that is
+    nearly 0 has no meaningful logarithm.
 
-    Beyond the ends of axes the function goes on along its tangent: it is evaluated at the
+    Beyond the ends of axes the function continues along its tangent: it is evaluated at the
     nearest point inside, and each mode adds its slope there times the distance. Beyond several
-    ends at once nothing is multiplied, so that errors add up, not more.
+    ends, contributions are added instead of multiplied, so that errors add up, too.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class Completed:
     supported
         Per mode, which rows had observations.
     positive
-        Whether the factors multiply to durations, else to their logarithms.
+        Whether the product of the factors is a duration; otherwise it is its logarithm.
     bounds
-        The least and the largest value inside the domain.
+        The smallest and the largest value inside the domain.
     method, last
-        How factors go on: see :func:`~tasksim.models.tensor.extrapolation.end_slopes`.
+        The extrapolation: see :func:`~tasksim.models.tensor.extrapolation.end_slopes`.
     """
 
     axes: tuple[Axis, ...]
@@ -63,12 +63,12 @@ class Completed:
     def values(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the value for each row of parameters."""
         result = np.empty(len(table))
-        for start in range(0, len(table), BLOCK):
-            result[start : start + BLOCK] = self._block(table[start : start + BLOCK])
+        for start in range(0, len(table), BLOCK_ROWS):
+            result[start : start + BLOCK_ROWS] = self._block(table[start : start + BLOCK_ROWS])
         return result
 
     def elements(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the elements of the tensor at *index*, intp [n, modes], within the bounds."""
+        """Return the elements of the tensor at *index*, intp [n, modes], clipped to the bounds."""
         rows = [table[index[:, mode]] for mode, table in enumerate(self._shares)]
         main = [column[index[:, mode]] for mode, column in enumerate(self._main)]
         return np.clip(self._combined(rows, main, len(index)), *self.bounds)
@@ -116,17 +116,17 @@ class Completed:
 
     @cached_property
     def _columns(self) -> list[NDArray[np.float64]]:
-        """Per mode, what positive factors are nearly multiples of, float64 [cells]."""
+        """Per mode the rank-one column of positive factors, float64 [cells]."""
         return [rank_one(factor) for factor in self.factors] if self.positive else []
 
     @cached_property
     def _main(self) -> list[NDArray[np.float64]]:
-        """Their logarithms."""
+        """The logarithms of the columns."""
         return [np.log(column) for column in self._columns]
 
     @cached_property
     def _shares(self) -> list[Rows]:
-        """Per mode the factors; positive ones as multiples of their column."""
+        """Per mode the factors; positive ones divided by their column."""
         if not self.positive:
             return self.factors
         pairs = zip(self.factors, self._columns, strict=True)
@@ -134,7 +134,7 @@ class Completed:
 
     @cached_property
     def _steps(self) -> list[Rows]:
-        """From each row to the next; 0 after the last."""
+        """Differences of successive rows; 0 after the last."""
         return [np.vstack([np.diff(rows, axis=0), 0 * rows[:1]]) for rows in self._shares]
 
     @cached_property
@@ -150,9 +150,10 @@ class Completed:
 def filled(
     axis: Axis, factor: NDArray[np.float64], known: NDArray[np.bool_], *, positive: bool
 ) -> NDArray[np.float64]:
-    """Return *factor* with something sensible in rows that no observation supports.
+    """Return *factor* with rows without observations filled in.
 
-    Interpolated between the neighbours that are *known*; the mean of all for a category.
+    They are interpolated between the neighbours that are *known*; for a category, the mean is
+    taken.
     """
     if known.all():
         return factor

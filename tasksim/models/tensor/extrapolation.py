@@ -1,10 +1,10 @@
-"""Extrapolation of a tensor along one mode: how the logarithm of a duration goes on.
+"""Extrapolation of the logarithm of a duration along one mode of a tensor.
 
-Beyond the ends of an axis the fitted tensor says nothing; its factors, over the logarithm of the
+The fitted tensor is undefined beyond the ends of an axis; its factors, over the logarithm of the
 parameter, are continued from their last points, by a straight line or by a piecewise linear
-spline whose knots the points choose. For positive factors, the best rank-one approximation of
+spline with adaptive knots. For positive factors, the best rank-one approximation of
 the factor is continued: a positive matrix has a positive one (Perron and Frobenius), whose
-logarithm can be taken (E. Hutter and E. Solomonik, SC 2023, section 4.3; there by MARS).
+logarithm exists (E. Hutter and E. Solomonik, SC 2023, section 4.3; there by MARS).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "end_slopes", "rank_one", "slopes"]
 
 METHODS: Final = ("line", "spline", "hold")
-KNOTS: Final = 2
-"""The most knots that a spline has: an overhead at the one end, a cache at the other."""
+MAX_KNOTS: Final = 2
+"""Maximum number of knots of a spline: an overhead at one end, a cache at the other."""
 
-PENALTY: Final = 3.0
-"""What a knot costs in generalised cross-validation, in parameters (Friedman, Ann. Stat. 1991)."""
+KNOT_PENALTY: Final = 3.0
+"""Cost of a knot in generalised cross-validation, in parameters (Friedman, Ann. Stat. 1991)."""
 
 
 def rank_one(factor: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -48,9 +48,9 @@ def end_slopes(
     y
         float64 [points, columns].
     method
-        ``"line"``: that of the straight line through the *last* points of the end, by least
-        squares. ``"spline"``: that of the end piece of the piecewise linear function, of up to
-        two knots, that generalised cross-validation chooses. ``"hold"``: 0.
+        ``"line"``: the slope of the least-squares line through the *last* points of the end.
+        ``"spline"``: the slope of the end piece of a piecewise linear function with up to
+        two knots, chosen by generalised cross-validation. ``"hold"``: 0.
     """
     if len(x) < 2 or method == "hold":
         return np.zeros((2, y.shape[1]))
@@ -73,7 +73,7 @@ def _spline(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
     """Return the slopes of the first and the last piece."""
     knots: list[float] = []
     best, coef = _scored(x, y, knots)
-    for _ in range(KNOTS):
+    for _ in range(MAX_KNOTS):
         tried = [(*_scored(x, y, [*knots, knot]), knot) for knot in x[2:-2].tolist()]
         score, found, knot = min(tried, key=lambda one: one[0], default=(np.inf, coef, 0.0))
         if not score < best:
@@ -89,7 +89,7 @@ def _scored(
     """Return the generalised cross-validation score with these *knots*, and the coefficients."""
     design = np.column_stack([np.ones(len(x)), x, *(np.maximum(x - knot, 0) for knot in knots)])
     coef = np.linalg.lstsq(design, y, rcond=None)[0]
-    left = 1 - (2 + (1 + PENALTY) * len(knots)) / len(x)
+    left = 1 - (2 + (1 + KNOT_PENALTY) * len(knots)) / len(x)
     if left <= 0:
         return (np.inf if knots else np.finfo(np.float64).max), coef
     return float(((y - design @ coef) ** 2).mean() / left**2), coef

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Errors", "Fitted", "Recipe", "bounds_of", "completed", "errors_of", "fit"]
 
-MARGIN: Final = 0.25
-"""Inside the domain no value is farther outside the range of what was measured than this share of
-it: elements that no observation determines must not be absurd. From 0.1 to 2 the error of
-generated durations is the same; with 0 it is 3 % larger."""
+MARGIN_SHARE: Final = 0.25
+"""Margin of values inside the domain, as a share of the measured range, which keeps elements
+without observations plausible. From 0.1 to 2 the error of generated durations is the same; with 0
+it is 3 % larger."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a tensor is fitted.
+    """Options of the fit of a tensor.
 
     ``base``: ``"level"``, the mean, or one of :data:`~tasksim.models.tensor.bases.BASES`. ``rank``
-    0 is the base alone. ``passes`` is how often the cells are corrected for where in them samples
-    lie by what the tensor itself says.
+    0 is the base alone. ``passes`` is the number of times that cells are corrected for the
+    positions of samples within them, by means of the tensor itself.
     """
 
     base: str
@@ -54,7 +54,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The base, and what corrects it; None for rank 0."""
+    """A base with its correction; None for rank 0."""
 
     axes: tuple[Axis, ...]
     base: Base
@@ -69,17 +69,17 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Errors:
-    """Where the error of a fit comes from, as means of absolute logarithms.
+    """The errors of a fit by origin, as means of absolute logarithms.
 
     Attributes
     ----------
     quadrature
-        Measurements against the mean of their cell: what the grid does not resolve, and noise.
-        A finer grid makes it smaller.
+        Measurements against the mean of their cell: the resolution of the grid, and noise.
+        A finer grid reduces it.
     low_rank
-        The means of cells against the elements of the tensor. A higher rank makes it smaller.
+        The means of cells against the elements of the tensor. A higher rank reduces it.
     density
-        The share of cells that were observed.
+        The share of observed cells.
     """
 
     quadrature: float
@@ -95,9 +95,9 @@ def fit(
 ) -> tuple[Fitted, Errors]:
     """Return base and tensor fitted to the *values* at the rows of *table*.
 
-    The element of a cell stands for its point, and samples are anywhere in the cell: each is
-    moved to the point along the trend first. In further passes it is moved along the tensor
-    itself, so that the interpolated function, not the elements, has the means of the cells.
+    The element of a cell represents its point, but samples lie anywhere in the cell: each is first
+    moved to the point along the trend. In further passes it is moved along the tensor
+    itself, so that the interpolated function instead of the elements has the means of the cells.
     """
     base = fit_base(recipe.base, axes, table, values)
     index = cell_indices(axes, table)
@@ -124,7 +124,7 @@ def fit(
 def errors_of(
     tensor: Completed, table: NDArray[np.float64], remaining: NDArray[np.float64]
 ) -> Errors:
-    """Return the errors of *tensor* for what is *remaining* at the rows of *table*."""
+    """Return the errors of *tensor* for the *remaining* values at the rows of *table*."""
     index = cell_indices(tensor.axes, table)
     rest = remaining - tensor.values(table) + tensor.elements(index)
     cells = observed(tensor.axes, index, rest)
@@ -132,9 +132,9 @@ def errors_of(
 
 
 def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return what values may be inside the domain, of those at the observed rows."""
+    """Return the bounds of values inside the domain, given those at the observed rows."""
     low, high = float(values.min()), float(values.max())
-    margin = MARGIN * (high - low)
+    margin = MARGIN_SHARE * (high - low)
     return low - margin, high + margin
 
 
@@ -146,7 +146,7 @@ def completed(
     bounds: tuple[float, float],
     start: Factors | None = None,
 ) -> Completed:
-    """Return the tensor of *cells*; rows that are not in *support* have something sensible."""
+    """Return the tensor of *cells*, with rows outside *support* filled in."""
     factors = [
         filled(axis, factor, known, positive=recipe.positive)
         for axis, factor, known in zip(

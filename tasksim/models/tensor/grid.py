@@ -1,12 +1,12 @@
-"""The axes of a tensor: which values of a parameter share a cell, and weights between cells.
+"""Axes of a tensor: cells of a parameter, and interpolation weights between them.
 
-A mode of the tensor is one parameter of the kernel. *Numerical* ones are cut into cells, whose
-middles are the points between which is interpolated; *ordinal* ones have a point per value
-measured and are not interpolated; *categorical* ones have no order either.
+A mode of the tensor is one parameter of the kernel. *Numerical* ones are divided into cells, with
+interpolation between their midpoints; *ordinal* ones have a point per measured
+value without interpolation; *categorical* ones have no order either.
 
 E. Hutter and E. Solomonik, "Application performance modeling via tensor completion" (SC 2023),
-sections 4.1 and 4.2. Other than there, it is logarithms of durations that are interpolated, so
-that power laws are exact on any grid and nothing turns negative beyond the outermost points.
+sections 4.1 and 4.2. Unlike there, logarithms of durations are interpolated, so
+that power laws are exact on any grid, and nothing becomes negative beyond the outermost points.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 __all__ = ["SPACINGS", "Axis", "Place", "make_axis", "read_axis"]
 
 SPACINGS: Final = ("automatic", "log", "uniform", "own", "ordinal", "categorical")
-"""How a parameter is cut: see :func:`make_axis`."""
+"""Ways to divide a parameter: see :func:`make_axis`."""
 
 KINDS: Final = ("numerical", "ordinal", "categorical")
-SAME: Final = 1e-9
-"""Values nearer to each other than this share of themselves are one: there is no cell between."""
+SAME_VALUE_SHARE: Final = 1e-9
+"""Relative difference below which two values count as equal, without a cell between them."""
 
-BEYOND: Final = 1e-3
-"""A logarithmic parameter counts as at least this share of its least value: 0 has no logarithm,
-and a thousandth is as far as any law is asked in earnest."""
+MIN_VALUE_SHARE: Final = 1e-3
+"""Smallest value of a logarithmic parameter, as a share of its lowest one: 0 has no logarithm,
+and predictions are never needed below a thousandth."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where values are on an axis: between which points, and how far beyond its ends.
+    """Positions of values on an axis: the points around them, and the distance beyond its ends.
 
     Attributes
     ----------
     index
         The point at or below the value.
     weight
-        How far it is from there to the next point; below 0 or above 1 in the end zones, between
+        The position between this point and the next; below 0 or above 1 in the end zones, between
         the outermost points and the ends of the range.
     beyond
-        How far outside the range, on the axis' scale: negative below, 0 inside.
+        The distance from the range, on the axis' scale: negative below, 0 inside.
     """
 
     index: NDArray[np.intp]
@@ -68,15 +68,15 @@ class Axis:
     Attributes
     ----------
     name
-        Of the parameter.
+        The name of the parameter.
     kind
         ``"numerical"``, ``"ordinal"`` or ``"categorical"``.
     logarithmic
-        Whether distances are those of logarithms.
+        Whether distances are between logarithms.
     edges
         float64 [cells + 1], ascending: the borders of the cells.
     points
-        float64 [cells], ascending: the values that cells stand for.
+        float64 [cells], ascending: the values that represent the cells.
     """
 
     name: str
@@ -96,8 +96,8 @@ class Axis:
     def scale(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return *values* on the axis' scale.
 
-        Above its range every axis is logarithmic, with the scale's slope at the end: what is
-        straight there, over the logarithm of a duration, is a power law and not an exponential.
+        Above its range every axis is logarithmic, with the scale's slope at the end: a straight
+        line there, for the logarithm of a duration, is a power law instead of an exponential.
         """
         high = self.edges[-1]
         if not self.logarithmic:
@@ -106,16 +106,16 @@ class Axis:
             return np.where(
                 values > high, high + high * np.log(np.maximum(values, high) / high), values
             )
-        return np.asarray(np.log(np.maximum(values, BEYOND * self.edges[0])))
+        return np.asarray(np.log(np.maximum(values, MIN_VALUE_SHARE * self.edges[0])))
 
     def cell(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return the cell of each value; the last one holds its upper edge too."""
+        """Return the cell of each value; the last one includes its upper edge."""
         if self.kind == "categorical":
             return self._level(values)
         return np.searchsorted(self.edges[1:-1], values, side="right")
 
     def place(self, values: NDArray[np.float64]) -> Place:
-        """Return where *values* are between the points.
+        """Return the positions of *values* between the points.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Axis:
         return Place(index, weight, scaled - inside)
 
     def covers(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which values are in the range; of categorical and ordinal ones: were measured."""
+        """Return which values are in the range; for categorical and ordinal ones: were measured."""
         if self.kind == "numerical":
             return np.asarray((values >= self.edges[0]) & (values <= self.edges[-1]))
         return np.isin(values, self.points)
@@ -164,24 +164,24 @@ class Axis:
 
 
 def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) -> Axis:
-    """Return the axis for the *values* of a parameter that were measured.
+    """Return the axis for the measured *values* of a parameter.
 
     Parameters
     ----------
     spacing
         ``"log"``, ``"uniform"``: cells of equal width on that scale, over the range of the
-        values. ``"own"``: a cell per value measured, interpolated between them; ``"ordinal"``:
-        the same, the nearest value is taken instead; ``"categorical"``: numbers that only name
-        something. ``"automatic"``: ``"own"`` for at most *cells* different values, else
-        ``"log"`` if all are above 0, else ``"uniform"``.
+        values. ``"own"``: a cell per measured value, with interpolation; ``"ordinal"``:
+        the same, but the nearest value is taken; ``"categorical"``: numbers that are only
+        names. ``"automatic"``: ``"own"`` for at most *cells* different values, otherwise
+        ``"log"`` if all are above 0, otherwise ``"uniform"``.
         Or the edges themselves, ascending; they must contain all values.
     cells
-        Into how many cells at most.
+        Maximum number of cells.
 
     Raises
     ------
     InputError
-        For no such spacing; logarithms of 0; edges that do not ascend or leave values out.
+        For an unknown spacing, logarithms of 0, and edges that do not ascend or exclude values.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) 
         raise unknown(f"spacing of parameter '{name}'", spacing, SPACINGS)
     distinct = np.unique(values)
     low, high = float(distinct[0]), float(distinct[-1])
-    if spacing not in ("ordinal", "categorical") and high - low < SAME * high:
+    if spacing not in ("ordinal", "categorical") and high - low < SAME_VALUE_SHARE * high:
         return Axis(name, "numerical", low > 0, np.array([low, high]), np.array([low]))
     if spacing == "automatic":
         spacing = _automatic(distinct, cells)
@@ -207,7 +207,7 @@ def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) 
 
 
 def read_axis(node: Node) -> Axis:
-    """Return the axis that :meth:`Axis.to_json` wrote."""
+    """Read the axis that :meth:`Axis.to_json` wrote."""
     kind, logarithmic = node["kind"].one_of(KINDS), node["logarithmic"]
     if not isinstance(logarithmic.value, bool):
         raise logarithmic.expected("true or false")
@@ -232,7 +232,7 @@ def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
     log = kind != "categorical" and bool(distinct[0] > 0)
     if kind == "numerical":
         gaps = np.diff(distinct, prepend=-np.inf)
-        distinct = distinct[gaps > SAME * (distinct if log else distinct[-1])]
+        distinct = distinct[gaps > SAME_VALUE_SHARE * (distinct if log else distinct[-1])]
     middles = _middles(distinct, log=log)
     return Axis(name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct)
 
@@ -260,6 +260,6 @@ def _numerical(name: str, edges: NDArray[np.float64], *, log: bool) -> Axis:
 
 
 def _middles(values: NDArray[np.float64], *, log: bool) -> NDArray[np.float64]:
-    """Return the middles between neighbours, on the scale."""
+    """Return the midpoints between neighbours, on the scale."""
     lower, upper = values[:-1], values[1:]
     return np.asarray(np.sqrt(lower) * np.sqrt(upper) if log else (lower + upper) / 2)

@@ -1,4 +1,4 @@
-"""A power law in each parameter, corrected by a completed tensor."""
+"""Hybrid model: a power law or a sum of products, corrected by a completed tensor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, choose_base
 from tasksim.models.tensor.extrapolation import METHODS
 from tasksim.models.tensor.kriged import fit_kriged
-from tasksim.models.tensor.kriging import MOST
+from tasksim.models.tensor.kriging import MAX_ROWS
 from tasksim.models.tensor.tensorbase import TensorBase
 from tasksim.models.tensor.trend import Trend
 
@@ -26,67 +26,66 @@ if TYPE_CHECKING:
 __all__ = ["HybridModel"]
 
 AUTOMATIC: Final = "automatic"
-FEWEST: Final = 2
-"""A fold must have as many configurations, for errors to have a spread."""
+MIN_FOLD_SIZE: Final = 2
+"""Minimum number of configurations per fold, so that errors have a spread."""
 
 
 class HybridModel(TensorBase):
-    """A simple law, and on what it leaves a tensor of low rank over a grid.
+    """A simple law, and on its residuals a tensor of low rank over a grid.
 
-    The law is a sum of products of the parameters, or a power law in each, whichever is nearer to
-    what was left out of its fit, with a factor per category; the tensor corrects it where there
-    are samples enough. Up to 4096 configurations it is a copy of what a Gaussian process makes of
-    what the law leaves (:mod:`tasksim.models.tensor.kriged`), beyond that and where it is asked
-    for completed from the cells that were measured. By cross-validation the tensor is left out
-    (rank 0) unless it lowers the error by more than its standard error, so that few samples are
-    not over-fitted.
+    The law is a sum of products of the parameters, or a power law in each, whichever has the
+    smaller cross-validated error, with a factor per category; the tensor corrects it if there are
+    enough samples. For up to 4096 configurations the tensor is a copy of a Gaussian process on the
+    residuals of the law (:mod:`tasksim.models.tensor.kriged`); for more, and on request, it is
+    completed from the measured cells. The tensor is left out (rank 0) unless it reduces the
+    cross-validated error by more than its standard error, so that few samples are not over-fitted.
 
     Parameters
     ----------
     rank : int or None, default=None
-        Of the tensor; 0: the law alone. None: chosen.
+        Rank of the tensor; 0: the law alone. None: chosen by cross-validation.
     cells : int, dict of str to int, or None, default=None
-        Into how many cells parameters are cut, all or each. None: chosen.
+        Number of cells of all parameters, or of each. None: chosen by cross-validation.
     ridge : float or None, default=None
-        the shrinkage of the factors, relative to the number of cells observed per row.
+        Shrinkage of the factors, relative to the number of cells observed per row. None: chosen by
+        cross-validation.
     spacing : str or dict, default="automatic"
-        How parameters are cut, all or each: ``"automatic"``, ``"log"``, ``"uniform"``,
-        ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
+        Spacing of the cells of all parameters, or of each: ``"automatic"``, ``"log"``,
+        ``"uniform"``, ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
         see :func:`~tasksim.models.tensor.grid.make_axis`.
     last : int, default=6
-        Through how many points.
+        Number of points that determine a straight line beyond an end.
     folds : int, default=5
-        Into how many parts cross-validation splits the configurations.
+        Number of folds of the cross-validation.
     budget_s : float, default=10.0
-        About how long the search for rank, cells and ridge may take. It counts operations, not
+        Approximate time of the search for rank, cells and ridge. It counts operations, not
         seconds: the same samples always give the same model.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
-        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
+        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all samples.
     seed : int, default=0
-        Of the random starts, and of the folds.
+        The seed of the random starts, and of the folds.
     law : {"automatic", "power", "products"}, default="automatic"
-        What the tensor corrects.
+        The law that the tensor corrects.
     extrapolation : {"automatic", "line", "spline", "hold"}, default="automatic"
-        How the correction goes on outside the domain, as of a
-        :class:`~tasksim.models.tensor.model.TensorModel`; ``"hold"``: it stays what it is at the
-        nearest point inside. Automatic: that for products, whose leading term is right far away;
-        for power laws ``"line"``.
+        Extrapolation of the correction outside the domain, as in
+        :class:`~tasksim.models.tensor.model.TensorModel`; ``"hold"``: it keeps the value at the
+        nearest point inside. Automatic: ``"hold"`` for products, whose leading term is right far
+        away, and ``"line"`` for power laws.
     kriging : bool, default=True
-        Whether there may be a Gaussian process. Where rank, cells or ridge are given there is
-        none.
+        Whether a Gaussian process may be used. It is not if rank, cells or ridge are given.
 
     Attributes
     ----------
     rank_, cells_, ridge_
-        What was given or chosen.
+        The given or chosen options.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples; :meth:`sample` multiplies by draws.
 
     See Also
     --------
     tasksim.TensorModel : The table alone.
-    tasksim.LinearModel : A formula that people can read.
+    tasksim.LinearModel : A readable formula.
 
     Examples
     --------
@@ -141,7 +140,7 @@ class HybridModel(TensorBase):
     ) -> Recipe:
         law, method = self.law, self.extrapolation
         if law == AUTOMATIC:
-            enough = len(rows) >= FEWEST * self.folds
+            enough = len(rows) >= MIN_FOLD_SIZE * self.folds
             axes = self._axes(names, rows, 1)
             law = choose_base(axes, rows, logs, self.folds, self.seed) if enough else "power"
         if method == AUTOMATIC:
@@ -157,7 +156,7 @@ class HybridModel(TensorBase):
         taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:
         given = (self.rank, self.cells, self.ridge) != (None, None, None)
-        few = not FEWEST * self.folds <= len(rows) <= MOST
+        few = not MIN_FOLD_SIZE * self.folds <= len(rows) <= MAX_ROWS
         if given or not self.kriging or few or (taken is not None and taken.scales is None):
             return super()._completed(names, rows, logs, recipe, taken)
         return fit_kriged(

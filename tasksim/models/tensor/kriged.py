@@ -1,8 +1,8 @@
-"""A base and a tensor of low rank that copies what a Gaussian process says of the rest.
+"""A base with a low-rank tensor that copies a Gaussian process of its residuals.
 
-For the few samples that measuring affords, this is what completes the tensor: see
-:mod:`~tasksim.models.tensor.kriging`. Grid and rank are the smallest with which the copy is true
-to the process, compared to how true that is to measurements.
+With the few samples that measurements can afford, the process completes the tensor: see
+:mod:`~tasksim.models.tensor.kriging`. Grid and rank are the smallest with which the difference
+from the process is small compared with the error of the process.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_kriged"]
 
-LADDER: Final = (
+CELLS_AND_RANKS: Final = (
     (4, 2), (6, 3), (8, 4), (8, 8), (12, 8), (16, 8), (16, 16), (24, 16), (24, 24), (32, 24),
 )  # fmt: skip
-"""Cells per parameter and ranks that are tried, one after the other: each about 1.5 times as large
-as the one before, so that none is much larger than it had to be."""
-PER_CONFIGURATION: Final = 8
-"""The numbers that a tensor may have for each configuration that was measured: it copies a smooth
-function, not the configurations, and more would be larger than the process itself."""
-TRUE: Final = 0.1
-"""A copy that differs from the process by this share of the latter's error will do: the two errors
-add up to half a percent more."""
-MOST_CELLS: Final = 8192
-"""So many cells of a grid are asked for; of more, as many at random: twice the most configurations
-that a process has seen; it copies no more than it knows."""
-FEW: Final = 1024
-"""Up to so many configurations every fold is left out in turn, of more only the first: the error
-is then known from 200 and more, and each fold takes a second."""
+"""Pairs of cells per parameter and rank, tried in order: each is about 1.5 times as large as the
+one before, so that the chosen one is not much larger than necessary."""
+MAX_COEFFICIENTS: Final = 8
+"""Maximum number of coefficients per measured configuration: the tensor copies a smooth function
+instead of the configurations, and more would be larger than the process itself."""
+MAX_ERROR_SHARE: Final = 0.1
+"""Difference between copy and process, as a share of the error of the process, that is accepted:
+the two errors add up to half a percent more."""
+MAX_CELLS: Final = 8192
+"""Maximum number of cells at which the process is evaluated, otherwise drawn at random: twice the
+largest number of configurations of a process, which has no more information."""
+MAX_ALL_FOLDS: Final = 1024
+"""Number of configurations up to which every fold is left out; of more, only the first is. The
+error is then known from 200 and more, and each fold takes a second."""
 
 
 def fit_kriged(
@@ -63,24 +63,24 @@ def fit_kriged(
     folds: int,
     taken: Choice | None = None,
 ) -> tuple[Choice, Fitted, Errors]:
-    """Return what was chosen, and the fit to *values* at the rows of *table*.
+    """Return the choice, and the fit to *values* at the rows of *table*.
 
     Parameters
     ----------
     grid
         Returns the axes for a number of cells per parameter.
     recipe
-        Its rank and ridge do not count.
+        Options of the fit; its rank and ridge are ignored.
     folds
-        Of the cross-validation that says how true the process is. Where it is no truer than the
-        base alone, by more than the standard error of the difference, the base it is.
+        Number of folds of the cross-validation of the process. The base alone is taken unless the
+        process is better by more than the standard error of the difference.
     taken
-        What was chosen for more rows of the same function, to be taken over; its scales are known.
+        A choice made for more rows of the same function, to be reused with its scales.
     """
-    import scipy.linalg  # noqa: F401  # its BLAS must be there to be limited
+    import scipy.linalg  # noqa: F401  # its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
-    # Threads of BLAS wait for each other by turning round: on a machine with other work to do,
+    # Threads of BLAS wait for each other in a busy loop: on a machine with other work to do,
     # a hundred small factorisations then take a hundred times as long.
     with threadpool_limits(limits=1, user_api="blas"):
         if taken is not None:
@@ -91,7 +91,7 @@ def fit_kriged(
 def _fit_as(
     taken: Choice, grid: Grid, table: Table, values: Table, recipe: Recipe
 ) -> tuple[Choice, Fitted, Errors]:
-    """Return the fit with grid, rank and scales as *taken*."""
+    """Return the fit with grid, rank and scales of *taken*."""
     if taken.rank == 0 or taken.scales is None:
         plain = replace(recipe, rank=0, ridge=taken.ridge)
         return taken, *fit(grid(taken.cells), table, values, plain)
@@ -109,14 +109,14 @@ def _fit_as(
 def _fit(
     grid: Grid, table: Table, values: Table, recipe: Recipe, folds: int
 ) -> tuple[Choice, Fitted, Errors]:
-    axes = grid(LADDER[0][0])
+    axes = grid(CELLS_AND_RANKS[0][0])
     base = fit_base(recipe.base, axes, table, values)
     remaining = values - base.values(axes, table)
     scales = learn_scales(axes, table, remaining, recipe.seed)
     errors, without = _left_out(axes, table, values, scales, folds, recipe)
     gain = without - errors
     if not gain.mean() > gain.std() / np.sqrt(len(gain)):
-        nothing = Choice(LADDER[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
+        nothing = Choice(CELLS_AND_RANKS[0][0], 0, FIRST_RIDGE, float(without.mean()), scales)
         return nothing, *fit(axes, table, values, replace(recipe, rank=0, ridge=FIRST_RIDGE))
     process = krige(axes, table, remaining, scales)
     choice, tensor, support = _copied(grid, table, remaining, process, float(errors.mean()), recipe)
@@ -128,10 +128,10 @@ def _fit(
 def _left_out(
     axes: tuple[Axis, ...], table: Table, values: Table, scales: Scales, folds: int, recipe: Recipe
 ) -> tuple[Table, Table]:
-    """Return the errors of process and base where left out, absolute, in the same order."""
+    """Return the absolute cross-validated errors of process and base, in the same order."""
     fold = fold_of_each(len(table), folds, recipe.seed)
     errors, without = [], []
-    for part in range(folds if len(table) <= FEW else 1):
+    for part in range(folds if len(table) <= MAX_ALL_FOLDS else 1):
         out = fold == part
         base = fit_base(recipe.base, axes, table[~out], values[~out])
         rest = values - base.values(axes, table)
@@ -144,12 +144,12 @@ def _left_out(
 def _copied(
     grid: Grid, table: Table, remaining: Table, process: Kriging, error: float, recipe: Recipe
 ) -> tuple[Choice, Completed, Support]:
-    """Return the smallest tensor that is true enough to the *process*, or the truest."""
+    """Return the smallest tensor close enough to the *process*, or the closest one."""
     exact = process.values(table)
     least, known = np.inf, None
-    for cells, rank in LADDER:
+    for cells, rank in CELLS_AND_RANKS:
         axes = grid(cells)
-        if least < np.inf and rank * sum(map(len, axes)) > PER_CONFIGURATION * len(table):
+        if least < np.inf and rank * sum(map(len, axes)) > MAX_COEFFICIENTS * len(table):
             break
         if known is None or known.shape != tuple(map(len, axes)):
             support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
@@ -161,20 +161,20 @@ def _copied(
             least = off
             choice = Choice(cells, rank, FIRST_RIDGE, float(np.hypot(error, off)))
             best = choice, tensor, support
-        if off <= TRUE * error:
+        if off <= MAX_ERROR_SHARE * error:
             break
     return best
 
 
 def _asked(axes: tuple[Axis, ...], support: Support, process: Kriging, seed: int) -> Cells:
-    """Return what the *process* says of the cells that measurements support, or many of them."""
+    """Return the values of the *process* at the supported cells, or at a random subset."""
     shape = tuple(map(len, axes))
     count = np.prod(np.array(shape, dtype=np.float64))
-    if count <= MOST_CELLS:
+    if count <= MAX_CELLS:
         index = np.stack(np.unravel_index(np.arange(int(count)), shape), axis=1)
     else:
         rng = np.random.default_rng(seed)
-        index = np.stack([rng.integers(length, size=MOST_CELLS) for length in shape], axis=1)
+        index = np.stack([rng.integers(length, size=MAX_CELLS) for length in shape], axis=1)
         index = np.unique(index, axis=0)
     held = index[support.holds(index)]
     index = held if len(held) else index

@@ -1,18 +1,18 @@
-"""Kriging: what is probably between few measurements, by a Gaussian process.
+"""Kriging: interpolation between few measurements by a Gaussian process.
 
 Least squares alone cannot complete a fine grid from few cells: each row of a factor has a handful
-of observations. A Gaussian process knows one thing more, that durations at like parameters are
-alike, and learns how fast they change with each parameter. Its mean, at the points of a grid, is
-then a table without gaps, of which a tensor of low rank is as good as a copy, a thousand times
+of observations. A Gaussian process assumes in addition that similar parameters have similar
+durations, and learns how fast they change with each parameter. Its mean at the points of a grid is
+a table without gaps. A tensor of low rank is a nearly exact copy of it, a thousand times
 smaller and faster.
 
-The covariance of two rows is that of Matérn with ν = 3/2, of functions with a slope but no
-curvature, which durations with steps of block sizes and caches are:
+The covariance of two rows is Matérn's with ν = 3/2, for functions with a slope but no
+curvature, such as durations with steps of block sizes and caches:
 
     σ² (1 + r) exp(-r),    r² = 3 Σ_j (x_j - x'_j)² / ℓ_j²
 
-with x_j on the axis' scale, from 0 to 1 over its range; categories are at distance 1 of each
-other. Scales ℓ_j, σ² and the variance of the noise are those of the largest posterior probability
+with x_j on the axis' scale, from 0 to 1 over its range; categories have a distance of 1.
+Scales ℓ_j, σ² and the variance of the noise maximise the posterior probability
 (C. E. Rasmussen and C. K. I. Williams, Gaussian Processes for Machine Learning, 2006, sections
 4.2.1, 5.4.1 and 5.4.2).
 """
@@ -33,40 +33,42 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float64]
 
-__all__ = ["MOST", "Kriging", "Scales", "krige", "learn_scales"]
+__all__ = ["MAX_ROWS", "Kriging", "Scales", "krige", "learn_scales"]
 
-MOST: Final = 4096
-"""Rows beyond which the covariances, 128 MB, and the time, n^3/3 operations, are too much."""
-LEARNING: Final = 512
-"""Rows that scales are learnt from: some 30 evaluations of n^3 operations, a second on a busy
-core. With fewer it is faster, and scales are less certain."""
-STEPS: Final = 60
-"""Of the search for the scales: generated durations took 34 evaluations on average."""
-FIRST: Final = 0.5
-"""Of each range: where the search for its scale begins, in the middle of what scales can be."""
-SPREAD: Final = 1.5
-"""The prior deviation of the logarithms of scales and variances: a factor 4.5, hardly anything."""
-NOISE: Final = 0.1
-"""The share of noise in the variance before anything is known, in the middle of 1 % and all, and
-..."""
-LEAST: Final = 1e-6
-"""... the least there can be: covariances must be invertible in double precision."""
-BLOCK: Final = 4_000_000
-"""So many covariances are held at once: 32 MB."""
-CACHED: Final = 32_768
-"""So many are computed at once: 256 kB, which stay in the cache between the operations."""
+MAX_ROWS: Final = 4096
+"""Maximum number of rows: beyond, the covariances, 128 MB, and the time, n^3/3 operations, are
+too much."""
+MAX_LEARNING_ROWS: Final = 512
+"""Maximum number of rows for learning scales: some 30 evaluations of n^3 operations take a second
+on a busy core. Fewer are faster, but scales are less certain."""
+MAX_ITERATIONS: Final = 60
+"""Maximum number of iterations of the search for scales: generated durations took 34 evaluations on
+average."""
+FIRST_LENGTH: Final = 0.5
+"""Initial scale in the search, as a share of the range: the middle of possible scales."""
+PRIOR_DEVIATION: Final = 1.5
+"""Prior standard deviation of log scales and log variances: a factor of 4.5, a weak prior."""
+PRIOR_NOISE_SHARE: Final = 0.1
+"""Prior share of noise in the variance, in the middle between 1 % and all."""
+MIN_NOISE_SHARE: Final = 1e-6
+"""Smallest share of noise: covariances must be invertible in double precision."""
+BLOCK_COVARIANCES: Final = 4_000_000
+"""Maximum number of covariances held at once: 32 MB."""
+CACHED_COVARIANCES: Final = 32_768
+"""Number of covariances computed at once: 256 kB, which stay in the cache between the
+operations."""
 
 
 @dataclass(frozen=True)
 class Scales:
-    """How fast values change.
+    """Hyperparameters of a Gaussian process.
 
     Attributes
     ----------
     lengths
-        float64 [modes], of the ranges.
+        float64 [modes], length scales as shares of the ranges.
     signal, noise
-        Variances: of the function, and of measurements about it.
+        Variances of the function, and of measurements about it.
     """
 
     lengths: Table
@@ -76,7 +78,7 @@ class Scales:
 
 @dataclass(frozen=True, eq=False)
 class Kriging:
-    """A Gaussian process that has seen some rows."""
+    """A Gaussian process conditioned on some rows."""
 
     axes: Sequence[Axis]
     scales: Scales
@@ -86,7 +88,7 @@ class Kriging:
     def values(self, table: Table) -> Table:
         """Return the mean of the process at each row of parameters."""
         there = _features(self.axes, table)
-        step = max(1, BLOCK // max(1, len(self.rows)))
+        step = max(1, BLOCK_COVARIANCES // max(1, len(self.rows)))
         parts = [
             _covariances(there[at : at + step], self.rows, self.scales) @ self.weights
             for at in range(0, len(there), step)
@@ -95,7 +97,7 @@ class Kriging:
 
 
 def krige(axes: Sequence[Axis], table: Table, values: Table, scales: Scales) -> Kriging:
-    """Return the process that has seen *values*, of mean 0, at the rows of *table*."""
+    """Return the process conditioned on *values*, of mean 0, at the rows of *table*."""
     from scipy.linalg import cho_solve
 
     rows = _features(axes, table)
@@ -103,32 +105,32 @@ def krige(axes: Sequence[Axis], table: Table, values: Table, scales: Scales) -> 
 
 
 def learn_scales(axes: Sequence[Axis], table: Table, values: Table, seed: int = 0) -> Scales:
-    """Return the scales that explain *values* best, for what is known beforehand.
+    """Return the scales with the largest posterior probability for *values*.
 
-    That is little: a scale is about half the range, the noise about a tenth of the variance. From
-    512 rows at most, drawn at random.
+    The prior is weak: a scale of about half the range, noise of about a tenth of the variance. At
+    most 512 rows are used, drawn at random.
     """
     from scipy.optimize import minimize
 
-    some = np.random.default_rng(seed).permutation(len(values))[:LEARNING]
+    some = np.random.default_rng(seed).permutation(len(values))[:MAX_LEARNING_ROWS]
     rows, values = _features(axes, table[some]), values[some]
     variance = max(float(np.mean(values**2)), np.finfo(np.float64).tiny)
-    first = np.log([*[FIRST] * rows.shape[1], 1.0, NOISE])
+    first = np.log([*[FIRST_LENGTH] * rows.shape[1], 1.0, PRIOR_NOISE_SHARE])
     found = minimize(
         _improbability,
         first,
         args=(rows, values / np.sqrt(variance), first),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(centre - 4 * SPREAD, centre + 4 * SPREAD) for centre in first],
-        options={"maxiter": STEPS},
+        bounds=[(centre - 4 * PRIOR_DEVIATION, centre + 4 * PRIOR_DEVIATION) for centre in first],
+        options={"maxiter": MAX_ITERATIONS},
     )
     *lengths, signal, noise = np.exp(found.x).tolist()
-    return Scales(np.array(lengths), signal * variance, max(noise, LEAST) * variance)
+    return Scales(np.array(lengths), signal * variance, max(noise, MIN_NOISE_SHARE) * variance)
 
 
 def _improbability(logs: Table, rows: Table, values: Table, first: Table) -> tuple[float, Table]:
-    """Return minus the logarithm of the posterior probability of scales, and its gradient.
+    """Return minus the log posterior probability of scales, and its gradient.
 
     *logs* are the logarithms of lengths, signal and noise. Equations 5.8 and 5.9 of Rasmussen and
     Williams, with a normal prior about *first*.
@@ -136,14 +138,14 @@ def _improbability(logs: Table, rows: Table, values: Table, first: Table) -> tup
     from scipy.linalg import cho_solve, lapack
 
     *lengths, signal, noise = np.exp(logs).tolist()
-    scales = Scales(np.array(lengths), signal, max(noise, LEAST))
+    scales = Scales(np.array(lengths), signal, max(noise, MIN_NOISE_SHARE))
     distances, decay = _distances(rows, rows, scales.lengths)
     covariances = signal * (1 + distances) * decay
     lower = _cholesky(covariances, scales.noise)
     weights = cho_solve((lower, True), values)
     inverse, _ = lapack.dpotri(lower, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    # Half the gradient's trace is a sum over elements: both matrices are symmetric.
+    # Half the gradient's trace is a sum over elements, as both matrices are symmetric.
     outer = inverse - np.outer(weights, weights)
     weighted = outer * (signal * decay)
     gradient = [
@@ -151,8 +153,8 @@ def _improbability(logs: Table, rows: Table, values: Table, first: Table) -> tup
     ]
     gradient += [0.5 * float((outer * covariances).sum()), 0.5 * scales.noise * np.trace(outer)]
     value = 0.5 * float(values @ weights) + float(np.log(np.diag(lower)).sum())
-    off = (logs - first) / SPREAD
-    return value + 0.5 * float(off @ off), np.array(gradient) + off / SPREAD
+    off = (logs - first) / PRIOR_DEVIATION
+    return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
 
 
 def _quadratic(weighted: Table, column: Table) -> float:
@@ -175,7 +177,7 @@ def _cholesky(covariances: Table, noise: float) -> Table:
 
 def _covariances(a: Table, b: Table, scales: Scales) -> Table:
     result = np.empty((len(a), len(b)))
-    step = max(1, CACHED // max(1, len(b)))
+    step = max(1, CACHED_COVARIANCES // max(1, len(b)))
     for at in range(0, len(a), step):
         distances, decay = _distances(a[at : at + step], b, scales.lengths)
         distances += 1
@@ -199,7 +201,7 @@ def _features(axes: Sequence[Axis], table: Table) -> Table:
     columns = []
     for mode, axis in enumerate(axes):
         if axis.kind == "categorical":
-            # Different categories are at distance 1: 1/2 + 1/2 of their columns, squared.
+            # Different categories have a distance of 1: 1/2 + 1/2 of their columns, squared.
             columns.append(np.sqrt(0.5) * np.eye(len(axis))[axis.cell(table[:, mode])])
             continue
         low, high = axis.scale(axis.edges[[0, -1]])

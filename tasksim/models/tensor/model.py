@@ -1,4 +1,4 @@
-"""Durations as a completed tensor over a grid of the parameters."""
+"""Tensor model: durations as a completed tensor over a grid of the parameters."""
 
 from __future__ import annotations
 
@@ -22,64 +22,65 @@ MODES = ("interpolation", "positive")
 
 
 class TensorModel(TensorBase):
-    """A table over a grid of the parameters, completed from few cells as one of low rank.
+    """A low-rank table over a grid of the parameters, completed from few cells.
 
     Parameters
     ----------
     mode : {"interpolation", "positive"}, default="interpolation"
-        What is of low rank: the logarithms of durations, fitted by alternating least squares, or
+        The low-rank quantity: the logarithms of durations, fitted by alternating least squares, or
         the durations themselves with positive factors, by alternating Newton steps. The second
-        takes longer, needs fewer components where durations are products of powers, and goes on
-        better outside the domain, above all in several parameters at once.
+        takes longer, needs fewer components if durations are products of powers, and extrapolates
+        better, above all in several parameters at once.
     rank : int or None, default=None
-        How many products of factors are summed. None: chosen by cross-validation, as are
+        Number of products of factors in the sum. None: chosen by cross-validation.
     cells : int, dict of str to int, or None, default=None
-        into how many cells parameters are cut, all or each, and
+        Number of cells of all parameters, or of each. None: chosen by cross-validation.
     ridge : float or None, default=None
-        the shrinkage of the factors, relative to the number of cells observed per row.
+        Shrinkage of the factors, relative to the number of cells observed per row. None: chosen by
+        cross-validation.
     spacing : str or dict, default="automatic"
-        How parameters are cut, all or each: ``"automatic"``, ``"log"``, ``"uniform"``,
-        ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
+        Spacing of the cells of all parameters, or of each: ``"automatic"``, ``"log"``,
+        ``"uniform"``, ``"own"``, ``"ordinal"``, ``"categorical"``, or edges:
         see :func:`~tasksim.models.tensor.grid.make_axis`.
     extrapolation : {"line", "spline", "hold"}, default="line"
-        How factors go on outside the domain: a straight line through the *last* points, or a
-        piecewise linear spline, over the logarithm of the parameter; or not at all.
+        Extrapolation of the factors: a straight line through the *last* points, or a
+        piecewise linear spline, over the logarithm of the parameter; or a constant.
     last : int, default=6
-        Through how many points.
+        Number of points that determine a straight line beyond an end.
     folds : int, default=5
-        Into how many parts cross-validation splits the configurations.
+        Number of folds of the cross-validation.
     budget_s : float, default=10.0
-        About how long the search for rank, cells and ridge may take. It counts operations, not
+        Approximate time of the search for rank, cells and ridge. It counts operations, not
         seconds: the same samples always give the same model.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
-        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all.
+        :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all samples.
     seed : int, default=0
-        Of the random starts, and of the folds.
+        The seed of the random starts, and of the folds.
 
     Attributes
     ----------
     rank_, cells_, ridge_
-        What was given or chosen.
+        The given or chosen options.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples; :meth:`sample` multiplies by draws.
 
     Notes
     -----
     E. Hutter and E. Solomonik, "Application performance modeling via tensor completion" (SC
-    2023). The report tells apart the ``quadrature_error``, for which the grid is too coarse (or
-    the samples too noisy), and the ``low_rank_error``, for which the rank is too low.
+    2023). The report separates the ``quadrature_error``, which is large if the grid is too coarse
+    (or the samples too noisy), from the ``low_rank_error``, which is large if the rank is too low.
 
     Predictions are multiplied by the mean of measured / predicted (N. Duan, "Smearing estimate",
     J. Am. Stat. Assoc. 78, 1983): the mean of logarithms is not the logarithm of the mean.
 
-    ``inside`` wants rows in the box, and for every two parameters measured cells nearby.
-    Outside, each parameter goes on along its tangent; ``extrapolates_badly`` in the report lists
+    ``inside`` requires rows in the box, and measured cells nearby for every two parameters.
+    Outside, each parameter continues along its tangent; ``extrapolates_badly`` in the report lists
     those with fewer than 5 points.
 
     See Also
     --------
-    tasksim.HybridModel : On top of a simple law, which few samples do not over-fit.
+    tasksim.HybridModel : Corrects a simple law, and does not over-fit few samples.
 
     Examples
     --------

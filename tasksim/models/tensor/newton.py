@@ -1,12 +1,12 @@
-"""Newton steps, alternating, with log barriers: completing durations with positive factors.
+"""Alternating Newton steps with log barriers that complete durations with positive factors.
 
-Fits the durations themselves, in the loss (log t - log m)², m being a sum of products of
-positive factors; see :mod:`~tasksim.models.tensor.als` for those of logarithms. Per row,
+The durations themselves are fitted, with the loss (log t - log m)², where m is a sum of products of
+positive factors; :mod:`~tasksim.models.tensor.als` fits logarithms. For each row,
 
     minimise  1/n Σ (log t - log k·u)² + λ |u|² - η Σ log u
 
 for a barrier η that falls from 10 to 1e-11 (E. Hutter and E. Solomonik, SC 2023, section
-4.2.2). Other than there, the Hessian is Gauss and Newton's: the full one is indefinite where a
+4.2.2). Unlike there, the Hessian is that of Gauss-Newton: the full one is indefinite if a
 duration is over-predicted by more than e; steps end before the boundary, and are halved until
 the objective falls. λ and η are absolute, so *durations must be divided by their geometric mean*.
 """
@@ -31,24 +31,27 @@ if TYPE_CHECKING:
 __all__ = ["RowProblem", "complete_positive"]
 
 BARRIERS: Final = tuple(10.0 / 8.0**step for step in range(14))
-"""From 10 to 2e-11, the range of the paper, by steps that one or two Newton steps follow. The
-first sweep takes all; later ones, which start near the solution, a few small ones."""
-WARM: Final = BARRIERS[5::2]
-"""Of later sweeps: 3e-4 and less, every other one."""
-ITERATIONS: Final = 40
-"""Newton steps per barrier, at most: of generated durations 3 gave the same error as 40."""
-HALVINGS: Final = 20
-"""A step a million times too long is found out; 2 gave the same error on generated durations."""
-TO_BOUNDARY: Final = 0.95
-"""Of the way to where an entry is 0. From 0.5 to 0.99 the error of generated durations is the same
-within 4 %; 0.5 takes a third longer."""
-STEP: Final = 1e-3
-"""A step shorter than this share of the row is the last: the next barrier moves it further."""
-SWEEPS: Final = 30
-"""They settle by :data:`SETTLED` before; 5 gave the same error on generated durations."""
-SETTLED: Final = 1e-4
-"""A sweep that lowers the loss by less than this share is the last. On generated durations the
-error is 9 % larger for 1e-2, 3 % for 1e-3, and 1 % smaller for 1e-5."""
+"""Barriers from 10 to 2e-11, the range of the paper, in steps that one or two Newton steps can
+follow. The first sweep uses all; later ones, which start near the solution, a few small ones."""
+LATER_BARRIERS: Final = BARRIERS[5::2]
+"""Barriers of later sweeps: 3e-4 and less, every other one."""
+MAX_ITERATIONS: Final = 40
+"""Maximum number of Newton steps per barrier: 3 gave the same error as 40 on generated
+durations."""
+MAX_HALVINGS: Final = 20
+"""Maximum number of halvings of a step, enough for one that is a million times too long; 2 gave the
+same error on generated durations."""
+BOUNDARY_SHARE: Final = 0.95
+"""Share of the way to the boundary, where an entry is 0, that a step may go. From 0.5 to 0.99 the
+error of generated durations is the same within 4 %; 0.5 takes a third longer."""
+MIN_STEP: Final = 1e-3
+"""Relative length of a step at convergence: the next barrier moves the row further."""
+MAX_SWEEPS: Final = 30
+"""Maximum number of sweeps: they converge by :data:`MIN_DECREASE` before; 5 gave the same
+error on generated durations."""
+MIN_DECREASE: Final = 1e-4
+"""Relative decrease of the loss at convergence. On generated durations the error is 9 % larger for
+1e-2, 3 % for 1e-3, and 1 % smaller for 1e-5."""
 
 
 def complete_positive(
@@ -57,7 +60,7 @@ def complete_positive(
     ridge: float,
     *,
     seed: int = 0,
-    sweeps: int = SWEEPS,
+    sweeps: int = MAX_SWEEPS,
     start: Factors | None = None,
 ) -> Factors:
     """Return positive factors, float64 [cells of the mode, rank].
@@ -73,18 +76,18 @@ def complete_positive(
         factors = [factor.copy() for factor in start]
     loss = np.inf
     for sweep in range(sweeps):
-        barriers = BARRIERS if sweep == 0 and start is None else WARM
+        barriers = BARRIERS if sweep == 0 and start is None else LATER_BARRIERS
         for mode, part in enumerate(parts):
             _improve_mode(factors, cells, part, mode, ridge, barriers)
         before, loss = loss, _loss(factors, cells)
-        if before - loss < SETTLED * loss:
+        if before - loss < MIN_DECREASE * loss:
             break
     return factors
 
 
 @dataclass(frozen=True, eq=False)
 class RowProblem:
-    """What the rows of one factor are to be, all others being given.
+    """The problem of finding the rows of one factor, given all others.
 
     Parameters
     ----------
@@ -93,7 +96,7 @@ class RowProblem:
     log_t : ndarray, shape (observations,)
         The logarithms of durations, in the same order.
     part : Slices
-        Which observations each row has.
+        The observations of each row.
     ridge, barrier : float
         λ and η.
     """
@@ -125,13 +128,13 @@ class RowProblem:
         return np.asarray(gradient, dtype=np.float64), matrix
 
     def minimised(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the *rows* after Newton steps, all at once, until they are small."""
+        """Return the *rows* after Newton steps, all at once, until the steps are small."""
         value = self.objective(rows)
-        for _ in range(ITERATIONS):
+        for _ in range(MAX_ITERATIONS):
             gradient, matrix = self.descent(rows)
             step = np.asarray(-np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0], np.float64)
-            length = np.minimum(1.0, TO_BOUNDARY * _boundary(rows, step))
-            for _ in range(HALVINGS):
+            length = np.minimum(1.0, BOUNDARY_SHARE * _boundary(rows, step))
+            for _ in range(MAX_HALVINGS):
                 trial = rows + length[:, None] * step
                 reached = self.objective(trial)
                 uphill = ~(reached <= value)
@@ -141,7 +144,7 @@ class RowProblem:
             length[uphill] = 0.0
             moved = length[:, None] * step
             rows, value = rows + moved, np.where(uphill, value, reached)
-            if (np.linalg.norm(moved, axis=1) < STEP * np.linalg.norm(rows, axis=1)).all():
+            if (np.linalg.norm(moved, axis=1) < MIN_STEP * np.linalg.norm(rows, axis=1)).all():
                 break
         return rows
 
@@ -168,7 +171,7 @@ def _improve_mode(
 
 
 def _boundary(rows: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return per row the length of *step* at which an entry becomes 0."""
+    """Return per row the multiple of *step* at which an entry becomes 0."""
     down = step < 0
     lengths = np.divide(-rows, step, out=np.full(rows.shape, np.inf), where=down)
     return np.asarray(lengths.min(axis=1))

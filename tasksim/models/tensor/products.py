@@ -1,8 +1,8 @@
-"""A sum of products of parameters with positive coefficients, as work and traffic are.
+"""Sums of products of parameters with positive coefficients, such as work and traffic.
 
-The flop and bytes of a kernel are such sums: 2mnk and 8(mn + mk + nk) of a matrix product. Unlike a
-power law, which bends to what is measured on average, their leading term is right far beyond the
-domain, and positive coefficients keep a fit to few samples from being absurd.
+The flop and bytes of a kernel are such sums: 2mnk and 8(mn + mk + nk) for a matrix product. Unlike
+that of a power law, which follows the average of the measurements, their leading term is right far
+beyond the domain, and positive coefficients keep a fit to few samples plausible.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.nonnegative import non_negative
-from tasksim.models.tensor.grid import BEYOND
+from tasksim.models.tensor.grid import MIN_VALUE_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Products", "fit_products"]
 
-HIGHEST: Final = 3
-"""The largest exponent: work is cubic at most in a tile's size."""
-TOGETHER: Final = 3
-"""The most parameters in one product: a matrix product has three."""
-MOST: Final = 256
-"""The most products; where there could be more, fewer parameters are in each: least squares with
-signs takes time with the cube of the columns."""
-SPARE: Final = 0.25
-"""A power law of 1.2 still asks for exponents up to 1, one of 1.3 up to 2."""
-ROUNDS: Final = 4
-"""Weights are relative to what was fitted the round before: the error of generated durations is
-the same from two on."""
-LEAST: Final = np.finfo(np.float64).tiny
-ROUNDING: Final = 1e-12
-"""A product whose share is at most this in every sample is what rounding left, other products on
-another processor: they are seen at 1e-16 of a duration, and no measurement is as exact as this."""
+MAX_EXPONENT: Final = 3
+"""Largest exponent: work is at most cubic in the size of a tile."""
+MAX_PARAMETERS: Final = 3
+"""Maximum number of parameters in a product: a matrix product has three."""
+MAX_PRODUCTS: Final = 256
+"""Maximum number of products; if there would be more, each has fewer parameters. The time of
+non-negative least squares grows with the cube of the columns."""
+EXPONENT_TOLERANCE: Final = 0.25
+"""Tolerance of exponents: a power law of 1.2 has exponents up to 1, one of 1.3 up to 2."""
+ITERATIONS: Final = 4
+"""Number of iterations; weights are relative to the fit of the one before. The error of generated
+durations is the same from two on."""
+MIN_POSITIVE: Final = np.finfo(np.float64).tiny
+ROUNDING_SHARE: Final = 1e-12
+"""Largest share of a product that counts as a rounding error, which would differ between
+processors: such shares are about 1e-16 of a duration, and no measurement is as exact as this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +67,14 @@ class Products:
     def values(self, axes: Sequence[Axis], table: Table) -> Table:
         """Return the value for each row of parameters."""
         total = _design(self.exponents, _above_zero(axes, table)) @ self.coefficients
-        return np.log(np.maximum(total, LEAST)) + _levels(axes, self.effects, table)
+        return np.log(np.maximum(total, MIN_POSITIVE)) + _levels(axes, self.effects, table)
 
 
 def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend) -> Products:
     """Return the products for *values*, logarithms, at the rows of *table*.
 
-    By non-negative least squares on relative errors, from all products of at most three
-    parameters whose exponents are integers up to those of the power law, the *trend*.
+    They are chosen by non-negative least squares on relative errors, from all products of at most
+    three parameters whose exponents are integers up to those of the power law, the *trend*.
     """
     effects = [
         effect if axis.kind == "categorical" else np.empty(0)
@@ -86,37 +86,37 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
     scale[scale == 0] = 1.0
     durations = np.exp(values - _levels(axes, effects, table))
     reference = durations
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         relative = design / scale / reference[:, None]
         coefficients = non_negative(relative, durations / reference)
         reference = np.clip(design / scale @ coefficients, durations / 2, durations * 2)
-    kept = (relative * coefficients).max(axis=0, initial=0) > ROUNDING
+    kept = (relative * coefficients).max(axis=0, initial=0) > ROUNDING_SHARE
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
 
 
 def _exponents(axes: Sequence[Axis], trend: Trend) -> NDArray[np.int64]:
     ranges = [_range(axis, effect) for axis, effect in zip(axes, trend.effects, strict=True)]
-    for together in range(TOGETHER, 0, -1):
+    for together in range(MAX_PARAMETERS, 0, -1):
         found = list(_combined(ranges, together))
-        if len(found) <= MOST:
+        if len(found) <= MAX_PRODUCTS:
             break
     return np.array(found, dtype=np.int64).reshape(len(found), len(axes))
 
 
 def _range(axis: Axis, effect: Table) -> range:
-    """Return the exponents of a parameter, 0 among them."""
+    """Return the exponents of a parameter, including 0."""
     if axis.kind == "categorical" or axis.edges[0] == axis.edges[-1]:
         return range(1)
     if not axis.logarithmic:
         return range(2)
     slope = float(effect[0])
     if slope >= 0:
-        return range(min(max(1, ceil(slope - SPARE)), HIGHEST) + 1)
-    return range(max(min(-1, floor(slope + SPARE)), -HIGHEST), 1)
+        return range(min(max(1, ceil(slope - EXPONENT_TOLERANCE)), MAX_EXPONENT) + 1)
+    return range(max(min(-1, floor(slope + EXPONENT_TOLERANCE)), -MAX_EXPONENT), 1)
 
 
 def _combined(ranges: Sequence[range], together: int) -> Iterator[tuple[int, ...]]:
-    """Yield all combinations in which at most so many are not 0."""
+    """Yield all combinations with at most *together* nonzero exponents."""
     if not ranges:
         yield ()
         return
@@ -132,8 +132,8 @@ def _design(exponents: NDArray[np.int64], table: Table) -> Table:
 
 
 def _above_zero(axes: Sequence[Axis], table: Table) -> Table:
-    """Return *table* with something above 0 where there are logarithms, as an axis' scale has."""
-    least = [BEYOND * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
+    """Return *table* with positive values where there are logarithms, as on an axis' scale."""
+    least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
     return np.maximum(table, least)
 
 

@@ -1,4 +1,4 @@
-"""Support: which parts of a box were measured at all."""
+"""Support of a tensor: the parts of the box that were measured."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Support", "read_support", "support_of"]
 
-NEIGHBOURS: Final = 9
-"""A neighbourhood is as large as would hold this many observed cells, were they spread evenly:
-that none is there by chance has a probability of e^-9, 1 in 8000."""
+NEIGHBOURHOOD_CELLS: Final = 9
+"""Expected number of observed cells in a neighbourhood, if they were spread evenly: that it is
+empty by chance has a probability of e^-9, 1 in 8000."""
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Where, seen along every two parameters, observed cells are not far.
+    """The cells with observed cells nearby, for every two parameters.
 
-    A tensor of many modes is sparse: that a cell was not observed says little. But where no
-    observation has a like pair of values (m below n for a kernel that is always called with m
-    at least n), nothing measured supports a prediction.
+    A tensor of many modes is sparse, so a single unobserved cell says little. But if no
+    observation has a similar pair of values (m below n for a kernel that is always called with m
+    at least n), no measurement supports a prediction.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Support:
         return result
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, a text of 0 and 1 per row."""
+        """Return the support as plain data, a text of 0 and 1 per row."""
         return {
             "rows": [_text(known) for known in self.rows],
             "pairs": [[_text(row) for row in known] for known in self.pairs],
@@ -61,14 +61,14 @@ class Support:
 
 
 def support_of(axes: Sequence[Axis], cells: Cells) -> Support:
-    """Return which cells the observed ones support."""
+    """Return the support of the observed cells."""
     rows, pairs = [], []
     for mode, length in enumerate(cells.shape):
         rows.append(np.bincount(cells.index[:, mode], minlength=length) > 0)
     for a, b in combinations(range(len(axes)), 2):
         known = np.zeros((cells.shape[a], cells.shape[b]), dtype=bool)
         known[cells.index[:, a], cells.index[:, b]] = True
-        side = np.sqrt(NEIGHBOURS * known.size / len(cells.values))
+        side = np.sqrt(NEIGHBOURHOOD_CELLS * known.size / len(cells.values))
         reach = max(1, int(np.ceil((side - 1) / 2)))
         for mode, axis in enumerate((axes[a], axes[b])):
             if axes and axis.kind != "categorical":
@@ -78,7 +78,7 @@ def support_of(axes: Sequence[Axis], cells: Cells) -> Support:
 
 
 def read_support(node: Node, axes: Sequence[Axis]) -> Support:
-    """Return what :meth:`Support.to_json` wrote."""
+    """Read what :meth:`Support.to_json` wrote."""
     rows = [_bits(row, len(axis)) for row, axis in _zipped(node["rows"], axes)]
     pairs = []
     for pair, (a, b) in _zipped(node["pairs"], list(combinations(axes, 2))):

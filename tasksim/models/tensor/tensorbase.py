@@ -1,4 +1,4 @@
-"""Tensor base: options, fitting, files, reports of kernel models that are completed tensors."""
+"""Tensor base: options, fitting, files and reports common to models with completed tensors."""
 
 from __future__ import annotations
 
@@ -40,22 +40,25 @@ if TYPE_CHECKING:
 
 __all__ = ["TensorBase"]
 
-MOST_CELLS: Final = 4096
-"""Per parameter: a tensor is to be smaller than the table of what was measured."""
-LARGEST: Final = 700.0
-"""The largest logarithm of a duration that is predicted: beyond, exp overflows."""
+MAX_CELLS: Final = 4096
+"""Maximum number of cells per parameter: a tensor should be smaller than the table of
+measurements."""
+MAX_LOG: Final = 700.0
+"""Largest logarithm of a predicted duration: beyond, exp overflows."""
 
-MIDDLING: Final = 16
-"""The cells of parameters for which nothing is said, where it is for others: the middle of those
-that a search tries."""
+DEFAULT_CELLS: Final = 16
+"""Default number of cells of a parameter if only others are given: the middle of those that a
+search tries."""
 
-SEARCHED_ANEW: Final = 1024
-"""Fits of parts of so many configurations search anew: what is found still depends on the part."""
+MAX_SEARCHED_AGAIN: Final = 1024
+"""Number of configurations up to which a fit to a part of them searches again: the result still
+depends on the part."""
 
-FEW_POINTS: Final = 5
-"""A straight line beyond the ends through fewer is decided by noise."""
-REACH: Final = 3 / 0.6745
-"""Of residuals, in median absolute deviations: three standard deviations, were they normal."""
+MIN_POINTS: Final = 5
+"""Minimum number of points for a straight line beyond an end: noise dominates with fewer."""
+FENCE_DEVIATIONS: Final = 3 / 0.6745
+"""Fence of residuals, in median absolute deviations: three standard deviations if they are
+normal."""
 
 
 class TensorBase(KernelModel):
@@ -64,42 +67,42 @@ class TensorBase(KernelModel):
     Parameters
     ----------
     rank : int or None
-        How many products of factors are summed; None: chosen by cross-validation.
+        Number of products of factors in the sum; None: chosen by cross-validation.
     cells : int, mapping of str to int, or None
-        Into how many cells parameters are cut, all or each; None: chosen.
+        Number of cells of all parameters, or of each; None: chosen by cross-validation.
     ridge : float or None
-        The shrinkage of the factors, relative to the number of cells observed per row; None:
-        chosen.
+        Shrinkage of the factors, relative to the number of cells observed per row; None:
+        chosen by cross-validation.
     spacing : str or mapping
-        How parameters are cut, all or each: see :func:`~tasksim.models.tensor.grid.make_axis`.
+        Spacing of the cells: see :func:`~tasksim.models.tensor.grid.make_axis`.
     extrapolation : str
-        How factors go on outside the domain: one of :attr:`methods`.
+        Extrapolation of the factors: one of :attr:`methods`.
     last : int
-        Through how many points, at least 2, a straight line beyond an end is drawn.
+        Number of points, at least 2, that determine a straight line beyond an end.
     folds : int
-        Into how many parts cross-validation splits the configurations.
+        Number of folds of the cross-validation.
     budget_s : float
-        About how long the search may take, in seconds of a nominal machine.
+        Approximate time of the search, in seconds of a nominal machine.
     fence : float or None
-        Outliers of a configuration with 8 samples or more are dropped; None keeps all.
+        Outliers of a configuration with 8 samples or more are dropped; None keeps all samples.
     seed : int
-        Of the random starts, and of the folds.
+        The seed of the random starts, and of the folds.
 
     Attributes
     ----------
     rank_ : int
-        The rank that was given or chosen.
+        The given or chosen rank.
     cells_ : dict of str to int
-        The cells of each parameter.
+        The number of cells of each parameter.
     ridge_ : float
-        The ridge that was given or chosen.
+        The given or chosen ridge.
     residual_quantiles_ : ndarray, shape (11,)
         Quantiles of measured / predicted over the samples, at
         :data:`~tasksim.models.quantiles.LEVELS`.
     """
 
     base: ClassVar[str]
-    """What the tensor corrects, as of a :class:`~tasksim.models.tensor.fitting.Recipe`."""
+    """The base, as in :class:`~tasksim.models.tensor.fitting.Recipe`."""
     methods: ClassVar[tuple[str, ...]] = METHODS
     """The legal values of the option ``extrapolation``."""
 
@@ -120,21 +123,22 @@ class TensorBase(KernelModel):
     _fitted_: Fitted
     """Base and tensor."""
     _smear_: float
-    """What predictions are multiplied with, so that their mean is right, not that of logarithms."""
+    """Factor on predictions that corrects their mean, since the fit is to the mean of
+    logarithms."""
     _errors_: Errors
-    """Where the error comes from; for the report of the fit, not in files."""
+    """The errors by origin, for the report of the fit; not in files."""
     _choice_: Choice
-    """Rank, grid and ridge, with the error that was found for them; not in files."""
+    """Rank, grid and ridge, with their cross-validated error; not in files."""
     _floored_: int
-    """The configurations for which the least duration is predicted; for the report."""
+    """Number of configurations with the smallest possible prediction, for the report."""
     _configurations_: int
-    """How many there were; not in files."""
+    """Number of configurations; not in files."""
     _taken: Choice | None = None
-    """What the next fit takes over instead of searching."""
+    """A choice that the next fit uses instead of searching."""
 
     @property
     def cells_(self) -> dict[str, int]:
-        """The cells of each parameter."""
+        """The number of cells of each parameter."""
         self._check_fitted("cells_")
         return {axis.name: len(axis) for axis in self._fitted_.axes}
 
@@ -143,11 +147,11 @@ class TensorBase(KernelModel):
 
     def _recipe(
         self,
-        names: tuple[str, ...],  # noqa: ARG002  # for those that choose
+        names: tuple[str, ...],  # noqa: ARG002  # used by subclasses that choose
         rows: NDArray[np.float64],  # noqa: ARG002
         logs: NDArray[np.float64],  # noqa: ARG002
     ) -> Recipe:
-        """Return how to fit the logarithms of durations at *rows*; rank and ridge come later."""
+        """Return the options for logarithms of durations at *rows*; rank and ridge come later."""
         return Recipe(
             base=self.base,
             rank=0,
@@ -161,11 +165,11 @@ class TensorBase(KernelModel):
     def refitted(self, samples: Samples) -> Self:
         """Return a model fitted to a part of the samples of this one.
 
-        What was searched for over more than 1024 configurations is taken over: with so many, a
-        part of them chooses the same but for what makes no difference.
+        The result of a search over more than 1024 configurations is reused: a part of so many leads
+        to the same choice, except for irrelevant differences.
         """
         model = self.clone()
-        if getattr(self, "_configurations_", 0) > SEARCHED_ANEW:
+        if getattr(self, "_configurations_", 0) > MAX_SEARCHED_AGAIN:
             model._taken = self._choice_
         return model.fit(samples)
 
@@ -195,13 +199,13 @@ class TensorBase(KernelModel):
         recipe: Recipe,
         taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:
-        """Return what was chosen, or *taken*, and the fit to logarithms of durations at *rows*."""
+        """Return the choice, or *taken*, and the fit to logarithms of durations at *rows*."""
         search = Search(
             table=rows,
             values=logs,
             grid=lambda cells: self._axes(names, rows, cells),
             recipe=recipe,
-            cells=MIDDLING if isinstance(self.cells, dict) else self.cells,
+            cells=DEFAULT_CELLS if isinstance(self.cells, dict) else self.cells,
             rank=self.rank,
             ridge=self.ridge,
             folds=self.folds,
@@ -214,7 +218,7 @@ class TensorBase(KernelModel):
     def _axes(
         self, names: tuple[str, ...], rows: NDArray[np.float64], cells: int
     ) -> tuple[Axis, ...]:
-        """Return the axes, with *cells* cells where the options do not say how many."""
+        """Return the axes, with *cells* as the default number of cells."""
         axes = []
         for mode, name in enumerate(names):
             count = self.cells.get(name, cells) if isinstance(self.cells, dict) else cells
@@ -245,11 +249,9 @@ class TensorBase(KernelModel):
     def _check_cells(self, names: tuple[str, ...]) -> None:
         given = self.cells if isinstance(self.cells, dict) else {"": self.cells}
         for name, count in given.items():
-            if not (name == "" and count is None) and not (
-                _whole(count, 1) and count <= MOST_CELLS
-            ):
+            if not (name == "" and count is None) and not (_whole(count, 1) and count <= MAX_CELLS):
                 raise self._refusal(
-                    f"cells must be whole numbers from 1 to {MOST_CELLS}, got {count!r}"
+                    f"cells must be whole numbers from 1 to {MAX_CELLS}, got {count!r}"
                 )
         for option in (self.cells, self.spacing):
             for name in option if isinstance(option, dict) else ():
@@ -257,7 +259,7 @@ class TensorBase(KernelModel):
                     raise self._refusal(str(unknown("parameter", name, names)))
 
     def _raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        logs = np.minimum(self._fitted_.values(table), LARGEST)
+        logs = np.minimum(self._fitted_.values(table), MAX_LOG)
         return np.asarray(self._smear_ * np.exp(logs))
 
     def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -284,7 +286,7 @@ class TensorBase(KernelModel):
     def _details(self) -> dict[str, Any]:
         axes = self._fitted_.axes
         numbers = self.rank_ * sum(map(len, axes)) + _numbers(self._fitted_.base)
-        few = [a.name for a in axes if a.kind == "numerical" and len(a) < FEW_POINTS]
+        few = [a.name for a in axes if a.kind == "numerical" and len(a) < MIN_POINTS]
         return {
             "rank": self.rank_,
             "cells": {axis.name: len(axis) for axis in axes},
@@ -336,13 +338,13 @@ class TensorBase(KernelModel):
 
 
 def _smear(residuals: NDArray[np.float64]) -> float:
-    """Return the mean of the exponentials of *residuals*, those far out drawn in to the fence.
+    """Return the mean of the exponentials of *residuals*, clipped to the fence.
 
-    A few configurations that are predicted too short by orders of magnitude must not make all
+    A few configurations whose predictions are too short by orders of magnitude must not make all
     predictions too long.
     """
     center = float(np.median(residuals))
-    reach = REACH * float(np.median(np.abs(residuals - center)))
+    reach = FENCE_DEVIATIONS * float(np.median(np.abs(residuals - center)))
     return float(np.exp(np.clip(residuals, center - reach, center + reach)).mean())
 
 
@@ -355,7 +357,7 @@ def _positive_number(value: Any) -> bool:
 
 
 def _numbers(base: Base) -> int:
-    """Return how many numbers there are in *base*."""
+    """Return the number of coefficients of *base*."""
     own = 1 if isinstance(base, Trend) else len(base.coefficients)
     return own + sum(map(len, base.effects))
 

@@ -1,4 +1,4 @@
-"""The log-linear trend: a power law in each parameter, a factor per category."""
+"""Log-linear trend: a power law in each parameter, a factor per category."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Trend", "fit_trend"]
 
-RIDGE: Final = 1e-9
-"""Parameters that vary together (m = n everywhere) share the slope; others lose a billionth of
-it."""
+RELATIVE_RIDGE: Final = 1e-9
+"""Relative ridge: parameters that vary together (m = n everywhere) share the slope; others lose a
+billionth of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Trend:
     level
         The constant.
     effects
-        Per mode, float64: the slope alone for numerical and ordinal axes, else one level per
+        Per mode, float64: the slope for numerical and ordinal axes, otherwise one level per
         category.
     """
 
@@ -51,7 +51,7 @@ class Trend:
 def fit_trend(
     axes: Sequence[Axis], table: NDArray[np.float64], values: NDArray[np.float64]
 ) -> Trend:
-    """Return the trend of *values* by least squares, barely regularised.
+    """Return the trend of *values* by least squares with a tiny ridge.
 
     Categories without samples have the mean level.
     """
@@ -62,7 +62,7 @@ def fit_trend(
     spread = design.std(axis=0)
     spread[spread <= np.finfo(np.float64).eps * (1 + np.abs(center))] = np.inf
     scaled = (design - center) / spread
-    gram = scaled.T @ scaled / len(table) + RIDGE * np.eye(design.shape[1])
+    gram = scaled.T @ scaled / len(table) + RELATIVE_RIDGE * np.eye(design.shape[1])
     mean = float(values.mean())
     coef = np.linalg.solve(gram, scaled.T @ (values - mean) / len(table)) / spread
     parts = np.split(coef, np.cumsum(widths)[:-1]) if widths else []

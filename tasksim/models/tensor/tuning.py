@@ -1,4 +1,4 @@
-"""Choosing grid, rank and ridge by cross-validation over configurations, within a budget."""
+"""Choice of grid, rank and ridge by cross-validation over configurations, within a budget."""
 
 from __future__ import annotations
 
@@ -23,58 +23,59 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "Search"]
 
-CELLS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""1.3 to 1.5 times as many each time. Finer steps take longer to search, and cross-validation
-could not tell them apart."""
+CELL_COUNTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Numbers of cells to try, in steps of 1.3 to 1.5. Finer steps take longer to search, and
+cross-validation could not distinguish them."""
 RANKS: Final = (1, 2, 3, 4, 6, 8, 12, 16)
-"""As of :data:`CELLS`; the time grows with the square of the rank."""
+"""Ranks to try, with steps as in :data:`CELL_COUNTS`; the time grows with the square of the
+rank."""
 POSITIVE_RANKS: Final = (1, 2, 3, 4)
-"""Positive factors need fewer components where durations are products of powers, and each takes
-two hundred times as long to fit."""
+"""Ranks to try for positive factors, which need fewer components if durations are products of
+powers; each takes two hundred times as long to fit."""
 FIRST_RIDGE: Final = 1e-4
-"""From 1e-6 to 1e-3 the error of generated durations is the same: any is a good beginning."""
+"""Initial ridge: from 1e-6 to 1e-3 the error of generated durations is the same."""
 RIDGES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
-"""Tens apart. 400 generated configurations take up to 1e-3, 80 at best 1e-4; 1e-2 makes the error
-a third larger, and is there for noise."""
+"""Ridges to try, a factor of ten apart. 400 generated configurations take up to 1e-3, 80 at best
+1e-4; 1e-2 makes the error a third larger, and is for noisy samples."""
 FIRST_RANK: Final = 3
-"""A matrix product with its traffic has two or three terms."""
+"""Largest initial rank: a matrix product with its traffic has two or three terms."""
 FIRST_POSITIVE_RANK: Final = 1
-"""One product of powers."""
-COARSE: Final = 4
-"""Cells per parameter of the grid that the first rank must be affordable on."""
-PER_NUMBER: Final = 2.0
-"""A factor's number needs at least this many configurations: with one each, noise is all there
-is."""
+"""Largest initial rank of positive factors: one product of powers."""
+COARSE_CELLS: Final = 4
+"""Number of cells per parameter of the grid that the initial rank must be affordable on."""
+MIN_PER_COEFFICIENT: Final = 2.0
+"""Minimum number of configurations per coefficient of a factor: with one, the fit is mostly
+noise."""
 
-FEW: Final = 4096
-"""Up to this many configurations every fold is left out in turn, of more only the first: the error
-is then known from 800 and more."""
+MAX_ALL_FOLDS: Final = 4096
+"""Number of configurations up to which every fold is left out; of more, only the first is. The
+error is then known from 800 and more."""
 
-RATE: Final = 2e8
-"""What a budget of one second is taken for, in operations: the choice must not depend on the
+OPERATIONS_PER_S: Final = 2e8
+"""Operations per second of budget: the choice must not depend on the
 clock, or the same data would not give the same model."""
 
-SWEEPS: Final = 20
-"""Of fits that are only compared: three times as many as most need to settle."""
-POSITIVE: Final = 180.0
-"""What an operation of Newton's iterations counts, all sweeps together; least squares:
-:data:`SWEEPS`."""
+TRIAL_SWEEPS: Final = 20
+"""Number of sweeps of fits that are only compared: three times as many as most need to converge."""
+NEWTON_WEIGHT: Final = 180.0
+"""Weight of an operation of Newton's iterations, all sweeps together; that of least squares is
+:data:`TRIAL_SWEEPS`."""
 
-ROUNDS: Final = 3
-"""Grid, rank and ridge in turn: 1 to 5 rounds chose the same for generated durations; where they
-do not, what is found in the second changes the first."""
-PATIENCE: Final = 2
-"""A search along one option ends after this many candidates that were no better: errors are noisy,
-and may go up once before the best."""
+MAX_ROUNDS: Final = 3
+"""Maximum number of rounds over grid, rank and ridge: 1 to 5 rounds chose the same for generated
+durations; otherwise, the second option found may change the first."""
+MAX_WORSE: Final = 2
+"""Number of candidates without improvement after which a search along one option ends: errors are
+noisy, and may increase once before the best."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A grid (cells per parameter), a rank and a ridge, and the error that was found for them.
+    """A grid (cells per parameter), a rank and a ridge, with their cross-validated error.
 
     ``error`` is the mean over configurations left out of abs(ln(predicted / measured)); None if
-    there was nothing to choose. ``scales`` are those of the Gaussian process that was copied, if
-    one was.
+    there was nothing to choose. ``scales`` are those of the copied Gaussian process, if
+    there is one.
     """
 
     cells: int
@@ -95,13 +96,13 @@ class Search:
     grid
         Returns the axes for a number of cells per parameter.
     recipe
-        What is not searched for.
+        The options that are not searched for.
     cells, rank, ridge
-        What the user has chosen; None: to be searched for.
+        The user's options; None: searched for.
     folds
-        Into how many parts configurations are split.
+        Number of folds.
     budget_s
-        About how long it may take, in seconds of a nominal machine.
+        Approximate time of the search, in seconds of a nominal machine.
     """
 
     table: NDArray[np.float64]
@@ -117,13 +118,13 @@ class Search:
     known: dict[tuple[int, int, float], NDArray[np.float64] | None] = field(default_factory=dict)
 
     def best(self) -> Choice:
-        """Return the best choice found; ties go to what is tried first, which is smaller."""
+        """Return the best choice found; in a tie, the first one tried, which is smaller."""
         choice = self._first()
         if None not in (self.cells, self.rank, self.ridge):
             return choice
         if len(self.table) < 2 * self.folds:
             return choice if self.rank or self.recipe.base == "level" else replace(choice, rank=0)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             before = choice
             choice = self._best_of(choice, self._grids(choice.rank, choice.ridge))
             ranks = [replace(choice, rank=rank) for rank in self._ranks(choice.cells)]
@@ -137,10 +138,10 @@ class Search:
         return choice if errors is None else replace(choice, error=float(errors.mean()))
 
     def _first(self) -> Choice:
-        """Return where the search begins: the largest small rank that a coarse grid affords."""
+        """Return the initial choice: the largest small rank that a coarse grid affords."""
         cells = self._cell_counts(1)[0] if self.cells is None else self.cells
         most: int = FIRST_POSITIVE_RANK if self.recipe.positive else FIRST_RANK
-        coarse = max(cells, COARSE) if self.cells is None else cells
+        coarse = max(cells, COARSE_CELLS) if self.cells is None else cells
         ranks = [rank for rank in self._ranks(coarse) if rank <= most]
         rank = ranks[-1] if self.rank is None else self.rank
         return Choice(cells, rank, FIRST_RIDGE if self.ridge is None else self.ridge)
@@ -157,12 +158,12 @@ class Search:
                 best, least, worse = tried, error, 0
             else:
                 worse += 1
-            if worse > PATIENCE:
+            if worse > MAX_WORSE:
                 break
         return best
 
     def _or_nothing(self, choice: Choice) -> Choice:
-        """Return rank 0 unless the correction lowers the error by more than its standard error."""
+        """Return rank 0 unless the correction reduces the error by more than its standard error."""
         if self.recipe.base == "level" or self.rank is not None:
             return choice
         nothing = replace(choice, rank=0)
@@ -173,7 +174,7 @@ class Search:
         return choice if gain.mean() > gain.std() / np.sqrt(len(gain)) else nothing
 
     def _grids(self, rank: int, ridge: float) -> list[Choice]:
-        """Return the grids to try, each with *rank* or the largest that it affords."""
+        """Return the grids to try, each with *rank* or the largest one that it affords."""
         counts = self._cell_counts(self.rank or 1)
         ranks = [min(rank, self._ranks(cells)[-1]) for cells in counts]
         return [Choice(c, r, ridge) for c, r in zip(counts, ranks, strict=True)]
@@ -183,9 +184,9 @@ class Search:
             return [self.cells]
         counts: list[int] = []
         sizes: list[int] = []
-        for cells in CELLS:
+        for cells in CELL_COUNTS:
             size = sum(map(len, self.grid(cells)))
-            # Where there are no more different values, more cells change nothing.
+            # With all different values in own cells, more cells change nothing.
             if size not in sizes and (not counts or self._affordable(size, rank)):
                 counts.append(cells)
                 sizes.append(size)
@@ -202,34 +203,36 @@ class Search:
         return list(RIDGES) if self.ridge is None else [self.ridge]
 
     def _affordable(self, size: int, rank: int) -> bool:
-        return PER_NUMBER * rank * size <= len(self.table)
+        return MIN_PER_COEFFICIENT * rank * size <= len(self.table)
 
     def _errors(self, choice: Choice) -> NDArray[np.float64] | None:
-        """Return abs(ln(predicted / measured)) of what was left out; None if too expensive."""
+        """Return the cross-validated abs(ln(predicted / measured)); None if it is too expensive."""
         key = (choice.cells, choice.rank, choice.ridge)
         if key not in self.known:
             axes = self.grid(choice.cells)
             cost = self._cost(axes, choice.rank)
-            if choice.rank and self.spent + cost > RATE * self.budget_s and self.known:
+            if choice.rank and self.spent + cost > OPERATIONS_PER_S * self.budget_s and self.known:
                 return None
             self.spent += cost
             self.known[key] = self._left_out(axes, choice)
         return self.known[key]
 
     def _cost(self, axes: tuple[Axis, ...], rank: int) -> float:
-        """Return about how many operations an evaluation takes."""
+        """Return the approximate number of operations of an evaluation."""
         rows = sum(map(len, axes))
         cells = min(float(len(self.table)), math.prod(float(len(axis)) for axis in axes))
         sweep = cells * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
-        more = POSITIVE if self.recipe.positive else SWEEPS
+        more = NEWTON_WEIGHT if self.recipe.positive else TRIAL_SWEEPS
         around = len(self.table) * (200.0 + 10.0 * rank * len(axes))
         return float((more * sweep + around) * len(self._parts()))
 
     def _parts(self) -> range:
-        return range(self.folds if len(self.table) <= FEW else 1)
+        return range(self.folds if len(self.table) <= MAX_ALL_FOLDS else 1)
 
     def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> NDArray[np.float64]:
-        recipe = replace(self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=SWEEPS)
+        recipe = replace(
+            self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=TRIAL_SWEEPS
+        )
         fold = fold_of_each(len(self.table), self.folds, self.recipe.seed)
         errors = []
         for part in self._parts():

@@ -1,1 +1,1 @@
-"""Validation: errors of predictions, of samples and configurations that a model has not seen."""
+"""Validation of kernel models: errors on samples and configurations that a model has not seen."""

@@ -1,4 +1,4 @@
-"""Errors on configurations that a model has not seen: cross-validation, and test samples."""
+"""Errors of a model on unseen configurations: cross-validation and test samples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Errors", "errors_left_out", "errors_on"]
 class Errors:
     """Errors over configurations, each with the mean of its samples.
 
-    ``over`` says what was held out, in words; ``worst`` is the largest abs(ln(predicted /
+    ``over`` describes the held-out samples; ``worst`` is the largest abs(ln(predicted /
     measured)); see :mod:`tasksim.models.validation.metrics` for the others.
     """
 
@@ -39,9 +39,9 @@ class Errors:
 
 
 def errors_on(model: KernelModel, samples: Samples, over: str) -> Errors | None:
-    """Return the errors of *model* on *samples*; None where it cannot predict any.
+    """Return the errors of *model* on *samples*; None if it cannot predict any.
 
-    Configurations that the model refuses, since it cannot extrapolate, are not counted.
+    Configurations that the model cannot extrapolate to are not counted.
     """
     rows, group = samples.configurations()
     table = columns(model, samples.names, rows)
@@ -50,10 +50,10 @@ def errors_on(model: KernelModel, samples: Samples, over: str) -> Errors | None:
 
 
 def errors_left_out(model: KernelModel, samples: Samples) -> Errors | None:
-    """Return the errors on held-out configurations, of models fitted without them.
+    """Return the cross-validated errors on held-out configurations.
 
-    Where a model knows nothing but what it was fitted to, or none can be fitted without a part
-    of the samples, None.
+    None if the model predicts only configurations it was fitted to, or cannot be fitted to a part
+    of the samples.
     """
     if not model.needs_fit:
         return None
@@ -66,7 +66,7 @@ def errors_left_out(model: KernelModel, samples: Samples) -> Errors | None:
     if out.by != "configuration":
         return None
     group = own.configurations()[1]
-    # Configurations are left out as a whole, so their samples have one prediction.
+    # Whole configurations are left out, so all their samples have one prediction.
     predicted = group_means(out.predicted_s, group)
     return _errors(f"{FOLDS} folds", predicted, group_means(own.durations_s, group))
 

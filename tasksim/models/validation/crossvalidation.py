@@ -1,6 +1,6 @@
-"""Cross-validation: what a kind of model predicts for samples left out of its fits.
+"""Cross-validation: predictions of a kind of model for samples left out of its fits.
 
-Also for kinds that know nothing but what was measured, and for those that refuse to extrapolate.
+Kinds that predict only measured configurations, or refuse to extrapolate, are supported, too.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ __all__ = ["FOLDS", "By", "LeftOut", "left_out", "predicted_where_possible"]
 By = Literal["configuration", "sample"]
 
 FOLDS: Final = 5
-"""Breiman and Spector (1992) found 5 and 10 as good, and 10 take twice as long."""
+"""Number of folds: Breiman and Spector (1992) found 5 and 10 equally good, and 10 take twice as
+long."""
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Predictions for samples by models that had not seen them.
+    """Predictions for samples by models that were not fitted to them.
 
     Attributes
     ----------
     predicted_s
-        float64 [samples]; NaN where no model could predict.
+        float64 [samples]; NaN if no model could predict.
     by
-        What was left out together: whole configurations, or samples of configurations of which
+        The unit left out: whole configurations, or samples of configurations of which
         others were kept.
     """
 
@@ -52,10 +53,10 @@ class LeftOut:
         return np.isfinite(self.predicted_s)
 
     def errors(self, samples: Samples) -> NDArray[np.float64]:
-        """Return abs(ln(predicted / measured)) per configuration, NaN where it is not known.
+        """Return abs(ln(predicted / measured)) per configuration, NaN if unknown.
 
-        Of configurations left out as a whole, the mean of the samples is what was measured; else
-        it is the mean over the samples.
+        If whole configurations were left out, predictions are compared with the mean of the
+        samples; otherwise the errors of the samples are averaged.
         """
         known = self.known
         rows, group = samples.configurations()
@@ -72,27 +73,27 @@ class LeftOut:
 
 
 def left_out(model: KernelModel, samples: Samples, *, folds: int = FOLDS, seed: int = 0) -> LeftOut:
-    """Return what models with the options of *model* predict for samples left out of their fit.
+    """Return the predictions of models with the options of *model* for samples left out of fits.
 
-    Configurations are left out as a whole, since repetitions of one are alike: a model that has
-    seen some of them knows the others. Kinds that know nothing but what was measured (history)
-    are judged by leaving out samples.
+    Whole configurations are left out, since a model that has seen some repetitions of one knows
+    the others. Kinds that predict only measured configurations (history)
+    are tested by leaving out samples.
 
     Parameters
     ----------
     model
-        Gives kind and options; it is not changed.
+        Provides kind and options; it is not changed.
     folds
-        How many models are fitted; fewer if there are not as many configurations.
+        Number of folds, each with a fit; fewer if there are fewer configurations.
     seed
-        Of the folds.
+        The seed of the folds.
 
     Raises
     ------
     TasksimError
-        What the fits raise, if none of them succeeds.
+        The error of the first fit, if all of them fail.
     """
-    # A configuration at another clock is no other configuration.
+    # A configuration at another clock counts as the same configuration.
     rows, group = without_clock(samples).configurations()
     if len(rows) > 1:
         predicted = _by_folds(model, samples, fold_of_each(len(rows), folds, seed)[group])
@@ -102,17 +103,18 @@ def left_out(model: KernelModel, samples: Samples, *, folds: int = FOLDS, seed: 
 
 
 def _fold_of_samples(group: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
-    """Return folds over which the samples of each group are spread."""
+    """Return folds such that the samples of each group are spread over them."""
     order = np.random.default_rng(seed).permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]
-    # Counted on from group to group: with few samples in each, the first fold would get most.
+    # Counting continues from group to group: otherwise the first fold would get most of the samples
+    # of small groups.
     fold = np.empty(len(group), dtype=np.intp)
     fold[order] = np.arange(len(group)) % folds
     return fold
 
 
 def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the predictions for each fold; NaN where its model refuses, unless all do."""
+    """Return the predictions for each fold; NaN if its model fails, unless all fail."""
     predicted = np.full(len(samples), np.nan)
     refusal: TasksimError | None = None
     fitted_any = False
@@ -133,7 +135,7 @@ def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> N
 
 
 def predicted_where_possible(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return predictions; NaN for rows outside, if the model refuses those."""
+    """Return predictions; NaN for rows outside, if the model refuses them."""
     try:
         return model.predict(table)
     except OutOfDomainError:

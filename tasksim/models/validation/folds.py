@@ -1,6 +1,6 @@
-"""The folds of a cross-validation.
+"""Folds of a cross-validation.
 
-They are of whole configurations (equal rows of parameters), never of repetitions: a model that
+Folds consist of whole configurations (equal rows of parameters), never of repetitions: a model that
 has seen other repetitions of a configuration only has to remember it.
 """
 
@@ -19,9 +19,9 @@ __all__ = ["fold_of_each"]
 
 
 def fold_of_each(configurations: int, count: int = 5, seed: int = 0) -> NDArray[np.intp]:
-    """Return the fold of each configuration, at random, all folds of about the same size.
+    """Return a random fold for each configuration; all folds have about the same size.
 
-    Where there are fewer configurations than *count*, there are as many folds as configurations.
+    With fewer configurations than *count*, each has its own fold.
     Raises :exc:`InputError` for fewer than 2 configurations or folds.
 
     >>> sorted(fold_of_each(7, 3).tolist())

@@ -1,15 +1,15 @@
-"""Metrics of errors: how far predictions are from measurements.
+"""Metrics of the errors of predictions.
 
 With q = predicted / measured and e = q - 1, over n configurations or samples:
 
 ====== ============================= =====================================================
-mlogq  mean of abs(ln q)             the default: a factor 2 too long counts as one too short
+mlogq  mean of abs(ln q)             the default: symmetric in a factor 2 too long or short
 mlogq2 mean of (ln q)²               the same, large errors weigh more
 bias   mean of ln q                  signed: positive is too long
 mape   mean of abs(e)                favours predictions that are too short (at most 1 for those)
 smape  mean of 2 abs(e / (2 + e))    at most 2
 lgmape mean of ln abs(e)             its exponential is the geometric mean of relative errors
-mae    mean of abs(difference)       in seconds: long tasks decide
+mae    mean of abs(difference)       in seconds: long tasks dominate
 mse    mean of (difference)²         in seconds squared
 ====== ============================= =====================================================
 
@@ -53,8 +53,8 @@ __all__ = [
 ]
 
 EXACT_HIT: Final = 2.0**-52
-"""The relative error that an exact hit counts as where a logarithm of it is taken: the distance
-of 1 to the next number, beyond which no error shows."""
+"""Relative error that stands for an exact prediction in a logarithm: the distance from 1 to the
+next float, the smallest visible error."""
 
 
 def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
@@ -85,7 +85,7 @@ def mlogq2(predicted: ArrayLike, measured: ArrayLike) -> float:
 
 
 def bias(predicted: ArrayLike, measured: ArrayLike) -> float:
-    """Return the mean of ln(predicted / measured): positive where predictions are too long.
+    """Return the mean of ln(predicted / measured): positive if predictions are too long.
 
     >>> bias([2.0, 1.0], [1.0, 2.0])
     0.0
@@ -96,7 +96,7 @@ def bias(predicted: ArrayLike, measured: ArrayLike) -> float:
 def mape(predicted: ArrayLike, measured: ArrayLike) -> float:
     """Return the mean absolute relative error, abs(predicted - measured) / measured.
 
-    A share, not a percentage.
+    It is a share, not a percentage.
 
     >>> mape([2.0, 1.0], [1.0, 2.0])
     0.75
@@ -117,7 +117,7 @@ def smape(predicted: ArrayLike, measured: ArrayLike) -> float:
 def lgmape(predicted: ArrayLike, measured: ArrayLike) -> float:
     """Return the mean of ln(abs(predicted - measured) / measured).
 
-    An exact hit, which has no logarithm, counts as an error of 2^-52.
+    An exact prediction, whose error has no logarithm, counts as an error of 2^-52.
 
     >>> round(float(np.exp(lgmape([1.1, 1.4], [1.0, 1.0]))), 12)
     0.2
@@ -147,7 +147,7 @@ METRICS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float]]] = {
     "mlogq2": mlogq2,
     "bias": bias,
 }
-"""All of them, by name."""
+"""All metrics, by name."""
 
 
 def all_metrics(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
@@ -162,12 +162,12 @@ def all_metrics(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
 def configuration_errors(
     samples: Samples, predicted: ArrayLike
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
-    """Return the distinct rows of the *samples*, and every metric of each of them.
+    """Return the distinct rows of the *samples*, and every metric for each of them.
 
     Parameters
     ----------
     samples
-        What was measured.
+        The measured durations.
     predicted : array_like, shape (n,)
         A prediction for each sample, in seconds.
 
@@ -195,8 +195,8 @@ def fit_errors(
 ) -> dict[str, Any]:
     """Return the errors of *predicted_s*, one per distinct row of the samples.
 
-    Each configuration counts once, with the mean of its samples: a kernel that was measured
-    ten thousand times at one size says nothing about the others.
+    Each configuration counts once, with the mean of its samples: ten thousand measurements
+    of one size add no information about others.
     """
     measured_s = group_means(samples.durations_s, inverse)
     worst = int(np.argmax(np.abs(log_ratio(predicted_s, measured_s))))

@@ -1,4 +1,4 @@
-"""Separable parameters: whether samples can tell what each does to the duration."""
+"""Separability of parameters: whether samples determine the effect of each."""
 
 from __future__ import annotations
 
