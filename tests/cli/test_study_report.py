@@ -102,13 +102,13 @@ def test_one_scheduler_only(tasksim, rows):
     rows(lambda row: row if row["scheduler"] == "prio" else None)
     done = tasksim("study report study.csv")
     assert done.code == 0
-    assert done.out.startswith("Nobody to compare with: of all schedulers only prio has makespans.")
+    assert done.out.startswith("No comparison: only prio has makespans.")
 
 
 def test_one_seed_and_one_graph(tasksim, rows):
     rows(lambda row: row if (row["seed"], row["graph.tiles"]) == ("0", "4") else None)
     done = tasksim("study report study.csv")
-    assert "Nothing can be said of a winner: there are 2 configurations" in done.out
+    assert "No verdict: there are 2 configurations" in done.out
 
 
 def test_identical_schedulers_name_no_winner(tasksim, rows):

@@ -1,1 +1,1 @@
-"""Reports on studies: what their tables say, and how surely."""
+"""Reports on studies: statistics of their tables, with confidence intervals."""

@@ -1,4 +1,4 @@
-"""Axes of a study: what its cells vary, values in order, as numbers where they are some."""
+"""Axes of a study: the columns that vary, with their values in order, as numbers if possible."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ __all__ = ["ABSENT", "Axis", "numbers_of", "ordered", "value_text"]
 ABSENT: Final = ""
 """The value of a setting in cells that do not have it."""
 
-COUNTS: Final = ("count", "workers", "nodes", "cores", "threads")
-"""How paths end of which more means more machine: speed-up is over them."""
+COUNT_NAMES: Final = ("count", "workers", "nodes", "cores", "threads")
+"""Last parts of the paths that count resources of the machine; speed-up is shown over them."""
 
-FARTHEST: Final = 1e100
-"""What is beyond, or nearer to 0 than its inverse, is no quantity, and no axis of a figure."""
+MAX_QUANTITY: Final = 1e100
+"""Largest absolute value on the axis of a figure; the smallest except 0 is its inverse."""
 
 _UNITS: Final[dict[Dimension, str]] = {
     "factor": "", "bandwidth": "B/s", "size": "B", "time": "s", "flop_rate": "flop/s",
     "frequency": "Hz", "power": "W",
 }  # fmt: skip
-"""Of what values may be, in the order in which that is tried."""
+"""Units by dimension, in the order in which values are tried."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What cells of a study differ in: a column of its table with several values.
+    """A column of a study's table with several values.
 
     Parameters
     ----------
     name : str
-        The column: ``graph``, ``platform``, ``scheduler``, ``seed``, or the path of a setting.
+        Name of the column: ``graph``, ``platform``, ``scheduler``, ``seed``, or the path of a
+        setting.
     values : tuple
-        In order: numbers ascending, texts as a person sorts them.
+        The values in order: numbers ascending, texts in natural order.
     numbers : tuple of float or None
-        Of each value; None where one is no number. Quantities are in seconds, bytes, B/s, flop/s,
-        Hz, W.
+        The values as numbers; None if one of them is not a number. Quantities are in seconds,
+        bytes, B/s, flop/s, Hz, W.
     unit : str, default ""
     aliases : tuple of str, default ()
-        Columns that have one value for each value of this one: tiles, where the size of the matrix
-        stays and the size of tiles varies.
+        Columns that vary with this one, value by value: for example the number of tiles, if the
+        size of the matrix is fixed and the size of tiles varies.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class Axis:
 
     @classmethod
     def of(cls, name: str, values: Iterable[Any]) -> Axis:
-        """Return the axis of a column that has these *values*, each maybe many times."""
+        """Return the axis of a column with these *values*, which may repeat."""
         distinct = list(dict.fromkeys(values))
         present = [value for value in distinct if value != ABSENT]
         numbers, unit = numbers_of(present)
@@ -87,29 +88,29 @@ class Axis:
 
     @property
     def label(self) -> str:
-        """The name as texts and figures have it, without the first part of a path."""
+        """The name in texts and figures, without the first part of a path."""
         return re.sub(r"^(graph|platform|engine)\.", "", self.name)
 
     @property
     def is_numeric(self) -> bool:
-        """Whether two or more of its values are numbers, and none is anything else."""
+        """Whether all present values are numbers, and there are two or more."""
         return self.numbers is not None and sum(map(math.isfinite, self.numbers)) > 1
 
     @property
     def is_count(self) -> bool:
-        """Whether it counts workers, nodes or the like, from 1 on."""
+        """Whether it counts workers, nodes or the like, with values from 1."""
         known = [n for n in self.numbers or () if math.isfinite(n)]
-        named = self.name.rpartition(".")[2] in COUNTS
+        named = self.name.rpartition(".")[2] in COUNT_NAMES
         return self.is_numeric and named and all(n >= 1 and n == int(n) for n in known)
 
     @property
     def is_size(self) -> bool:
-        """Whether it is a number among the settings of the graph."""
+        """Whether it is a numeric setting of the graph."""
         return self.is_numeric and self.name.startswith("graph.")
 
 
 def numbers_of(values: Sequence[Any]) -> tuple[list[float] | None, str]:
-    """Return *values* as numbers and their unit; None if one of them is no number.
+    """Return *values* as numbers, and their unit; None if one of them is not a number.
 
     >>> numbers_of(["x2", "x0.5"]), numbers_of([8, "12"]), numbers_of(["8", "lws"])
     (([2.0, 0.5], ''), ([8.0, 12.0], ''), (None, ''))
@@ -129,7 +130,7 @@ def numbers_of(values: Sequence[Any]) -> tuple[list[float] | None, str]:
 
 
 def _is_drawable(number: float) -> bool:
-    return number == 0 or FARTHEST > abs(number) > 1.0 / FARTHEST
+    return number == 0 or MAX_QUANTITY > abs(number) > 1.0 / MAX_QUANTITY
 
 
 def _plain(value: Any) -> float | None:
@@ -143,7 +144,7 @@ def _plain(value: Any) -> float | None:
 
 
 def ordered(values: Iterable[Any]) -> list[Any]:
-    """Return *values* as a person sorts them: ``gpu2`` before ``gpu10``.
+    """Return *values* in natural order: ``gpu2`` before ``gpu10``.
 
     >>> ordered(["gpu10", "gpu2", "cpu"])
     ['cpu', 'gpu2', 'gpu10']
@@ -157,7 +158,7 @@ def _natural(value: Any) -> tuple[tuple[bool, int, str], ...]:
 
 
 def value_text(value: Any) -> str:
-    """Return a value of an axis as texts have it: whole numbers without a point.
+    """Return the text of an axis' value; whole numbers have no decimal point.
 
     >>> value_text(8.0), value_text("12 GB/s"), value_text(ABSENT)
     ('8', '12 GB/s', '–')

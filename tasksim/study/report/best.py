@@ -1,4 +1,4 @@
-"""Best settings: for each question the choice with the shortest makespans, and how surely."""
+"""Best settings: the choice with the shortest makespan for each graph, platform and setting."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.study.report.differences import intervals
-from tasksim.study.report.evidence import FEWEST
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.evidence import MIN_BLOCKS
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,33 +25,35 @@ __all__ = ["BestChoice", "best_choices"]
 
 @dataclass(frozen=True)
 class BestChoice:
-    """What is best for a graph, a platform, and whatever else is given.
+    """The best choice for one question: given values of the graph, platform and other axes.
 
     Parameters
     ----------
     question : mapping
-        Values of the axes that are given.
+        Values of the given axes.
     choice : mapping
-        Values of the axes that were chosen from.
+        Values of the chosen axes.
     makespan_s : float
-        Geometric mean over seeds.
+        Geometric mean of the makespan over seeds, in seconds.
     next_choice : mapping or None
-        The second best; None if there is no other.
+        The second best choice; None if there is no other.
     margin, low, high : float or None
-        By how much longer the second best takes; the ends of its interval, where there are seeds
-        enough for one.
+        Relative excess of the second best's makespan; the ends of its confidence interval, if
+        there are enough seeds.
     sure : bool or None
-        Whether it is better than each other one, by an interval; None where there is none.
+        Whether the choice is better than each other one according to the intervals; None without
+        intervals.
     ties : int
-        Other choices that take as long in all runs.
+        Number of other choices with the same makespans in all runs.
     best_in, seeds : int
-        Seeds with which it is best, or ties with the best, of those that all choices have.
+        Number of seeds with which the choice is best or ties with the best, and number of seeds
+        that all choices have.
     cell : str
-        One of its cells.
+        One of the choice's cells.
 
     See Also
     --------
-    best_choices : makes them.
+    best_choices : Find the best choices of a study.
     """
 
     question: Mapping[str, Any]
@@ -69,7 +71,7 @@ class BestChoice:
 
     @property
     def surely(self) -> str:
-        """How surely it is best, in words."""
+        """Certainty that the choice is best, in words."""
         if self.next_choice is None:
             return f"ties with {_others(self.ties)}" if self.ties else "the only choice"
         if self.sure is not None and not self.ties:
@@ -89,31 +91,32 @@ def best_choices(table: StudyTable, choose: Sequence[str] = ()) -> list[BestChoi
     ----------
     table : StudyTable
     choose : sequence of str
-        Axes to choose from, beside the scheduler: a tile size, say. All others are given; of a
-        setting that makes a problem smaller, the best one would be the smallest.
+        Axes to choose from, besides the scheduler: a tile size, for example. The values of all
+        other axes are given. Do not choose a setting that changes the size of the problem: its best
+        value would be the smallest problem.
 
     Returns
     -------
     list of BestChoice
-        In the order of the table.
+        The best choices, in the order of the table.
 
     Raises
     ------
     InputError
-        If *choose* names no axis, or the seed.
+        If *choose* contains an unknown axis, or the seed.
 
     See Also
     --------
-    tasksim.study.report.verdict.judge : over all questions.
+    tasksim.study.report.verdict.judge : Verdict over all questions.
     """
     chosen = {table.axis(name).name for name in choose}
     if "seed" in chosen:
-        raise InputError("the seed is chance, and nothing to choose")
+        raise InputError("the seed cannot be chosen: it stands for chance")
     choices = [a.name for a in table.axes if a.name in chosen or a.name == "scheduler"]
     given = [axis for axis in table.configuration if axis.name not in chosen]
     rows = table.used
     code = table.code(rows, given)
-    # With a single scheduler it is no axis, and still worth a word.
+    # A single scheduler is no axis, but the report names it.
     choices = choices or ["scheduler"]
     shown = [name for name in ("graph", "platform") if name not in chosen]
     shown += [axis.name for axis in given if axis.name not in shown]
@@ -121,14 +124,14 @@ def best_choices(table: StudyTable, choose: Sequence[str] = ()) -> list[BestChoi
 
 
 def _best_of(rows: pd.DataFrame, given: Sequence[str], choices: Sequence[str]) -> BestChoice:
-    """Return the best choice among *rows*, which have the same values of what is *given*."""
+    """Return the best choice among *rows*, which have the same values on the *given* axes."""
     codes = rows.groupby(list(choices), sort=False).ngroup().to_numpy(dtype=np.int64)
     heads = [rows.iloc[int(np.argmax(codes == n))] for n in range(codes.max() + 1)]
     log_s = _by_seed(rows, codes)
-    means = np.round(log_s.mean(axis=0), 9)
+    means = np.round(log_s.mean(axis=0), 9)  # so that rounding errors do not break ties
     order = np.argsort(means, kind="stable")
     best = int(order[0])
-    tying = np.abs(log_s - log_s[:, [best]]).max(axis=0) <= TIE
+    tying = np.abs(log_s - log_s[:, [best]]).max(axis=0) <= TIE_TOLERANCE
     second = next((int(k) for k in order[1:] if not tying[k]), None)
     first_s = log_s.min(axis=1)
     return BestChoice(
@@ -138,14 +141,14 @@ def _best_of(rows: pd.DataFrame, given: Sequence[str], choices: Sequence[str]) -
         None if second is None else {name: heads[second][name] for name in choices},
         *_margin(log_s, best, second, ~tying),
         int(tying.sum()) - 1,
-        int((log_s[:, best] <= first_s + TIE).sum()),
+        int((log_s[:, best] <= first_s + TIE_TOLERANCE).sum()),
         len(log_s),
         str(heads[best]["cell"]),
     )
 
 
 def _by_seed(rows: pd.DataFrame, codes: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return logarithms of makespans, a row per seed that all have; else of means over seeds."""
+    """Return ln(makespan), one row per seed that all choices have; else one row of means."""
     seeds, seed = np.unique(rows["seed"].map(str).to_numpy(), return_inverse=True)
     grid = np.full((len(seeds), codes.max() + 1), np.nan)
     grid[seed, codes] = np.log(rows["makespan_s"].to_numpy())
@@ -156,15 +159,15 @@ def _by_seed(rows: pd.DataFrame, codes: NDArray[np.integer[Any]]) -> NDArray[np.
 def _margin(
     log_s: NDArray[np.float64], best: int, second: int | None, others: NDArray[np.bool_]
 ) -> tuple[float | None, float | None, float | None, bool | None]:
-    """Return by how much the second best is worse, its interval, and whether all are surely."""
+    """Return the margin of the second best, its interval, and whether all others are worse."""
     if second is None:
         return None, None, None, None
     gaps = log_s - log_s[:, [best]]
     margin = float(np.expm1(gaps[:, second].mean()))
-    # Seeds that change nothing are one run, however many there are.
-    if len(gaps) < FEWEST or np.ptp(log_s, axis=0).max() <= TIE:
+    # Seeds that change nothing count as one run.
+    if len(gaps) < MIN_BLOCKS or np.ptp(log_s, axis=0).max() <= TIE_TOLERANCE:
         return margin, None, None, None
     rivals = np.flatnonzero(others)
     ends = intervals(gaps[:, rivals])
     low, high = np.expm1(ends[rivals.tolist().index(second)])
-    return margin, float(low), float(high), bool((ends[:, 0] > TIE).all())
+    return margin, float(low), float(high), bool((ends[:, 0] > TIE_TOLERANCE).all())

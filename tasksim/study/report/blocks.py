@@ -1,4 +1,4 @@
-"""Blocks of a report: what it says in headings, sentences, tables and figures, in order."""
+"""Blocks of a report's page: headings, sentences, tables and figures, in order."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 MOST_ROWS: Final = 30
-"""Of a table on the page: a screen; the data have all."""
-LONGEST_ERROR: Final = 160
-"""Characters of an error in a table; the data have all."""
+"""Most rows of a table on the page, which then fits on a screen; the CSV files have all rows."""
+MAX_ERROR_CHARACTERS: Final = 160
+"""Longest error in a table, in characters; the CSV files have the whole text."""
 SECTIONS: Final = {
     "profile": "Schedulers",
     "differences": "Schedulers",
@@ -53,7 +53,7 @@ SECTIONS: Final = {
     "sobol": "What moves the makespan",
     "interactions": "Interactions",
 }
-"""Under which heading figures stand; those of other packages: "More"."""
+"""Headings of the built-in figures, by name; figures of other packages have "More"."""
 STANDINGS_HEADER: Final = (
     "scheduler", "wins", "ties", "mean / best", "worst / best", "mean / bound", "worst / bound",
     "leads",
@@ -70,17 +70,17 @@ def report_blocks(
     data: Mapping[str, str],
     gantts: Sequence[Block] = (),
 ) -> list[Block]:
-    """Return the page on *findings*.
+    """Return the blocks of the page on *findings*.
 
     Parameters
     ----------
     findings : Findings
     drawings : mapping of str to sequence of Drawing
-        By the name of the figure, in their order.
+        Drawings by name of the figure, in the order of the page.
     data : mapping of str to str
-        The path of the CSV file of each drawing and table, by its name.
+        Path of the CSV file of each drawing and table, by name.
     gantts : sequence of blocks
-        Pictures of two cells, where they could be had.
+        Gantt charts of two cells, if they are available.
     """
     drawn: dict[str, list[Drawing]] = {}
     for name, found in drawings.items():
@@ -112,12 +112,12 @@ def report_blocks(
 
 
 def notes(table: StudyTable) -> list[str]:
-    """Return what is to be said of rows that lack, failed or cannot be used."""
+    """Return notes on cells that are missing, failed or unusable."""
     found = []
     if table.missing:
         found.append(
             f"the study is not finished: {table.missing:,} of {table.planned:,} cells are not "
-            f"computed yet, and what is said is about the others{_least(table)}"
+            f"computed yet, and the report is about the others{_least(table)}"
         )
     if len(table.failed):
         counts = table.failed["status"].value_counts()
@@ -135,7 +135,7 @@ def notes(table: StudyTable) -> list[str]:
 
 
 def _least(table: StudyTable) -> str:
-    """Return which values of axes have the fewest cells yet, in words."""
+    """Return the values of axes with the fewest computed cells, in words."""
     found = []
     for axis in table.axes:
         counts = table.frame[axis.name].value_counts().reindex(list(axis.values))
@@ -164,7 +164,7 @@ def _opening(findings: Findings) -> list[Block]:
 
 
 def _axis_name(axis: Axis) -> str:
-    """Return the name of an axis, with those that vary with it."""
+    """Return the name of an axis, with its aliases."""
     return f"{axis.name} (and with it {', '.join(axis.aliases)})" if axis.aliases else axis.name
 
 
@@ -184,18 +184,18 @@ def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
     if not findings.standings:
         return []
     left_out = (
-        f" {pairs.incomplete:,} groups are left out, where one has none."
+        f" {pairs.incomplete:,} groups in which one has none are left out."
         if pairs.incomplete
         else ""
     )
     absent = f" Without any makespan: {', '.join(pairs.absent)}." if pairs.absent else ""
     return [
         Text(
-            f"Compared in {len(pairs):,} groups of the same graph, platform, settings and seed, in "
-            f"which all schedulers have a makespan.{left_out}{absent} Ratios are means of all "
-            "groups (geometric), and the worst; 'leads' is in what share of resampled studies the "
-            "mean is lowest. Intervals are as sure as the study's configurations are like those "
-            "one cares for: ten bandwidths of one graph are less than ten graphs."
+            f"The schedulers are compared in {len(pairs):,} groups of the same graph, platform, "
+            f"settings and seed, in which all have a makespan.{left_out}{absent} Ratios are the "
+            "geometric mean over all groups, and the largest; 'leads' is the share of resampled "
+            "studies in which the scheduler has the lowest mean. Intervals hold for configurations "
+            "like those of the study: ten bandwidths of one graph say less than ten graphs."
         ),
         Table(STANDINGS_HEADER, [standing_cells(s, findings) for s in findings.standings]),
         *_chances(findings),
@@ -208,15 +208,15 @@ def _chances(findings: Findings) -> list[Block]:
     if not findings.chances:
         return []
     text = (
-        "How likely the first is to be faster than the second in a run like these, with the same "
-        f"seeds: the share of the groups, every configuration counting as much, and its "
-        f"{100 * CONFIDENCE:.0f} % interval. By how much is in the differences below."
+        "The probability that the first scheduler is faster than the second in a run like these, "
+        "with the same seeds: the share of the groups, with equal weights of all configurations, "
+        f"and its {100 * CONFIDENCE:.0f} % interval. The differences are below."
     )
     return [Text(text), Table(CHANCES_HEADER, chance_rows(findings))]
 
 
 def standing_cells(standing: Standing, findings: Findings) -> list[str]:
-    """Return a row of the tournament's table as texts."""
+    """Return a row of the tournament's table, as texts."""
     lead = findings.verdict.leading.get(standing.scheduler)
     return [
         standing.scheduler,
@@ -266,8 +266,8 @@ def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
     return [
         Heading("Best settings"),
         Text(
-            "For each question the choice with the lowest mean over seeds. It is 'sure' where it "
-            f"is better than each other choice by a {100 * CONFIDENCE:.0f} % interval over seeds."
+            "The choice with the lowest mean over seeds, for each question. It is 'sure' if its "
+            f"{100 * CONFIDENCE:.0f} % intervals over seeds show that it beats each other choice."
             + (f" The first {MOST_ROWS} of {len(found):,}." if len(found) > MOST_ROWS else "")
         ),
         Table(BEST_HEADER, [best_cells(choice) for choice in found[:MOST_ROWS]]),
@@ -276,7 +276,7 @@ def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
 
 
 def best_cells(best: BestChoice) -> list[str]:
-    """Return a row of the table of best settings as texts."""
+    """Return a row of the table of best settings, as texts."""
     ends = (
         "–"
         if best.low is None or best.high is None
@@ -303,8 +303,8 @@ def _sensitivity(findings: Findings) -> list[Block]:
     header = ("axis", "mean swing", "largest", "slices", "elasticity", "smallest", "largest")
     said = [
         Text(
-            "Swing: the longest over the shortest makespan along an axis, all else the same. "
-            "Elasticity: by how many percent the makespan grows when the setting grows by one."
+            "Swing: ratio of the longest to the shortest makespan along an axis, all else equal. "
+            "Elasticity: growth of the makespan in percent if the setting grows by one percent."
         )
     ]
     drawn: list[Block] = []
@@ -312,7 +312,7 @@ def _sensitivity(findings: Findings) -> list[Block]:
         drawn = [
             Text(
                 "Sobol' indices of ln(makespan) over the ranges of the settings: "
-                f"{findings.sobol_drawn[0].simulated:,} points between the study's values, drawn "
+                f"{findings.sobol_drawn[0].simulated:,} points drawn between the study's values "
                 "and simulated without noise, with 95 % intervals."
             ),
             Table(DRAWN_HEADER, drawn_rows(findings)),
@@ -334,7 +334,7 @@ def _sensitivity_cells(found: Sensitivity) -> list[str]:
 
 
 def _cells(findings: Findings, gantts: Sequence[Block]) -> list[Block]:
-    """Return where each scheduler did worst, and the commands that show these runs."""
+    """Return the worst cell of each scheduler, with the commands that show these runs."""
     table = findings.table
     worst = [standing for standing in findings.standings if standing.worst_ratio > 1.0]
     if not worst and not gantts:
@@ -344,7 +344,7 @@ def _cells(findings: Findings, gantts: Sequence[Block]) -> list[Block]:
         f"{s.worst_ratio:.3f} times the best of its group"
         for s in worst
     ]
-    said = Text("A cell is simulated again to be looked at. Where each scheduler is furthest off:")
+    said = Text("These commands simulate the cell again in which each scheduler is worst:")
     listed: list[Block] = [said, Listing(commands)] if worst else []
     return [Heading("Cells to look at"), *listed, *gantts]
 
@@ -367,7 +367,7 @@ def _failures(table: StudyTable, data: Mapping[str, str]) -> list[Block]:
     more = f" The first {MOST_ROWS} of {len(failed):,}." if len(failed) > MOST_ROWS else ""
     return [
         Heading("Failed cells"),
-        Text(f"Cells without a result, and why.{more}"),
+        Text(f"Cells without a result, with their errors.{more}"),
         Table(header, rows),
         Listing([show_command(table, str(failed["cell"].iloc[0]))]),
         *_links("failed", data),
@@ -376,7 +376,7 @@ def _failures(table: StudyTable, data: Mapping[str, str]) -> list[Block]:
 
 def _short(text: str) -> str:
     text = _one_line(text)
-    return text if len(text) <= LONGEST_ERROR else f"{text[: LONGEST_ERROR - 1]}…"
+    return text if len(text) <= MAX_ERROR_CHARACTERS else f"{text[: MAX_ERROR_CHARACTERS - 1]}…"
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of the table of chances: who beats whom, how surely and by how much, as texts."""
+"""Rows of the table of chances: probabilities and differences of pairs of schedulers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANCES_HEADER", "chance_rows"]
 
-CHANCES_HEADER: Final = ("who", "probability", "interval", "the other is longer by", "interval")
+CHANCES_HEADER: Final = ("pair", "probability", "interval", "the other is longer by", "interval")
 MOST_ROWS: Final = 30
-"""Of any two of eight schedulers there are 28; a report's data have all."""
+"""Most rows of the table: eight schedulers have 28 pairs; the report's CSV files have all."""
 
 
 def chance_rows(findings: Findings) -> list[list[str]]:
-    """Return the rows of the table of chances as texts, with the differences."""
+    """Return the rows of the table of chances, with the differences, as texts."""
     known = {frozenset((d.faster, d.slower)): d for d in findings.verdict.differences}
     rows = []
     for chance in findings.chances[:MOST_ROWS]:
@@ -37,5 +37,5 @@ def chance_rows(findings: Findings) -> list[list[str]]:
 
 
 def _turned(relative: float, sign: float) -> float:
-    """Return a difference as seen from the other one where *sign* is negative."""
+    """Return a relative difference, seen from the other scheduler if *sign* is negative."""
     return relative if sign > 0 else 1.0 / (1.0 + relative) - 1.0

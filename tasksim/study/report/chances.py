@@ -1,4 +1,4 @@
-"""Chances that one scheduler beats another: its share of paired runs, with intervals."""
+"""Probability that one scheduler beats another: its share of paired runs, with an interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from tasksim.study.report.evidence import CONFIDENCE, Evidence
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from tasksim.study.report.pairs import Pairs
@@ -20,19 +20,20 @@ __all__ = ["Chance", "chances"]
 
 @dataclass(frozen=True)
 class Chance:
-    """How likely *first* is to have a shorter makespan than *second* in a run like these.
+    """Probability that *first* has a shorter makespan than *second* in a run like these.
 
     Parameters
     ----------
     first, second : str
     probability, low, high : float
-        Ties count half. The ends of the interval are of as many tries as there are blocks.
+        Probability, with ties counted as half, and the ends of its interval. The sample size is
+        the number of blocks.
     ties : float
-        The share of runs in which both are as fast.
+        Share of runs in which both have the same makespan.
 
     See Also
     --------
-    chances : makes them.
+    chances : Compute the chances of all pairs.
     """
 
     first: str
@@ -44,30 +45,30 @@ class Chance:
 
 
 def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
-    """Return the chance of each scheduler against each other one, the likelier one first.
+    """Return the chance of each pair of schedulers, the highest probability first.
 
     Parameters
     ----------
     pairs : Pairs
-        Runs side by side: what both meet, noise too, is the same.
+        Runs of both schedulers under the same conditions, noise included.
     confidence : float, default 0.95
-        Of each interval by itself.
+        Confidence level of each interval by itself.
 
     Returns
     -------
     list of Chance
-        Of any two; nothing without runs.
+        The chances of all pairs; empty without runs.
 
     See Also
     --------
-    tasksim.study.report.differences.differences : by how much.
+    tasksim.study.report.differences.differences : Relative differences of the makespans.
 
     Notes
     -----
-    Every configuration counts as much as any other. The interval is that of C. J. Clopper and E. S.
+    All configurations have the same weight. The interval is that of C. J. Clopper and E. S.
     Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
-    Biometrika 26 (1934), pp. 404-413, of as many tries as there are configurations, or runs where
-    these are too few: seeds of a configuration are no further evidence about others, as elsewhere.
+    Biometrika 26 (1934), pp. 404-413. Its sample size is the number of configurations, or of runs
+    if there are too few configurations: more seeds of a configuration are no evidence about others.
 
     Examples
     --------
@@ -90,9 +91,9 @@ def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
     found = []
     for i, j in combinations(range(len(pairs.schedulers)), 2):
         gap = np.log(pairs.makespans_s[:, j] / pairs.makespans_s[:, i])
-        ties = float(weights @ (np.abs(gap) <= TIE))
-        wins = float(weights @ (gap > TIE))
-        losses = float(weights @ (gap < -TIE))
+        ties = float(weights @ (np.abs(gap) <= TIE_TOLERANCE))
+        wins = float(weights @ (gap > TIE_TOLERANCE))
+        losses = float(weights @ (gap < -TIE_TOLERANCE))
         names = pairs.schedulers[i], pairs.schedulers[j]
         if losses > wins:
             wins, names = losses, (names[1], names[0])
@@ -103,7 +104,7 @@ def chances(pairs: Pairs, confidence: float = CONFIDENCE) -> list[Chance]:
 def _chance(
     first: str, second: str, probability: float, ties: float, blocks: int, confidence: float
 ) -> Chance:
-    """Return the chance with its interval; that of a share need be no whole number of tries."""
+    """Return the chance with its interval; the numbers of wins and losses may be fractions."""
     probability = min(max(round(probability, 12), 0.0), 1.0)
     won, lost = probability * blocks, (1.0 - probability) * blocks
     tail = (1.0 - confidence) / 2.0

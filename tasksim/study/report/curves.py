@@ -20,30 +20,30 @@ __all__ = ["facets_of", "makespan_curve", "scalability", "speedup"]
 
 
 def facets_of(table: StudyTable, axis: Axis) -> list[str]:
-    """Return the axes that are the same along a curve over *axis*: all but scheduler and seed."""
+    """Return the axes that are fixed along a curve over *axis*: all but scheduler and seed."""
     return [other.name for other in table.configuration if other.name != axis.name]
 
 
 def makespan_curve(table: StudyTable, axis: Axis) -> pd.DataFrame:
-    """Return makespans over a numeric axis, all else fixed.
+    """Return makespans over a numeric axis, with all other axes fixed.
 
     Parameters
     ----------
     table : StudyTable
     axis : Axis
-        With numbers.
+        A numeric axis.
 
     Returns
     -------
     pandas.DataFrame
-        The axes that are fixed, ``scheduler``, the axis (as given), ``x`` (as a number),
-        ``makespan_s`` (geometric mean over seeds), ``low_s`` and ``high_s`` (the extremes),
-        ``seeds``; ``bound_s``, the smallest lower bound of any run there, under all schedulers;
+        The fixed axes, ``scheduler``, the axis (as given), ``x`` (as a number), ``makespan_s``
+        (geometric mean over seeds), ``low_s`` and ``high_s`` (the extremes), ``seeds`` (their
+        number), ``bound_s`` (the smallest lower bound of the runs under all schedulers),
         ``tasks``.
 
     See Also
     --------
-    speedup, scalability : what becomes of it.
+    speedup, scalability : Quantities derived from the curve.
     """
     rows = table.used
     rows = rows[rows[axis.name] != ABSENT]
@@ -69,12 +69,12 @@ def makespan_curve(table: StudyTable, axis: Axis) -> pd.DataFrame:
 
 
 def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
-    """Return speed-up and efficiency along *curve*, over an axis that counts.
+    """Return speed-up and efficiency along *curve*, over an axis of counts.
 
     Parameters
     ----------
     curve : pandas.DataFrame
-        Of :func:`makespan_curve`.
+        Result of :func:`makespan_curve`.
     table : StudyTable
     axis : Axis
         The axis of the curve.
@@ -82,12 +82,13 @@ def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The curve with ``speedup``, the makespan at the smallest count of the line over that here;
-        ``efficiency``, speed-up over how many times as many there are; ``from_x``, that count.
+        The curve with ``from_x``, the smallest count of the line; ``speedup``, the ratio of the
+        makespan at that count to the makespan; ``efficiency``, the speed-up divided by the ratio of
+        the counts.
 
     See Also
     --------
-    makespan_curve : what it is of.
+    makespan_curve : Makespans over an axis.
     """
     lines = curve.groupby(_lines(table, axis), sort=False)
     first_s, first = lines["makespan_s"].transform("first"), lines["x"].transform("first")
@@ -96,12 +97,12 @@ def speedup(curve: pd.DataFrame, table: StudyTable, axis: Axis) -> pd.DataFrame:
 
 
 def scalability(curve: pd.DataFrame) -> pd.DataFrame:
-    """Return how well ever larger problems are solved, along *curve* over an axis of the graph.
+    """Return the distance from the lower bound along *curve*, over a size of the graph.
 
     Parameters
     ----------
     curve : pandas.DataFrame
-        Of :func:`makespan_curve`.
+        Result of :func:`makespan_curve`.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def scalability(curve: pd.DataFrame) -> pd.DataFrame:
 
     See Also
     --------
-    makespan_curve : what it is of.
+    makespan_curve : Makespans over an axis.
     """
     return curve.assign(
         bound_ratio=curve["makespan_s"] / curve["bound_s"].where(curve["bound_s"] > 0),
@@ -123,7 +124,7 @@ def _lines(table: StudyTable, axis: Axis) -> list[str]:
 
 
 def _places(table: StudyTable) -> Callable[[pd.Series], pd.Series]:
-    """Return a key for sorting columns of axes in the order of their values."""
+    """Return a sort key that puts the columns of axes in the order of their values."""
     orders = {axis.name: {v: n for n, v in enumerate(axis.values)} for axis in table.axes}
 
     def key(column: pd.Series) -> pd.Series:

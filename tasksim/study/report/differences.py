@@ -1,4 +1,4 @@
-"""Differences of any two schedulers, with intervals by the paired bootstrap."""
+"""Differences between pairs of schedulers, with intervals by the paired bootstrap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from tasksim.study.report.evidence import CONFIDENCE
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "differences", "intervals", "leading_shares"]
 
 RESAMPLES: Final = 9999
-"""As SciPy's: the ends of an interval then move by less than a hundredth of its width."""
-SEED: Final = 20020201
-"""Of the resampling: the same table gives the same report."""
-_AT_ONCE: Final = 4_000_000
-"""Numbers in memory at a time, 32 MB."""
+"""Number of resamples, as in SciPy: the ends of an interval then vary by less than a hundredth of
+its width."""
+RESAMPLING_SEED: Final = 20020201
+"""Seed of the resampling; it is fixed, so that the same table gives the same report."""
+_MAX_NUMBERS_AT_ONCE: Final = 4_000_000
+"""Most numbers of resamples in memory at a time: 32 MB."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much longer the makespans of *slower* are than those of *faster*, in the mean.
+    """Mean relative difference between the makespans of two schedulers.
 
     Parameters
     ----------
     faster, slower : str
-        By the means; of two that are the same, by the name.
+        The schedulers, in the order of their means, or of their names if the means are equal.
     relative, low, high : float
-        The makespan of *slower* over that of *faster*, minus one, as a geometric mean, and the
-        ends of the interval.
+        Geometric mean of the makespan of *slower* over that of *faster*, minus one, and the ends of
+        its interval.
 
     See Also
     --------
-    differences : makes them.
+    differences : Compute the differences of all pairs.
     """
 
     faster: str
@@ -53,38 +54,38 @@ class Difference:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the interval does not hold 0."""
-        return self.low > TIE
+        """Whether the interval excludes 0."""
+        return self.low > TIE_TOLERANCE
 
 
 def differences(
     log_s: NDArray[np.float64], schedulers: Sequence[str], confidence: float = CONFIDENCE
 ) -> list[Difference]:
-    """Return the difference of any two schedulers.
+    """Return the differences of all pairs of schedulers.
 
     Parameters
     ----------
     log_s : array of float, (blocks, schedulers)
-        Natural logarithms of makespans. Blocks are resampled, all schedulers with the same draws:
-        what chance does to all of them alike cancels out, as the runs have common random numbers.
+        Natural logarithms of makespans. All schedulers share the resampled blocks: the runs have
+        common random numbers, so noise that hits all schedulers alike cancels out.
     schedulers : sequence of str
     confidence : float, default 0.95
-        Of each interval by itself, not of all together.
+        Confidence level of each interval by itself, not of all together.
 
     Returns
     -------
     list of Difference
-        The faster ones first, each with the slower ones in order.
+        The differences, ordered by the faster scheduler, then by the slower one.
 
     See Also
     --------
-    tasksim.study.report.ranks.rank_test : whether ranks differ, all together.
+    tasksim.study.report.ranks.rank_test : Joint test of the ranks of all schedulers.
 
     Notes
     -----
     Intervals are studentized (bootstrap-t): B. Efron and R. J. Tibshirani, "An Introduction to the
-    Bootstrap" (1993), section 12.5. Percentile and BCa intervals of so few values are too narrow:
-    of six normal ones, BCa's at 95 % hold the mean in 87 % of cases, these in 95 %.
+    Bootstrap" (1993), section 12.5. Percentile and BCa intervals of few values are too narrow: for
+    six normal values, 95 % intervals of BCa contain the mean in 87 % of cases, these in 95 %.
 
     Examples
     --------
@@ -104,21 +105,22 @@ def differences(
 
 
 def intervals(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> NDArray[np.float64]:
-    """Return the intervals of the means of the columns of *values*, of two or more rows.
+    """Return the confidence intervals of the means of the columns of *values*.
 
     Parameters
     ----------
     values : array of float, (blocks, columns)
+        Two or more rows.
     confidence : float, default 0.95
 
     Returns
     -------
     array of float, (columns, 2)
-        The mean itself, twice, where all values of a column are the same.
+        The ends of each interval; both are the mean if all values of a column are equal.
 
     See Also
     --------
-    differences : of any two schedulers.
+    differences : Differences of pairs of schedulers.
 
     Examples
     --------
@@ -130,25 +132,26 @@ def intervals(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> ND
     means = values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) / np.sqrt(blocks)
     drawn, errors = _resampled(values - means)
-    # A resample of equal values has no error; nor is any further out than Student's would be once.
+    # A resample of equal values has a standard error of 0, and t would be infinite: t is limited to
+    # the value that Student's distribution exceeds once in RESAMPLES draws.
     most = float(stats.t.isf(1.0 / RESAMPLES, blocks - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.clip(np.nan_to_num(drawn / errors), -most, most)
     levels = [(1.0 + confidence) / 2.0, (1.0 - confidence) / 2.0]
     ends: NDArray[np.float64] = means[:, None] - np.quantile(t, levels, axis=0).T * spread[:, None]
-    same = np.ptp(values, axis=0) <= TIE
+    same = np.ptp(values, axis=0) <= TIE_TOLERANCE
     ends[same] = means[same, None]
     return ends
 
 
 def leading_shares(log_s: NDArray[np.float64], schedulers: Sequence[str]) -> dict[str, float]:
-    """Return in what share of the resamples each scheduler has the lowest mean; ties are shared.
+    """Return the share of resamples in which each scheduler has the lowest mean; ties are split.
 
     >>> leading_shares(np.log([[1.0, 2.0, 1.0]] * 6), ["a", "b", "c"])
     {'a': 0.5, 'b': 0.0, 'c': 0.5}
     """
     means, _ = _resampled(log_s)
-    first = means <= means.min(axis=1, keepdims=True) + TIE
+    first = means <= means.min(axis=1, keepdims=True) + TIE_TOLERANCE
     shares = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
     return {name: float(share) for name, share in zip(schedulers, shares, strict=True)}
 
@@ -166,17 +169,17 @@ def _resampled(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
 
 def _shares(blocks: int) -> Iterable[NDArray[np.float64]]:
-    """Return the share of each block in each resample, in parts that fit into memory."""
-    if RESAMPLES * blocks <= _AT_ONCE:
+    """Return the weight of each block in each resample, in parts that fit into memory."""
+    if RESAMPLES * blocks <= _MAX_NUMBERS_AT_ONCE:
         return (_drawn(blocks, RESAMPLES),)
-    rng, step = np.random.default_rng(SEED), max(1, _AT_ONCE // blocks)
+    rng, step = np.random.default_rng(RESAMPLING_SEED), max(1, _MAX_NUMBERS_AT_ONCE // blocks)
     sizes = (min(step, RESAMPLES - start) for start in range(0, RESAMPLES, step))
     return (_draw(rng, blocks, size) for size in sizes)
 
 
-@lru_cache(maxsize=4)  # 32 MB each: best settings are judged by the same few seeds again and again
+@lru_cache(maxsize=4)  # up to 32 MB each; all questions on best settings have the same few seeds
 def _drawn(blocks: int, size: int) -> NDArray[np.float64]:
-    return _draw(np.random.default_rng(SEED), blocks, size)
+    return _draw(np.random.default_rng(RESAMPLING_SEED), blocks, size)
 
 
 def _draw(rng: np.random.Generator, blocks: int, size: int) -> NDArray[np.float64]:
@@ -184,7 +187,7 @@ def _draw(rng: np.random.Generator, blocks: int, size: int) -> NDArray[np.float6
 
 
 def _order(log_s: NDArray[np.float64], schedulers: Sequence[str]) -> list[int]:
-    """Return the columns, the lowest mean first; of equal ones, by name."""
+    """Return the indices of columns by mean, lowest first; equal means are ordered by name."""
     means = log_s.mean(axis=0)
-    # Rounded, so that a tie is one whatever the order in which it was summed up.
+    # Rounded, so that ties do not depend on the order of summation.
     return sorted(range(len(schedulers)), key=lambda k: (round(float(means[k]), 9), schedulers[k]))

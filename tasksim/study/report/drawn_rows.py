@@ -1,4 +1,4 @@
-"""Rows of the table of Sobol' indices by draws, as texts."""
+"""Rows of the table of sampled Sobol' indices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DRAWN_HEADER: Final = (
 
 
 def drawn_rows(findings: Findings) -> list[list[str]]:
-    """Return the rows of the table, in percent; none where nobody asked."""
+    """Return the rows of the table as texts, in percent; none if the indices were not requested."""
     return [
         [
             index.axis,

@@ -1,4 +1,4 @@
-"""Sobol' indices by drawing: settings between those of the study, simulated anew."""
+"""Sobol' indices by sampling: settings drawn between those of the study, and simulated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.study.report.evidence import CONFIDENCE
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 from tasksim.study.sweep.plan import scenario_text
 
 if TYPE_CHECKING:
@@ -25,33 +25,35 @@ if TYPE_CHECKING:
 
 __all__ = ["DrawnIndex", "drawn_sobol_indices", "estimated"]
 
-MOST_SIMULATIONS: Final = 1_000_000
-"""As of a study's cells."""
+MAX_SIMULATIONS: Final = 1_000_000
+"""Most simulations, the same as the most cells of a study."""
 RESAMPLES: Final = 999
-"""The ends of an interval then move by a few hundredths of its width."""
-DECADE: Final = 10.0
-"""Ranges from so much on are drawn evenly over logarithms, as one would choose values by hand."""
-NUMBER: Final = "{:.9g}"
-"""A value that was drawn: the text of a setting need have no more digits."""
+"""Number of bootstrap resamples: the ends of an interval then vary by a few hundredths of its
+width."""
+MIN_LOG_RANGE_RATIO: Final = 10.0
+"""Least ratio of a range's ends for draws on a logarithmic scale, on which people choose the values
+of wide ranges."""
+NUMBER_FORMAT: Final = "{:.9g}"
+"""Format of a drawn value; the text of a setting needs no more digits."""
 
 
 @dataclass(frozen=True)
 class DrawnIndex:
-    """What an axis explains of the variance of ln(makespan), as estimated from draws.
+    """Share of the variance of ln(makespan) that an axis explains, estimated from draws.
 
     Parameters
     ----------
     axis : str
     first, first_low, first_high : float
-        By itself, and its interval.
+        Share of the axis alone, and its interval.
     total, total_low, total_high : float
-        With all its interactions.
+        Share with all interactions of the axis, and its interval.
     simulated : int
-        How many makespans it rests on.
+        Number of simulated makespans.
 
     See Also
     --------
-    drawn_sobol_indices : makes them.
+    drawn_sobol_indices : Compute the indices of all axes.
     """
 
     axis: str
@@ -67,35 +69,36 @@ class DrawnIndex:
 def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[DrawnIndex]:
     """Return the Sobol' indices over the ranges of a study's settings, the largest total first.
 
-    Numbers are drawn between the least and the greatest that the study has: whole ones where all
-    are whole, over logarithms where the range is wide. Anything else is drawn from its values,
-    each as likely. Tasks take what their models say in the mean, without noise.
+    Numbers are drawn between the smallest and the largest value of the study: whole numbers if all
+    values are whole, on a logarithmic scale if the range is wide. All other axes are drawn from
+    their values with equal probabilities. Tasks have the mean durations of their models, without
+    noise.
 
     Parameters
     ----------
     table : StudyTable
-        Of a study in a folder. Its grid may have gaps.
+        Table of a study with a folder. Its grid may have gaps.
     draws : int
-        A power of two. Makespans that are simulated: as many times the axes and two.
+        A power of two. The number of simulations is *draws* times the number of axes plus two.
     seed : int, default 0
-        Of the draws, and of the bootstrap.
+        Seed of the draws and of the bootstrap.
 
     Raises
     ------
     InputError
-        If the table has no folder, nothing varies, *draws* is no power of two, or what is drawn
-        cannot be simulated.
+        If the table has no folder, if nothing varies, if *draws* is not a power of two, or if a
+        drawn point cannot be simulated.
 
     See Also
     --------
-    tasksim.study.report.sobol.sobol_indices : exact for a full grid, nothing is simulated.
+    tasksim.study.report.sobol.sobol_indices : Exact indices of a full grid, without simulations.
 
     Notes
     -----
-    Points are SciPy's Sobol' sequence, shifted by chance. Estimators: A. Saltelli et al., "Variance
-    based sensitivity analysis of model output. Design and estimator for the total sensitivity
-    index", Computer Physics Communications 181 (2010), pp. 259-270, and Jansen's of the total.
-    Intervals are of the bootstrap over draws.
+    Points are SciPy's Sobol' sequence with a random shift. Estimators: A. Saltelli et al.,
+    "Variance based sensitivity analysis of model output. Design and estimator for the total
+    sensitivity index", Computer Physics Communications 181 (2010), pp. 259-270; for the total
+    index, the one of Jansen. Intervals are those of a bootstrap over the draws.
     """
     axes = [axis for axis in table.axes if axis.name != "seed"]
     _check(table, axes, draws)
@@ -118,9 +121,9 @@ def estimated(
     draws: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return first and total indices, each with the ends of its interval: a row per axis.
+    """Return first and total indices, each with the ends of its interval, one row per axis.
 
-    *function* takes points of the unit cube, a row each; where it does not vary all are 0.
+    *function* takes points of the unit cube, one per row; if it is constant, all indices are 0.
     """
     from scipy.stats import qmc
 
@@ -141,7 +144,7 @@ def _indices(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the first and the total index of each axis."""
     first, second, mixed = values[0], values[1], values[2:]
     variance = float(np.var(values[:2]))
-    if variance <= TIE**2:
+    if variance <= TIE_TOLERANCE**2:
         return np.zeros((len(mixed), 2))
     alone = (second * (mixed - first)).mean(axis=1) / variance
     whole = ((first - mixed) ** 2).mean(axis=1) / (2.0 * variance)
@@ -150,20 +153,20 @@ def _indices(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _check(table: StudyTable, axes: list[Axis], draws: int) -> None:
     if not table.folder:
-        raise InputError("Sobol' indices by draws: need the folder of a study, not a table alone")
+        raise InputError("Sobol' indices by draws need the folder of a study, not only a table")
     if not axes:
         raise InputError("Sobol' indices: the study varies nothing but seeds")
     if draws < 2 or draws & (draws - 1):
         raise InputError(f"draws: got {draws}; legal: a power of two, such as 64 or 1024")
-    if draws * (len(axes) + 2) > MOST_SIMULATIONS:
+    if draws * (len(axes) + 2) > MAX_SIMULATIONS:
         raise InputError(
             f"draws: {draws} x ({len(axes)} axes + 2) are {draws * (len(axes) + 2):,} simulations; "
-            f"legal: at most {MOST_SIMULATIONS:,}"
+            f"legal: at most {MAX_SIMULATIONS:,}"
         )
 
 
 class _Points:
-    """Points of the unit cube as scenarios: a row of the study that is varied."""
+    """Map from points of the unit cube to scenarios, which are variations of the study's cells."""
 
     def __init__(self, table: StudyTable, axes: list[Axis]) -> None:
         self._axes = axes
@@ -172,7 +175,7 @@ class _Points:
         self._bases = _bases(table, [axes[i].name for i in self._named])
 
     def log_makespans(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ln(makespan) of points of the unit cube, a row each."""
+        """Return ln(makespan) of points of the unit cube, one per row."""
         from tasksim.scenario.many import simulate_many
 
         asked = [self._scenario(point) for point in points]
@@ -196,7 +199,7 @@ class _Points:
 
 
 def _is_range(axis: Axis) -> bool:
-    """Return whether an axis is a setting by itself of which values between others make sense."""
+    """Return whether an axis is a numeric setting that can have values between the study's."""
     return (
         axis.is_numeric
         and not axis.aliases
@@ -206,17 +209,17 @@ def _is_range(axis: Axis) -> bool:
 
 
 def _between(axis: Axis) -> Callable[[float], Any]:
-    """Return the value of an axis at a share of the way, from 0 to below 1."""
+    """Return the function from a share of an axis' range, from 0 to below 1, to its value."""
     if not _is_range(axis):
         return lambda share: axis.values[min(int(share * len(axis)), len(axis) - 1)]
     numbers = axis.numbers or ()
     low, high = min(numbers), max(numbers)
-    wide = low > 0 and high >= DECADE * low
+    wide = low > 0 and high >= MIN_LOG_RANGE_RATIO * low
     if all(number == int(number) for number in numbers) and not axis.unit and _plain(axis):
-        # Half a step more at either end, so that the ends are as likely as what lies between.
+        # Half a step more at either end: rounding then gives both ends their full probability.
         first, last = low - 0.5, high + 0.5
         return lambda share: min(max(round(_at(share, first, last, wide)), int(low)), int(high))
-    text = NUMBER if _plain(axis) else f"x{NUMBER}"
+    text = NUMBER_FORMAT if _plain(axis) else f"x{NUMBER_FORMAT}"
     unit = f" {axis.unit}" if axis.unit else ""
     return lambda share: text.format(_at(share, low, high, wide)) + unit
 
@@ -231,12 +234,12 @@ def _plain(axis: Axis) -> bool:
 
 
 def _bases(table: StudyTable, names: list[str]) -> dict[tuple[Any, ...], Scenario]:
-    """Return a scenario of the study for each combination of values of some columns."""
+    """Return one scenario of the study for each combination of values of the columns *names*."""
     from tasksim.study.sweep.lookup import scenarios_of
 
     rows = table.used.drop_duplicates(subset=names) if names else table.used.head(1)
     keys = [tuple(row) for row in rows[names].itertuples(index=False)]
     scenarios = scenarios_of(Path(table.folder), rows["cell"].tolist())
     if any(scenario.clock == "native" for scenario in scenarios):
-        raise InputError("Sobol' indices by draws: of a study that is simulated, not really run")
+        raise InputError("Sobol' indices by draws need a simulated study, not one of native runs")
     return dict(zip(keys, (replace(one, noise="none") for one in scenarios), strict=True))

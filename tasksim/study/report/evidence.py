@@ -1,4 +1,4 @@
-"""Evidence: the independent comparisons that statements about schedulers rest on."""
+"""Evidence for statements about schedulers: the independent blocks of a comparison."""
 
 from __future__ import annotations
 
@@ -7,40 +7,42 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.study.report.pairs import Pairs
 
-__all__ = ["CONFIDENCE", "FEWEST", "Evidence"]
+__all__ = ["CONFIDENCE", "MIN_BLOCKS", "Evidence"]
 
 CONFIDENCE: Final = 0.95
-"""Of intervals, and one minus the level of tests: what papers have."""
-FEWEST: Final = 6
-"""Pairs below which nothing is said: of five, all with the same sign, chance makes one set in 16
-(2 / 2**5), which is more than 1 - :data:`CONFIDENCE`; of six, one in 32."""
+"""Confidence level of intervals, and one minus the significance level of tests, as in most
+papers."""
+MIN_BLOCKS: Final = 6
+"""Least number of blocks for a verdict: by chance, five differences have the same sign once in 16
+times (2 / 2**5), which is more often than 1 - :data:`CONFIDENCE`; six have it once in 32 times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Blocks in which all schedulers were compared, of which one tells nothing about another.
+    """Independent blocks in which all schedulers were compared.
 
-    Runs that differ in the seed alone are repetitions of one configuration and no evidence about
-    others. With enough configurations, these are the blocks, and what is said is about
-    configurations like them. With few, runs are the blocks, and it is about these alone.
+    Runs that differ only in their seed are replications of one configuration, and no evidence about
+    others. With enough configurations, configurations are the blocks, and statements hold for
+    configurations like them. With few, runs are the blocks, and statements hold only for these
+    configurations.
 
     Parameters
     ----------
     unit : {"configuration", "run"}
-        What a block is.
+        Kind of the blocks.
     log_s : array of float, (blocks, schedulers)
-        Natural logarithms of makespans; of configurations, means over seeds.
+        Natural logarithms of makespans; means over seeds if the blocks are configurations.
     configurations : int
-        How many graphs x platforms x settings are in the blocks.
+        Number of configurations (graph x platform x settings) in the blocks.
     seeds : int
-        The most seeds of a configuration; 1 too if they change nothing.
+        Largest number of seeds of a configuration; 1 if seeds change nothing.
 
     Examples
     --------
@@ -62,16 +64,16 @@ class Evidence:
 
     @classmethod
     def of(cls, pairs: Pairs) -> Evidence:
-        """Return the evidence that *pairs* give."""
+        """Return the evidence in *pairs*."""
         log_s = np.log(pairs.makespans_s)
         number, codes = np.unique(pairs.configuration, return_inverse=True)
         counts = np.bincount(codes, minlength=len(number))
         means = np.zeros((len(number), log_s.shape[1]))
         np.add.at(means, codes, log_s)
         means /= np.maximum(counts, 1)[:, None]
-        seeds_count = np.abs(log_s - means[codes]).max(initial=0.0) > TIE
+        seeds_count = np.abs(log_s - means[codes]).max(initial=0.0) > TIE_TOLERANCE
         seeds = int(counts.max(initial=0)) if seeds_count else min(len(log_s), 1)
-        if len(number) < FEWEST and seeds > 1:
+        if len(number) < MIN_BLOCKS and seeds > 1:
             return cls("run", log_s, len(number), seeds)
         return cls("configuration", means, len(number), seeds)
 
@@ -80,12 +82,12 @@ class Evidence:
 
     @property
     def enough(self) -> bool:
-        """Whether anything can be said at :data:`CONFIDENCE`."""
-        return len(self) >= FEWEST
+        """Whether there are enough blocks for statements at :data:`CONFIDENCE`."""
+        return len(self) >= MIN_BLOCKS
 
     @property
     def scope(self) -> str:
-        """What the statements are about, in words."""
+        """Scope of the statements, in words."""
         if self.unit == "run":
             of = _count(self.configurations, "configuration")
             return f"{len(self)} pairs of runs of {of}, and of no others"
@@ -94,12 +96,12 @@ class Evidence:
 
     @property
     def lack(self) -> str:
-        """Why nothing can be said, in words; nothing if :attr:`enough`."""
+        """Reason why no statement is possible, in words; ``""`` if :attr:`enough`."""
         if self.enough:
             return ""
         return (
-            f"there are {_count(len(self), self.unit)} to compare in, and of fewer than {FEWEST} "
-            f"any order is no surprise at {100 * CONFIDENCE:.0f} %: add "
+            f"there are {_count(len(self), self.unit)} to compare in, and with fewer than "
+            f"{MIN_BLOCKS} any order may be chance at {100 * CONFIDENCE:.0f} %: add "
             + ("seeds, graphs or platforms" if self.unit == "run" else "graphs, platforms or noise")
         )
 

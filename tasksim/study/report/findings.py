@@ -1,4 +1,4 @@
-"""Findings: all that a report says of a study, computed once."""
+"""Findings of a study: all results of a report, computed once."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ __all__ = ["Findings", "examine"]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the table of a study says.
-
-    Made by :func:`examine`, whose parts they are.
-    """
+    """Results of all analyses of a study's table; :func:`examine` makes them."""
 
     table: StudyTable
     pairs: Pairs
@@ -94,17 +91,18 @@ def examine(
     sobol: bool = False,
     sobol_draws: int | None = None,
 ) -> Findings:
-    """Return what *table* says.
+    """Analyse a study's *table*.
 
     Parameters
     ----------
     table : StudyTable
     choose : sequence of str
-        Axes that best settings are chosen from, beside the scheduler.
+        Axes from which best settings are chosen, besides the scheduler.
     sobol : bool, default False
-        Whether Sobol' indices are asked for, which need a full grid.
+        Whether to compute exact Sobol' indices, which need a full grid.
     sobol_draws : int, optional
-        Sobol' indices by so many draws between the values of the study, which are simulated.
+        Number of draws for sampled Sobol' indices, which simulate points between the study's
+        values; by default there are none.
 
     Returns
     -------
@@ -113,11 +111,11 @@ def examine(
     Raises
     ------
     InputError
-        If *choose* names no axis, or Sobol' indices cannot be had.
+        If *choose* contains an unknown axis, or if Sobol' indices cannot be computed.
 
     See Also
     --------
-    tasksim.study.report.folder.write_report : writes them down.
+    tasksim.study.report.folder.write_report : Write the report.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Folder of a report: a page for browsers, the same in Markdown, figures, and all data as CSV.
+"""Writer of a report's folder: a page in HTML and in Markdown, figures, and all data as CSV.
 
 ::
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "Progress", "refuse_report", "write_report"]
 
 Progress = Callable[[str, float], None]
-"""Called with what is drawn, and the share of the whole that is done."""
+"""Callback with the name of the current figure, and the share of the work that is done."""
 
 MARK: Final = "report.json"
-"""The findings as JSON; what has it is a folder of a report."""
+"""File with the findings as JSON; it marks a folder as a report."""
 PAGE: Final = "index.html"
 TEXT_PAGE: Final = "report.md"
 
 
 def refuse_report(folder: Path, *, force: bool) -> None:
-    """Raise :exc:`InputError`, before the work is done, if *folder* must not be replaced."""
+    """Raise :exc:`InputError` if *folder* must not be replaced; call it before the work begins."""
     refuse_folder(folder, force=force, what="a folder of a study's report", mark=MARK)
 
 
@@ -60,30 +60,30 @@ def write_report(
     ----------
     findings : Findings
     folder : Path
-        Gets ``index.html``, which needs none of the others, ``report.md`` with ``figures/``,
-        ``data/`` with a CSV file per table and figure, and ``report.json``.
+        Gets ``index.html``, which needs none of the other files, ``report.md`` with ``figures/``,
+        ``data/`` with one CSV file per table and figure, and ``report.json``.
     gantts : sequence of blocks, default ()
-        Pictures of cells to put into it.
+        Gantt charts of cells to include.
     force : bool, default False
-        Replace an older report.
+        Whether to replace an older report.
     progress : callable, optional
-        Called with what is drawn, and the share of the whole that is done.
+        Called with the name of the current figure, and the share of the work that is done.
 
     Returns
     -------
     list of str
-        The files, by their paths in *folder*.
+        Paths of the files within *folder*.
 
     Raises
     ------
     InputError
-        If *folder* exists and *force* is not given, or is no report.
+        If *folder* exists and *force* is false, or if it is not a report.
     OutputError
-        Where the operating system refuses.
+        If the operating system refuses.
 
     See Also
     --------
-    tasksim.study.report.findings.examine : what is written.
+    tasksim.study.report.findings.examine : Make the findings.
     """
     refuse_report(folder, force=force)
     tell = progress or _silent
@@ -107,11 +107,11 @@ def write_report(
 
 
 def _silent(what: str, share: float) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
 def _drawings(findings: Findings, tell: Progress) -> dict[str, list[Drawing]]:
-    """Return what each figure draws, with names that no two have."""
+    """Return the drawings of each figure, with unique names."""
     found: dict[str, list[Drawing]] = {}
     taken = set(_TABLES)
     figures = FIGURES.items()
@@ -122,7 +122,7 @@ def _drawings(findings: Findings, tell: Progress) -> dict[str, list[Drawing]]:
         for drawing in figure.draw(findings):
             stem = unique = file_name(drawing.name)
             count = 1
-            while unique.lower() in taken:
+            while unique.lower() in taken:  # some file systems ignore case
                 count += 1
                 unique = f"{stem}-{count}"
             taken.add(unique.lower())
@@ -134,7 +134,7 @@ _TABLES: Final = ("cells", "tournament", "best", "failed", "interactions")
 
 
 def _tables(findings: Findings, drawings: Sequence[Drawing]) -> dict[str, pd.DataFrame]:
-    """Return all data of a report by their names."""
+    """Return all tables of a report, by name."""
     table = findings.table
     tables = {
         "cells": table.frame.drop(columns="used"),
@@ -154,7 +154,7 @@ def _tables(findings: Findings, drawings: Sequence[Drawing]) -> dict[str, pd.Dat
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *values* with those of mappings in columns of their own."""
+    """Return *values* with the items of nested mappings as values of their own."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if key in ("question", "choice"):
@@ -167,7 +167,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _painted(blocks: Sequence[Block], tell: Progress) -> list[Block]:
-    """Return the blocks with their figures as PNG, which two pages have."""
+    """Return the blocks with their figures as PNG: painted once, for both pages."""
     painted: list[Block] = []
     for step, block in enumerate(blocks):
         if isinstance(block, Image):
@@ -195,7 +195,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return *value* as JSON has it: what is not finite is null."""
+    """Return *value* in types of JSON; NaN and infinities become null."""
     if isinstance(value, dict) or hasattr(value, "items"):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

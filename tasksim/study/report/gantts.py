@@ -1,4 +1,4 @@
-"""Gantt charts of two cells: the worst of the tournament, and the best of its group."""
+"""Gantt charts of two cells: the worst one of the study, and the best one of its group."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 __all__ = ["gantt_blocks"]
 
-MOST_TASKS: Final = 20_000
-"""Of a run that is simulated again for a picture: it takes a second or two, as the other figures
-do together."""
+MAX_SIMULATED_TASKS: Final = 20_000
+"""Most tasks of a run that is simulated again for a chart: it takes a second or two, as long as all
+other figures together."""
 
 
 def gantt_blocks(findings: Findings) -> list[Block]:
-    """Return a picture of the cell that is furthest from the best of its group, and of that one.
+    """Return a chart of the cell that is furthest from the best of its group, and of the best.
 
     Parameters
     ----------
     findings : Findings
-        Of a study with a folder, whose cells can be simulated again.
+        Findings of a study with a folder, whose cells can be simulated again.
 
     Returns
     -------
     list of blocks
-        Empty where there are no such cells, or to simulate them again would take long. Where they
-        cannot be simulated, a sentence that says why.
+        The chart with its texts; a sentence with the reason if the cells cannot be simulated; empty
+        if there are no such cells, or if they are too large.
 
     See Also
     --------
-    tasksim.study.sweep.lookup.find_cell : what of a cell is simulated again.
+    tasksim.study.sweep.lookup.find_cell : Find a cell of a store.
     """
     cells = _two_cells(findings)
-    if not cells or not findings.table.folder or _tasks(findings, cells) > MOST_TASKS:
+    if not cells or not findings.table.folder or _tasks(findings, cells) > MAX_SIMULATED_TASKS:
         return []
     try:
         runs = [_run(Path(findings.table.folder), cell) for cell in cells]
@@ -57,15 +57,15 @@ def gantt_blocks(findings: Findings) -> list[Block]:
     return [
         Image("gantt", figure(known, ["gantt"]), f"Gantt charts of {best} and {worst}"),
         Text(
-            f"Above {best}, the best of its group; below {worst}, the makespan furthest from the "
-            "best of its group in the whole study."
+            f"Above: {best}, the best of its group. Below: {worst}, whose makespan is furthest "
+            "from the best of its group in the whole study."
         ),
         Listing([show_command(findings.table, cell) for cell in cells]),
     ]
 
 
 def _two_cells(findings: Findings) -> list[str]:
-    """Return the best cell of the group with the worst one, and that one."""
+    """Return the worst cell of the study, after the best cell of its group."""
     pairs = findings.pairs
     if not len(pairs) or len(pairs.schedulers) < 2:
         return []
@@ -83,7 +83,7 @@ def _tasks(findings: Findings, cells: list[str]) -> float:
 
 
 def _run(folder: Path, cell: str) -> Run | None:
-    """Return the run of a cell, simulated again; None of one that would really be executed."""
+    """Return the run of a cell, simulated again; None for a cell with native runs."""
     from tasksim.scenario.resolved import resolve
     from tasksim.scenario.solving import solve
     from tasksim.study.sweep.lookup import find_cell

@@ -1,4 +1,4 @@
-"""Interactions: what two axes do together that neither does by itself."""
+"""Interactions of two axes: joint effects on the makespan beyond the effects of each axis."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["Interaction", "interactions"]
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
-    """Makespans over two axes, all else averaged.
+    """Makespans over two axes, averaged over all others.
 
     Parameters
     ----------
     first, second : Axis
     relative : array of float, (values of first, values of second)
-        Geometric mean of makespans over that of the shortest.
+        Geometric mean of makespans over the shortest one.
     strength : float
-        By what factor, typically, a makespan is off where it is foretold from the two axes one by
-        one: 1 if what one does is the same at all values of the other.
+        Typical factor between a makespan and its prediction from the two axes one by one; 1 if the
+        effect of one axis is the same at all values of the other.
     slices, all_slices : int
-        Combinations of values of the other axes that have all combinations of these two, and all
-        that there are: only the former count.
+        Number of combinations of the other axes' values that have all combinations of these two
+        axes, and number of all combinations; only the former are averaged.
 
     See Also
     --------
-    interactions : makes them.
+    interactions : Compute the interactions of all pairs of axes.
     """
 
     first: Axis
@@ -49,7 +49,7 @@ class Interaction:
 
 
 def interactions(table: StudyTable) -> list[Interaction]:
-    """Return the interactions of any two axes, the strongest first.
+    """Return the interactions of all pairs of axes, the strongest first.
 
     Parameters
     ----------
@@ -58,17 +58,17 @@ def interactions(table: StudyTable) -> list[Interaction]:
     Returns
     -------
     list of Interaction
-        None of two axes that never have all their combinations: such a mean would be one of
-        different things in each of its cells.
+        The interactions. Two axes that never have all their combinations are left out: each field
+        would be a mean over different combinations of the other axes.
 
     See Also
     --------
-    tasksim.study.report.sobol.sobol_indices : what each axis does with all others.
+    tasksim.study.report.sobol.sobol_indices : Total effect of each axis, with all interactions.
 
     Notes
     -----
-    The strength is exp of the root of the mean square of what an additive fit to the logarithms
-    leaves, as in an analysis of variance with two factors.
+    The strength is exp of the root mean square residual of an additive fit to the logarithms, as in
+    an analysis of variance with two factors.
     """
     means = settled(table)
     found = []

@@ -1,4 +1,4 @@
-"""Means over seeds, on the grid that the other axes span."""
+"""Means of makespans over seeds, on the grid of the other axes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ __all__ = ["SettledMeans", "settled"]
 
 @dataclass(frozen=True, eq=False)
 class SettledMeans:
-    """The mean logarithm of the makespan at each point of the grid that has one.
+    """Mean ln(makespan) over seeds at each point of the grid that has a makespan.
 
     Parameters
     ----------
     axes : tuple of Axis
-        All but the seed.
+        All axes except the seed.
     codes : array of int, (points, axes)
-        Which value of each axis.
+        Index of each point's value on each axis.
     log_s : array of float, (points,)
+        Means of ln(makespan).
     """
 
     axes: tuple[Axis, ...]
@@ -35,18 +36,19 @@ class SettledMeans:
 
     @property
     def grid_size(self) -> int:
-        """How many points the grid has, with those that lack."""
+        """Number of points of the grid, including points without makespans."""
+        # As floats, which do not overflow for many axes.
         return int(np.prod([len(axis) for axis in self.axes], dtype=float))
 
     def place(self, name: str) -> int:
-        """Return which of the axes is called *name*."""
+        """Return the index of the axis called *name*."""
         return [axis.name for axis in self.axes].index(name)
 
     def slices(self, *names: str) -> NDArray[np.float64]:
-        """Return the values along some axes, a row for each combination of values of the others.
+        """Return the means along the axes *names*, one row per combination of the other axes.
 
-        The shape is (rows, values of the first of *names*, values of the second ...); what lacks
-        is NaN.
+        The shape is (rows, values of the first of *names*, values of the second, ...); missing
+        points are NaN.
         """
         places = [self.place(name) for name in names]
         others = np.delete(self.codes, places, axis=1)

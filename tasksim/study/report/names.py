@@ -1,4 +1,4 @@
-"""Names of files made of names of axes and cells."""
+"""File names made from names of axes and cells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["file_name"]
 
 
 def file_name(name: str) -> str:
-    """Return *name* as the name of a file, with nothing a system or a link may stumble over.
+    """Return *name* as a file name that is safe on all systems and in links.
 
     >>> file_name("platform.links.pcie/0.bandwidth")
     'platform.links.pcie_0.bandwidth'

@@ -1,4 +1,4 @@
-"""Pairs: cells that differ in the scheduler alone, side by side, under common random numbers."""
+"""Pairs: cells that differ only in the scheduler, under common random numbers."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ if TYPE_CHECKING:
 
     from tasksim.study.report.table import StudyTable
 
-__all__ = ["TIE", "Pairs"]
+__all__ = ["TIE_TOLERANCE", "Pairs"]
 
-TIE: Final = 1e-9
-"""Relative difference below which two makespans are the same: sums of a million rounded durations
-differ by less, and nobody measures it."""
+TIE_TOLERANCE: Final = 1e-9
+"""Relative difference up to which two makespans are a tie: sums of a million rounded durations
+differ by less, and no measurement is as exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Makespans of several schedulers in the same groups: graph, platform, settings, seed.
+    """Makespans of several schedulers in groups of the same graph, platform, settings and seed.
 
-    Only groups count in which every compared scheduler has a makespan.
+    Only groups in which every compared scheduler has a makespan are kept.
 
     Parameters
     ----------
     schedulers : tuple of str
-        Those with a makespan in at least one group.
+        Schedulers with a makespan in at least one group.
     makespans_s : array of float, (groups, schedulers)
     bounds_s : array of float, (groups, schedulers)
-        The lower bound of each run; NaN where there is none.
+        Lower bounds of the runs; NaN for runs without one.
     cells : array of str, (groups, schedulers)
     configuration : array of int, (groups,)
-        Which graph, platform and settings: groups that differ in the seed alone have the same.
-    failed : array of bool, (groups that all have rows of, schedulers)
-        For profiles: where a scheduler failed while another did not.
+        Number of the graph, platform and settings; groups that differ only in the seed share it.
+    failed : array of bool, (groups that every scheduler has tried, schedulers)
+        Whether a scheduler failed while another did not; for profiles.
     ratios_with_failures : array of float, as *failed*
-        To the best of the group; infinite where failed.
+        Ratios of the makespans to the best of the group; infinite for failures.
     incomplete : int
-        Groups that are left out, because a scheduler has no makespan there.
+        Number of groups left out because a scheduler has no makespan.
     absent : tuple of str
         Schedulers without any makespan.
 
     See Also
     --------
-    tasksim.study.report.tournament.standings : who wins how often.
+    tasksim.study.report.tournament.standings : Wins and ratios of the schedulers.
     """
 
     schedulers: tuple[str, ...]
@@ -120,19 +120,19 @@ class Pairs:
 
     @property
     def configurations(self) -> int:
-        """How many graphs x platforms x settings there are."""
+        """Number of configurations (graph x platform x settings)."""
         return len(np.unique(self.configuration))
 
     @property
     def ratios(self) -> NDArray[np.float64]:
-        """The makespans over the best of their group, at least 1."""
+        """Ratios of the makespans to the best of their group, at least 1."""
         ratios: NDArray[np.float64] = self.makespans_s / _best_of(self.makespans_s)
         return ratios
 
     @property
     def best(self) -> NDArray[np.bool_]:
-        """Where a scheduler is as good as the best of the group."""
-        return self.ratios <= 1.0 + TIE
+        """Whether each scheduler is the best of the group, or ties with the best."""
+        return self.ratios <= 1.0 + TIE_TOLERANCE
 
 
 def _ratios_with_failures(makespans_s: NDArray[np.float64]) -> NDArray[np.float64]:

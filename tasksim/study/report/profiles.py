@@ -1,4 +1,4 @@
-"""Performance profiles: in what share of the groups a scheduler is within a factor of the best."""
+"""Performance profiles: the share of groups in which a scheduler is within a factor of the best."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ def performance_profile(pairs: Pairs) -> pd.DataFrame:
     Parameters
     ----------
     pairs : Pairs
-        A group counts where all schedulers were tried and one has a makespan; one that failed is
-        infinitely far from the best.
+        Groups count if all schedulers were tried and at least one has a makespan; the ratio of a
+        failed scheduler is infinite.
 
     Returns
     -------
     pandas.DataFrame
-        ``factor``, from 1 on, every one at which a step is; and a column per scheduler: the share
-        of groups in which its makespan is at most *factor* times that of the best.
+        ``factor``, the position of each step, from 1; and a column per scheduler: the share of
+        groups in which its makespan is at most *factor* times the best.
 
     See Also
     --------
-    tasksim.study.report.tournament.standings : the same in numbers.
+    tasksim.study.report.tournament.standings : Summary in numbers.
 
     Notes
     -----
     E. D. Dolan and J. J. Moré, "Benchmarking optimization software with performance profiles",
     Mathematical Programming 91 (2002), pp. 201-213: rho_s(tau), eq. (2.1), of the ratios r_ps. Its
-    value at 1 is the share of groups won, ties counting for all; what it does not reach at the
-    end is the share that failed.
+    value at 1 is the share of groups won, where a tie counts as a win of all; the rest to 1 at its
+    end is the share of failed groups.
     """
-    # Rounded: what is within a tie of the best is at 1.
+    # Rounded, so that the ratio of a tie with the best is 1.
     ratios = np.round(pairs.ratios_with_failures, 9)
     factors = np.unique(np.append(ratios[np.isfinite(ratios)], 1.0))
     profile = pd.DataFrame({"factor": factors})

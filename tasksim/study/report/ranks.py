@@ -1,4 +1,4 @@
-"""Ranks of schedulers over many comparisons: Friedman's test, and Nemenyi's critical difference."""
+"""Average ranks of schedulers, with Friedman's test and Nemenyi's critical difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from tasksim.study.report.evidence import CONFIDENCE
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,29 +21,31 @@ __all__ = ["RankTest", "critical_difference", "rank_rows", "rank_test"]
 
 @dataclass(frozen=True)
 class RankTest:
-    """Average ranks, and which of them differ.
+    """Average ranks, and the result of their test.
 
     Parameters
     ----------
     schedulers : tuple of str
-        The lowest average rank first.
+        Schedulers by average rank, the lowest first.
     ranks : tuple of float
-        Average ranks, 1 is best; those that tie share theirs.
+        Average ranks, 1 is best; ties share the mean of their ranks.
     blocks : int
+        Number of blocks.
     chi_square : float or None
-        Friedman's, corrected for ties; None for fewer than three schedulers or two blocks.
+        Friedman's statistic, corrected for ties; None for fewer than three schedulers or two
+        blocks.
     f : float or None
-        Iman and Davenport's, which is less careful; infinite if all blocks agree.
+        Iman and Davenport's statistic, which is less conservative; infinite if all blocks agree.
     p_value : float or None
-        Of *f*: how often chance makes ranks as different as these.
+        p-value of *f*.
     critical_difference : float
-        Nemenyi's: average ranks that are further apart differ.
+        Nemenyi's critical difference: average ranks that are further apart differ.
     alike : tuple of tuple of str
-        Largest sets of schedulers that are within the critical difference.
+        Largest sets of schedulers within the critical difference.
 
     See Also
     --------
-    rank_test : makes it.
+    rank_test : Compute the ranks and the test.
     """
 
     schedulers: tuple[str, ...]
@@ -57,7 +59,7 @@ class RankTest:
 
     @property
     def differ(self) -> bool:
-        """Whether the ranks differ by more than chance makes them."""
+        """Whether the ranks differ significantly, at the level of :data:`CONFIDENCE`."""
         return self.p_value is not None and self.p_value < 1.0 - CONFIDENCE
 
 
@@ -69,7 +71,8 @@ def rank_test(
     Parameters
     ----------
     values : array of float, (blocks, schedulers)
-        Low is good. Logarithms of makespans, for instance: only their order in a row counts.
+        Logarithms of makespans, or other values of which lower ones are better; only their order
+        within a row counts.
     schedulers : sequence of str
     confidence : float, default 0.95
 
@@ -79,7 +82,7 @@ def rank_test(
 
     See Also
     --------
-    tasksim.study.report.differences.differences : by how much they differ.
+    tasksim.study.report.differences.differences : Relative differences of the makespans.
 
     Notes
     -----
@@ -116,15 +119,15 @@ def rank_test(
 def rank_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rank of each value in its row, from 1; ties share the mean of theirs.
 
-    Values are logarithms, so that those within :data:`~tasksim.study.report.pairs.TIE` of the next
-    one are ties.
+    Values are logarithms; neighbours within :data:`~tasksim.study.report.pairs.TIE_TOLERANCE` are
+    ties.
 
     >>> rank_rows(np.array([[0.0, 1.0, 1.0], [2.0, 1.0, 0.0]])).tolist()
     [[1.0, 2.5, 2.5], [3.0, 2.0, 1.0]]
     """
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
-    later = np.diff(ordered, axis=1) > TIE
+    later = np.diff(ordered, axis=1) > TIE_TOLERANCE
     place = np.concatenate([np.zeros((len(values), 1), dtype=int), later.cumsum(axis=1)], axis=1)
     level = np.empty_like(place)
     np.put_along_axis(level, order, place, axis=1)
@@ -170,7 +173,7 @@ def _friedman(
     between = blocks * ((ranks.mean(axis=0) - middle) ** 2).sum()
     chi_square = float((k - 1) * blocks * between / spread)
     most = blocks * (k - 1)
-    if chi_square >= most * (1.0 - TIE):
+    if chi_square >= most * (1.0 - TIE_TOLERANCE):
         return chi_square, float("inf"), 0.0
     f = (blocks - 1) * chi_square / (most - chi_square)
     return chi_square, f, float(stats.f.sf(f, k - 1, (k - 1) * (blocks - 1)))
@@ -179,7 +182,7 @@ def _friedman(
 def _alike(
     names: tuple[str, ...], ranks: NDArray[np.float64], distance: float
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the largest runs of sorted *ranks* that are no wider than *distance*."""
+    """Return the largest runs of sorted *ranks* that are not wider than *distance*."""
     found: list[tuple[int, int]] = []
     for first in range(len(names)):
         last = int(np.searchsorted(ranks, ranks[first] + distance, side="right")) - 1

@@ -1,4 +1,4 @@
-"""Reading of what is to be reported: the folder of a study, or a table as CSV."""
+"""Reader of the input of a report: the folder of a study, or a table as CSV."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import is_folder, read_text
-from tasksim.study.report.table import NEEDED, StudyTable
+from tasksim.study.report.table import REQUIRED_COLUMNS, StudyTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["read_study_table"]
 
-_TEXTS = ("cell", "graph", "platform", "scheduler", "status", "error", "engine")
+_TEXT_COLUMNS = ("cell", "graph", "platform", "scheduler", "status", "error", "engine")
 
 
 def read_study_table(path: Path) -> StudyTable:
-    """Return the table of a study, as far as it is done.
+    """Return the table of a study: its computed cells.
 
     Parameters
     ----------
     path : Path
-        The folder that ``tasksim study run`` has filled, or is filling; or a CSV file with the
-        same columns.
+        The output folder of ``tasksim study run``, which may still be running; or a CSV file with
+        the same columns.
 
     Returns
     -------
@@ -35,11 +35,11 @@ def read_study_table(path: Path) -> StudyTable:
     Raises
     ------
     InputError
-        If there is nothing of the kind, columns lack, or there are no rows.
+        If *path* is neither, if columns are missing, or if there are no rows.
 
     See Also
     --------
-    tasksim.study.report.findings.examine : what it says.
+    tasksim.study.report.findings.examine : Analyse the table.
     """
     if not is_folder(path):
         try:
@@ -54,20 +54,20 @@ def read_study_table(path: Path) -> StudyTable:
 
 
 def _csv(path: Path) -> pd.DataFrame:
-    """Return the table in a CSV file: texts as they stand, also where they look like numbers."""
+    """Return the table in a CSV file, with text columns unchanged even if they look numeric."""
     import pandas as pd
 
     text = read_text(path)
     try:
-        # What is empty is missing; a scheduler may well be called "NA".
+        # Only empty fields are missing values: a scheduler may well be called "NA".
         return pd.read_csv(
             StringIO(text),
-            dtype=dict.fromkeys(_TEXTS, str),
+            dtype=dict.fromkeys(_TEXT_COLUMNS, str),
             low_memory=False,
             keep_default_na=False,
             na_values={
                 name: ["", "nan", "NaN", "inf", "-inf"] if name == "makespan_s" else [""]
-                for name in (text.partition("\n")[0].strip().split(",") or NEEDED)
+                for name in (text.partition("\n")[0].strip().split(",") or REQUIRED_COLUMNS)
             },
         )
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Sensitivity: which setting moves the makespan most, one at a time."""
+"""Sensitivity of the makespan to each axis, one at a time."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["Sensitivity", "sensitivities"]
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much a setting moves the makespan while all others stay.
+    """Sensitivity of the makespan to one axis, with all others fixed.
 
     Parameters
     ----------
     axis : str
     swing, largest_swing : float
-        The longest over the shortest makespan along the axis: geometric mean and largest over all
-        values of the others.
+        Ratio of the longest to the shortest makespan along the axis: geometric mean and maximum
+        over all combinations of the other axes.
     slices : int
-        Values of the others along which there are two or more values of the axis.
+        Number of combinations of the other axes that have two or more values of the axis.
     elasticity, low, high : float or None
-        By how many percent the makespan grows when the setting does by one percent, between
-        neighbours on the grid: mean, smallest, largest. None where it is no positive number.
+        Growth of the makespan in percent if the setting grows by one percent, between neighbours on
+        the grid: mean, smallest, largest. None if the setting is not a positive number.
 
     See Also
     --------
-    sensitivities : makes them.
+    sensitivities : Compute the sensitivities to all axes.
     """
 
     axis: str
@@ -49,7 +49,7 @@ class Sensitivity:
 
 
 def sensitivities(table: StudyTable) -> list[Sensitivity]:
-    """Return how much each axis moves the makespan, the one that does most first.
+    """Return the sensitivity of the makespan to each axis, the largest first.
 
     Parameters
     ----------
@@ -58,15 +58,16 @@ def sensitivities(table: StudyTable) -> list[Sensitivity]:
     Returns
     -------
     list of Sensitivity
-        Of means over seeds. The last one is ``seed``, where there are several: what chance moves.
+        Sensitivities of the means over seeds. If there are several seeds, ``seed`` comes last: the
+        effect of chance.
 
     See Also
     --------
-    tasksim.study.report.sobol.sobol_indices : shares of variance, interactions included.
+    tasksim.study.report.sobol.sobol_indices : Shares of variance, interactions included.
 
     Notes
     -----
-    A swing is that of the range that the study asked for: of axes with wide ranges it is large.
+    A swing depends on the range of the axis in the study: a wide range has a large swing.
     Elasticities do not depend on ranges. They are ln(T2 / T1) / ln(x2 / x1) of neighbours.
     """
     axes = [axis for axis in table.axes if axis.name != "seed"]
@@ -95,7 +96,7 @@ def _along(axis: Axis, slices: NDArray[np.float64]) -> Sensitivity:
 
 
 def _slopes(axis: Axis, slices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the elasticities between neighbours that are there, of all *slices*."""
+    """Return the elasticities between neighbouring points with makespans, in all *slices*."""
     if not axis.is_numeric:
         return np.empty(0)
     x = np.asarray(axis.numbers)

@@ -1,4 +1,4 @@
-"""Sobol' indices of a full grid: what share of the variance of makespans each axis explains."""
+"""Sobol' indices of a full grid: the share of the makespans' variance that each axis explains."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["SobolIndex", "sobol_indices"]
 
 @dataclass(frozen=True)
 class SobolIndex:
-    """What an axis explains.
+    """Share of the variance that an axis explains.
 
     Parameters
     ----------
     axis : str
     first : float
-        By itself: the share of the variance that goes when it is known.
+        Share of the axis alone: the variance that disappears if the axis is known.
     total : float
-        With all its interactions: the share that stays when all others are known.
+        Share with all interactions: the variance that remains if all other axes are known.
 
     See Also
     --------
-    sobol_indices : makes them.
+    sobol_indices : Compute the indices of all axes.
     """
 
     axis: str
@@ -44,35 +44,36 @@ class SobolIndex:
 def sobol_indices(table: StudyTable) -> list[SobolIndex]:
     """Return the Sobol' indices of ln(makespan), the largest total first.
 
-    They are exact for the grid of the study, each value of an axis as likely as any other: nothing
-    is sampled, and nothing is simulated again. Chance is averaged out before: means over seeds.
+    The indices are exact for the grid of the study, if all values of an axis are equally probable:
+    nothing is sampled or simulated again. They are indices of the means over seeds, which average
+    out chance.
 
     Parameters
     ----------
     table : StudyTable
-        A full grid.
+        Table of a full grid.
 
     Returns
     -------
     list of SobolIndex
-        An index per axis but the seed; all 0 where makespans do not vary.
+        One index per axis except the seed; all are 0 if makespans do not vary.
 
     Raises
     ------
     InputError
-        If there is no axis, or points of the grid lack: variances are then not those of the axes
-        alone.
+        If there is no axis, or if points of the grid are missing: the axes would not be
+        independent.
 
     See Also
     --------
-    tasksim.study.report.sensitivity.sensitivities : needs no full grid.
+    tasksim.study.report.sensitivity.sensitivities : Sensitivities, which need no full grid.
 
     Notes
     -----
     I. M. Sobol', "Global sensitivity indices for nonlinear mathematical models and their Monte
     Carlo estimates", Mathematics and Computers in Simulation 55 (2001), pp. 271-280: S_i =
-    V(E(Y | x_i)) / V(Y), and S_Ti = 1 - V(E(Y | all but x_i)) / V(Y), with sums over the grid in
-    the place of integrals.
+    V(E(Y | x_i)) / V(Y), and S_Ti = 1 - V(E(Y | all but x_i)) / V(Y), with sums over the grid
+    instead of integrals.
     """
     means = settled(table)
     if not means.axes:
@@ -81,8 +82,8 @@ def sobol_indices(table: StudyTable) -> list[SobolIndex]:
     if lacking:
         raise InputError(
             f"Sobol' indices: {lacking:,} of the {means.grid_size:,} combinations of "
-            f"{', '.join(axis.name for axis in means.axes)} have no makespan, and only a full grid "
-            "says what is due to one axis alone; finish the study, or ask for one without 'where:'"
+            f"{', '.join(axis.name for axis in means.axes)} have no makespan, but the indices need "
+            "a full grid; finish the study, or run one without 'where:'"
         )
     grid = _grid(means)
     variance = float(grid.var())

@@ -1,4 +1,4 @@
-"""Table of a study as reports read it: rows checked, axes found, what is not usable told."""
+"""Table of a study for reports: rows are checked, axes found, and unusable rows marked."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from tasksim.study.sweep.metrics import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["NEEDED", "RESULTS", "StudyTable"]
+__all__ = ["REQUIRED_COLUMNS", "RESULT_COLUMNS", "StudyTable"]
 
-NEEDED: Final = ("cell", "graph", "platform", "scheduler", "seed", "status", "makespan_s")
-"""Columns without which there is nothing to report."""
-_PATHS: Final = ("graph.", "platform.", "engine.")
-"""How paths of settings begin. Options of schedulers are part of what these are called."""
+REQUIRED_COLUMNS: Final = ("cell", "graph", "platform", "scheduler", "seed", "status", "makespan_s")
+"""Columns that a report needs."""
+_PATH_PREFIXES: Final = ("graph.", "platform.", "engine.")
+"""Prefixes of the paths of settings. Options of schedulers are no settings: they are part of the
+scheduler's name."""
 _WORKERS: Final = re.compile(r"\d+ workers?")
-RESULTS: Final = frozenset(
+RESULT_COLUMNS: Final = frozenset(
     (
         "cell", "status", "error", "makespan_s", "lower_bound_s", "critical_path_s", "tasks",
         "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *METRICS,
     )
 )  # fmt: skip
-"""Columns of what came out: those of all studies, and those that some ask for."""
-NUMBERS: Final = (
+"""Columns of results: those of all studies, and the optional metrics."""
+NUMBER_COLUMNS: Final = (
     "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds", *METRICS,
 )  # fmt: skip
 DONE: Final = "done"
-SHORTEST_S: Final = 1e-30
-LONGEST_S: Final = 1e30
-"""Makespans that are none: beyond, ratios and their squares are no numbers any more."""
-_FIRST: Final = ("graph", "platform", "scheduler")
+MIN_MAKESPAN_S: Final = 1e-30
+MAX_MAKESPAN_S: Final = 1e30
+"""Limits of usable makespans, in seconds: beyond them, ratios and their squares overflow."""
+_NAME_COLUMNS: Final = ("graph", "platform", "scheduler")
 _SETTING: Final = re.compile(r"(\w+)=(\S+)")
 
 
@@ -47,19 +48,19 @@ _SETTING: Final = re.compile(r"(\w+)=(\S+)")
 class StudyTable:
     """The rows of a study, in an order that does not depend on how they were computed.
 
-    Made by :meth:`of`.
+    The class method :meth:`of` makes it.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        All rows: what was asked, what came out; ``used`` says whether the row has a makespan.
+        All rows, with labels and results; ``used`` tells whether the row has a usable makespan.
     axes : tuple of Axis
         Columns with several values: graph, platform, scheduler, settings, seed.
     planned : int
-        Cells that the study has, computed or not.
+        Number of cells of the study, computed or not.
     name : str, default "study"
     folder : str, default ""
-        What ``tasksim study show`` is called with; nothing: the table is a file by itself.
+        Folder of the study, for ``tasksim study show``; empty if the table is a single file.
 
     Examples
     --------
@@ -91,18 +92,19 @@ class StudyTable:
         Parameters
         ----------
         frame : pandas.DataFrame
-            A row per cell, with the columns :data:`NEEDED`, maybe :data:`RESULTS`, and settings:
-            columns named by a path, such as ``graph.tiles``, and others to the left of ``status``.
-            Whatever stands to the right of it says what came out.
+            One row per cell, with the columns :data:`REQUIRED_COLUMNS`, optionally
+            :data:`RESULT_COLUMNS`, and settings. Settings are columns named by a path, such as
+            ``graph.tiles``, and all other columns to the left of ``status``; the columns to the
+            right of it are results.
         planned : int, optional
-            Cells of the whole study; by default as many as there are rows.
+            Number of cells of the whole study; by default the number of rows.
         name, folder : str
-            As those of the class.
+            Attributes of the table.
 
         Raises
         ------
         InputError
-            If columns lack, there are no rows, or two rows answer the same question.
+            If columns are missing, if there are no rows, or if two rows have the same labels.
         """
         _check_columns(frame)
         asked = _asked(frame)
@@ -120,18 +122,18 @@ class StudyTable:
 
     @cached_property
     def failed(self) -> pd.DataFrame:
-        """The rows that failed, ran out of time or of memory."""
+        """The rows of cells that failed, or ran out of time or memory."""
         return self.frame[self.frame["status"] != DONE].reset_index(drop=True)
 
     @cached_property
     def unusable(self) -> pd.DataFrame:
-        """The rows that are done, and have no makespan that could be compared."""
+        """The rows of cells that are done but have no usable makespan."""
         rows = (self.frame["status"] == DONE) & ~self.frame["used"]
         return self.frame[rows].reset_index(drop=True)
 
     @property
     def missing(self) -> int:
-        """Cells that nobody has computed yet."""
+        """Number of cells that are not computed yet."""
         return self.planned - len(self.frame)
 
     @property
@@ -141,16 +143,16 @@ class StudyTable:
 
     @property
     def configuration(self) -> tuple[Axis, ...]:
-        """The axes that say which problem is solved where: all but scheduler and seed."""
+        """The axes of the configuration: all except scheduler and seed."""
         return tuple(axis for axis in self.axes if axis.name not in ("scheduler", "seed"))
 
     def axis(self, name: str) -> Axis:
-        """Return the axis called *name*, or by the last part of its path.
+        """Return the axis called *name*, which may be the last part of its path.
 
         Raises
         ------
         InputError
-            If no axis, or several, are called so.
+            If no axis, or several axes, have this name.
         """
         called = [(axis, (axis.name, *axis.aliases)) for axis in self.axes]
         found = [axis for axis, names in called if name in names]
@@ -165,23 +167,23 @@ class StudyTable:
         )
 
     def code(self, rows: pd.DataFrame, axes: Sequence[Axis]) -> np.ndarray:
-        """Return a number per row, the same for rows that have the same values on *axes*."""
+        """Return a number per row, which rows with the same values on *axes* share."""
         if not axes:
             return np.zeros(len(rows), dtype=np.int64)
-        # Without the sort the numbers would still be in the order of rows, which are sorted.
+        # No sorting: rows are sorted, so the numbers follow their order.
         groups = rows.groupby([axis.name for axis in axes], sort=False, dropna=False)
         return groups.ngroup().to_numpy(dtype=np.int64)
 
 
 def _check_columns(frame: pd.DataFrame) -> None:
-    """Raise :exc:`InputError` unless all columns are there, once, with rows below them."""
+    """Raise :exc:`InputError` if columns are missing or doubled, or if there are no rows."""
     names = [str(column) for column in frame.columns]
-    lacking = [name for name in NEEDED if name not in names]
+    lacking = [name for name in REQUIRED_COLUMNS if name not in names]
     if lacking:
         hints = "".join(nearest(name, names) for name in lacking[:1])
         raise InputError(
             f"the table lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}"
-            f"{hints} (it has {', '.join(names) or 'none'}; needed are {', '.join(NEEDED)})"
+            f"{hints} (it has {', '.join(names) or 'none'}; it needs {', '.join(REQUIRED_COLUMNS)})"
         )
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"the table has several columns called {', '.join(twice)}")
@@ -190,42 +192,42 @@ def _check_columns(frame: pd.DataFrame) -> None:
 
 
 def _asked(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that say what was asked."""
+    """Return the columns of labels: names, settings and the seed."""
     names = [str(column) for column in frame.columns]
     left = set(names[: names.index("status")])
     return [
         name
         for name in names
-        if name in (*_FIRST, "seed")
-        or name.startswith(_PATHS)
-        or (name in left - RESULTS and not name.startswith("scheduler."))
+        if name in (*_NAME_COLUMNS, "seed")
+        or name.startswith(_PATH_PREFIXES)
+        or (name in left - RESULT_COLUMNS and not name.startswith("scheduler."))
     ]
 
 
 def _plain_values(frame: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
-    """Return a copy with numbers as floats, texts as texts, and nothing missing."""
+    """Return a copy with numbers as floats, texts as texts, and empty texts for missing ones."""
     rows = frame.rename(columns=str).reset_index(drop=True).copy()
     for column in rows.columns:
-        if column in NUMBERS:
+        if column in NUMBER_COLUMNS:
             rows[column] = rows[column].map(_number).astype(float)
         elif column in asked:
             rows[column] = rows[column].map(_setting).astype(object)
-        elif column in RESULTS:
+        elif column in RESULT_COLUMNS:
             rows[column] = rows[column].map(_text_or_nothing).astype(object)
     if "workers" in asked:
-        # How many is in a column of its own.
+        # The number of workers has a column of its own.
         rows["platform"] = rows["platform"].map(_without_count)
     if "error" not in rows:
         rows["error"] = ""
     makespans = rows["makespan_s"].to_numpy()
-    # Of a makespan of 0 there are no ratios.
-    usable = (makespans > SHORTEST_S) & (makespans < LONGEST_S)
+    # A makespan of 0 has no ratios.
+    usable = (makespans > MIN_MAKESPAN_S) & (makespans < MAX_MAKESPAN_S)
     rows["used"] = (rows["status"] == DONE) & usable
     return rows
 
 
 def _number(value: Any) -> float:
-    """Return a value of a column of numbers, NaN for whatever is none."""
+    """Return *value* as a number; NaN if it is not one."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -237,13 +239,13 @@ def _text_or_nothing(value: Any) -> str:
 
 
 def _setting(value: Any) -> Any:
-    """Return a value that compares with others: whole floats of a CSV are whole numbers."""
+    """Return *value* in a form that can be compared: whole floats of a CSV become integers."""
     if pd.isna(value):
         return ABSENT
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    # What a file has goes to terminals and pages.
+    # readable: texts of a file will be shown on terminals and pages.
     return value if isinstance(value, int | float) else readable(str(value))
 
 
@@ -252,9 +254,10 @@ def _without_count(platform: Any) -> str:
 
 
 def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
-    """Return *rows* with what varies in texts of graphs as columns ``graph.KEY``, also *asked*.
+    """Move the varying settings in the texts of graphs to columns ``graph.KEY``.
 
-    ``cholesky tiles=8`` and ``cholesky tiles=12`` are one graph with a setting of two values.
+    ``cholesky tiles=8`` and ``cholesky tiles=12`` become one graph with a setting of two values.
+    The new columns are also added to *asked*.
     """
     texts = list(dict.fromkeys(map(str, rows["graph"])))
     parts = {text: dict(_SETTING.findall(text)) for text in texts}
@@ -275,13 +278,13 @@ def _split_graphs(rows: pd.DataFrame, asked: list[str]) -> pd.DataFrame:
 
 
 def _in_order(columns: Iterable[str]) -> list[str]:
-    """Return names of columns: graph, platform, scheduler, then settings, then the seed."""
-    settings = ordered(name for name in columns if name not in (*_FIRST, "seed"))
-    return [*_FIRST, *settings, "seed"]
+    """Return the columns in order: graph, platform, scheduler, settings, seed."""
+    settings = ordered(name for name in columns if name not in (*_NAME_COLUMNS, "seed"))
+    return [*_NAME_COLUMNS, *settings, "seed"]
 
 
 def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """Return *axes*, settings that always vary together as one, a number where there is one."""
+    """Return *axes* with settings that always vary together merged, into a numeric one if any."""
     kept: list[Axis] = []
     for axis in sorted(axes, key=lambda axis: not axis.is_numeric):
         first = next((a for a in kept if _are_aliases(rows, a, axis)), None)
@@ -295,8 +298,8 @@ def _without_aliases(rows: pd.DataFrame, axes: Sequence[Axis]) -> tuple[Axis, ..
 
 
 def _are_aliases(rows: pd.DataFrame, first: Axis, second: Axis) -> bool:
-    """Return whether two settings say the same, each value of one for one of the other."""
-    if len(first) != len(second) or {first.name, second.name} & {*_FIRST, "seed"}:
+    """Return whether the values of two settings correspond one to one."""
+    if len(first) != len(second) or {first.name, second.name} & {*_NAME_COLUMNS, "seed"}:
         return False
     return len(rows[[first.name, second.name]].drop_duplicates()) == len(first)
 
@@ -310,13 +313,13 @@ def _sorted_rows(rows: pd.DataFrame, axes: Sequence[Axis]) -> pd.DataFrame:
 
 
 def _refuse_doubles(rows: pd.DataFrame, asked: Sequence[str]) -> None:
-    """Raise :exc:`InputError` if two rows answer the same question."""
+    """Raise :exc:`InputError` if two rows have the same labels."""
     double = rows.duplicated(list(asked), keep=False).to_numpy()
     if double.any():
         first, second = np.flatnonzero(double)[:2]
-        what = ", ".join(f"{name} {rows[name][first]}" for name in _FIRST)
+        what = ", ".join(f"{name} {rows[name][first]}" for name in _NAME_COLUMNS)
         raise InputError(
             f"cells {rows['cell'][first]} and {rows['cell'][second]} answer the same question "
-            f"({what}, seed {rows['seed'][first]}): the table is of two studies, or lacks a "
-            "setting that tells them apart, a column such as graph.tiles"
+            f"({what}, seed {rows['seed'][first]}): the table mixes two studies, or lacks the "
+            "column of a setting in which they differ, such as graph.tiles"
         )

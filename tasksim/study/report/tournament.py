@@ -1,4 +1,4 @@
-"""Tournament of schedulers: how often each is best, and how far from the best and the bound.
+"""Tournament of schedulers: wins, ties, and ratios to the best and to the lower bound.
 
 ::
 
@@ -23,21 +23,22 @@ __all__ = ["Standing", "geometric_mean", "standings"]
 
 @dataclass(frozen=True)
 class Standing:
-    """How a scheduler did in all groups of the same graph, platform, settings and seed.
+    """Results of a scheduler over all groups of the same graph, platform, settings and seed.
 
     Parameters
     ----------
     scheduler : str
     wins : int
-        Groups in which it alone is best.
+        Number of groups in which it alone is best.
     ties : int
-        Groups in which it is best together with others.
+        Number of groups in which it is best together with others.
     mean_ratio, worst_ratio : float
-        Makespan over that of the best of the group: geometric mean, largest.
+        Ratio of its makespan to the best of the group: geometric mean and maximum.
     worst_cell : str
-        Where the ratio is largest.
+        Cell with the largest ratio.
     mean_bound_ratio, worst_bound_ratio : float or None
-        Makespan over the lower bound of the same run; None where runs have none.
+        Ratio of its makespan to the lower bound of the same run: geometric mean and maximum; None
+        if no run has a bound.
     """
 
     scheduler: str
@@ -51,7 +52,7 @@ class Standing:
 
 
 def standings(pairs: Pairs) -> list[Standing]:
-    """Return how each scheduler did, the lowest mean ratio first.
+    """Return the standings of the schedulers, the lowest mean ratio first.
 
     Parameters
     ----------
@@ -60,17 +61,17 @@ def standings(pairs: Pairs) -> list[Standing]:
     Returns
     -------
     list of Standing
-        Empty if there is no group in which all schedulers have a makespan.
+        The standings; empty if there is no group in which all schedulers have a makespan.
 
     See Also
     --------
-    tasksim.study.report.verdict.judge : whether the first one is better, and how surely.
+    tasksim.study.report.verdict.judge : Statistical test of the first scheduler's lead.
 
     Notes
     -----
-    Means of ratios are geometric: then who leads does not depend on whose makespan ratios are
-    taken to. Ph. J. Fleming and J. J. Wallace, "How not to lie with statistics: the correct way to
-    summarize benchmark results", Communications of the ACM 29 (1986), pp. 218-221.
+    Means of ratios are geometric, so that the order of schedulers does not depend on the makespan
+    in the denominator. Ph. J. Fleming and J. J. Wallace, "How not to lie with statistics: the
+    correct way to summarize benchmark results", Communications of the ACM 29 (1986), pp. 218-221.
     """
     if not len(pairs):
         return []

@@ -1,4 +1,4 @@
-"""Verdict of a tournament: who wins and how surely, or why nobody does."""
+"""Verdict of a tournament: the winner with its interval, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tasksim.study.report.differences import Difference, differences, leading_shares
 from tasksim.study.report.evidence import CONFIDENCE
-from tasksim.study.report.pairs import TIE
+from tasksim.study.report.pairs import TIE_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,26 +19,26 @@ __all__ = ["Verdict", "judge"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be said of the schedulers.
+    """Verdict on a comparison of schedulers.
 
     Parameters
     ----------
     kind : {"winner", "no winner", "unknown"}
-        One is faster than each other one; the fastest ones cannot be told apart; too little is
-        known to say either.
+        "winner" if one scheduler is faster than each other one, "no winner" if the fastest ones
+        cannot be told apart, "unknown" if there are too few runs.
     winner : str or None
     alike : tuple of str
-        Without a winner, those that may be the fastest.
+        Schedulers that may be the fastest, if there is no winner.
     text : str
-        In a sentence or two, with the numbers it rests on.
+        The verdict in one or two sentences, with its numbers.
     differences : tuple of Difference
-        Of any two, where they can be said.
+        Differences of all pairs of schedulers; empty if unknown.
     leading : mapping of str to float
-        In what share of resamples each has the lowest mean.
+        Share of resamples in which each scheduler has the lowest mean.
 
     See Also
     --------
-    judge : makes it.
+    judge : Make the verdict.
     """
 
     kind: Literal["winner", "no winner", "unknown"]
@@ -50,15 +50,18 @@ class Verdict:
 
 
 def judge(evidence: Evidence, schedulers: Sequence[str], failures: Sequence[int] = ()) -> Verdict:
-    """Return the verdict: a winner only if it is faster than each other one, by an interval.
+    """Return the verdict on the *schedulers*.
+
+    A scheduler wins only if the intervals of its differences to all others exclude 0.
 
     Parameters
     ----------
     evidence : Evidence
     schedulers : sequence of str
-        In the order of the evidence's columns.
+        Schedulers in the order of the evidence's columns.
     failures : sequence of int, default ()
-        In how many groups each had no makespan while another had one; groups that are no evidence.
+        Number of groups in which each scheduler has no makespan while another one has; these groups
+        are not part of the evidence.
 
     Returns
     -------
@@ -66,13 +69,14 @@ def judge(evidence: Evidence, schedulers: Sequence[str], failures: Sequence[int]
 
     See Also
     --------
-    tasksim.study.report.tournament.standings : how often each was best, whoever wins.
+    tasksim.study.report.tournament.standings : Wins, ties and ratios of the schedulers.
 
     Notes
     -----
-    A winner has to pass every comparison at the level, so that chance names one no more often than
-    it passes one comparison (R. L. Berger, "Multiparameter hypothesis testing and acceptance
-    sampling", Technometrics 24 (1982), pp. 295-300): no correction for their number is due.
+    A winner has to pass every comparison at the level, so the probability of a false winner is at
+    most that of one false comparison (R. L. Berger, "Multiparameter hypothesis testing and
+    acceptance sampling", Technometrics 24 (1982), pp. 295-300): no correction for their number is
+    due.
 
     Examples
     --------
@@ -83,13 +87,13 @@ def judge(evidence: Evidence, schedulers: Sequence[str], failures: Sequence[int]
     'No winner: eager and lws have the same makespans.'
     """
     if len(schedulers) < 2:
-        who = f"only {schedulers[0]} has" if schedulers else "none has"
-        return _unknown(f"Nobody to compare with: of all schedulers {who} makespans.", schedulers)
+        who = f"only {schedulers[0]}" if schedulers else "no scheduler"
+        return _unknown(f"No comparison: {who} has makespans.", schedulers)
     if not len(evidence):
         why = "there is no graph, platform, settings and seed for which all schedulers have one"
-        return _unknown(f"Nothing can be said of a winner: {why}.", schedulers)
+        return _unknown(f"No verdict: {why}.", schedulers)
     if not evidence.enough:
-        return _unknown(f"Nothing can be said of a winner: {evidence.lack}.", schedulers)
+        return _unknown(f"No verdict: {evidence.lack}.", schedulers)
     found = differences(evidence.log_s, schedulers)
     shares = leading_shares(evidence.log_s, schedulers)
     first = found[0].faster
@@ -123,17 +127,17 @@ def _of_winner(rivals: Sequence[Difference], scope: str) -> str:
 def _of_no_winner(first: str, close: Sequence[Difference], scope: str) -> str:
     names = [first, *(difference.slower for difference in close)]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    if all(max(abs(d.low), abs(d.high)) <= TIE for d in close):
+    if all(max(abs(d.low), abs(d.high)) <= TIE_TOLERANCE for d in close):
         return f"No winner: {listed} have the same makespans."
-    nearest = next(d for d in close if max(abs(d.low), abs(d.high)) > TIE)
+    nearest = next(d for d in close if max(abs(d.low), abs(d.high)) > TIE_TOLERANCE)
     return (
-        f"No winner: {listed} cannot be told apart. {first} has the lowest mean, but those of "
-        f"{nearest.slower} are {interval_text(nearest)} longer, which may be nothing. Over {scope}."
+        f"No winner: {listed} cannot be told apart. {first} has the lowest mean; the makespans of "
+        f"{nearest.slower} are {interval_text(nearest)} longer, which may be chance. Over {scope}."
     )
 
 
 def interval_text(difference: Difference) -> str:
-    """Return a difference with its interval, in percent.
+    """Return the text of a difference with its interval, in percent.
 
     >>> interval_text(Difference("a", "b", 0.1, 0.05, 0.2))
     '10 % (95 % interval 5 to 20 %)'

@@ -83,7 +83,7 @@ def test_points_that_no_other_beats_say_which_choice_they_are(count):
         for text in labels(axes):  # each at its own point
             (row,) = (row for _, row in kept.iterrows() if row[CLOCK] == text.get_text())
             assert text.xy[1] == row["energy_j"]
-    assert "Its points are labelled with workers.cpu.frequency." in drawing.caption
+    assert "The labels are values of workers.cpu.frequency." in drawing.caption
 
 
 def test_labels_cover_neither_each_other_nor_points():

@@ -15,7 +15,7 @@ def test_columns_that_lack_are_named_with_the_nearest():
     frame = frame_of({"eager": [1.0]}).rename(columns={"makespan_s": "makespan"})
     with pytest.raises(InputError, match=r"lacks the column makespan_s, did you mean 'makespan'"):
         StudyTable.of(frame)
-    with pytest.raises(InputError, match=r"columns graph, seed .*needed are cell, graph"):
+    with pytest.raises(InputError, match=r"columns graph, seed .*it needs cell, graph"):
         StudyTable.of(frame_of({"eager": [1.0]}).drop(columns=["graph", "seed"]))
 
 

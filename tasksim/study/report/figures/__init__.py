@@ -1,1 +1,1 @@
-"""Figures of studies, a file each, found by :mod:`tasksim.study.report.figures.registry`."""
+"""Figures of studies, one module each; :mod:`.registry` lists them."""

@@ -1,4 +1,4 @@
-"""Curve figures: makespans over each numeric axis, with the lower bound below them."""
+"""Curves of makespans over each numeric axis, with the lower bound."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
         ticks_of(axes, axis)
     legend_below(figure, panels[0][0])
     caption = (
-        f"Makespan over {axis.label}, all else the same: geometric means over seeds, shaded from "
-        "the shortest to the longest; dashed, the lower bound that no scheduler can beat."
+        f"Makespan over {axis.label}, all else equal: geometric means over seeds, shaded from the "
+        "shortest to the longest. Dashed: the lower bound, which no scheduler can beat."
         f"{of_how_many(len(panels), count)}"
     )
     return Drawing(
@@ -66,7 +66,7 @@ def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
         axes.plot(line["x"], factor * line["makespan_s"], label=name, **look)
     _bounds(axes, part, lines, factor)
     low, high = float(part["low_s"].min()), float(part["high_s"].max())
-    # Over two powers of ten, what is below is not to be seen on a linear axis.
+    # Beyond two powers of ten, the short makespans would be invisible on a linear axis.
     if high / low > 100:
         axes.set_yscale("log")
     else:
@@ -75,7 +75,7 @@ def _lines(axes: Axes, part: pd.DataFrame, lines: Lines) -> None:
 
 
 def _bounds(axes: Axes, part: pd.DataFrame, lines: Lines, factor: float) -> None:
-    """Draw the lower bound: one for all schedulers, one for each number of threads."""
+    """Draw the lower bound: one line for all schedulers, or one per line of the panel."""
     if not part["bound_s"].notna().any():
         return
     look: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
@@ -89,7 +89,7 @@ def _bounds(axes: Axes, part: pd.DataFrame, lines: Lines, factor: float) -> None
 
 
 def of_how_many(shown: int, count: int) -> str:
-    """Return what is to be said where not all panels are drawn; nothing where all are."""
+    """Return a note for the caption if not all panels are drawn; else ``""``."""
     return "" if shown == count else f" The first {shown} of {count} panels; the data have all."
 
 

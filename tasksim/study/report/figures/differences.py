@@ -1,4 +1,4 @@
-"""Differences figure: each scheduler against the one with the lowest mean, with intervals."""
+"""Differences between each scheduler and the one with the lowest mean, with intervals."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _draw(findings: Findings) -> list[Drawing]:
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlabel(f"longer than {shortened(first, 40)} (%)", fontsize=TEXT["normal"])
     caption = (
-        f"By how much makespans are longer than those of {first}, which has the lowest mean, with "
+        f"Excess of the makespans over those of {first}, which has the lowest mean, with "
         f"{100 * CONFIDENCE:.0f} % intervals, each by itself, over {findings.evidence.scope}. "
-        "An interval that holds 0 names no slower one. Any two are in the data."
+        "If an interval contains 0, the difference may be chance. The data have all pairs."
     )
     data = pd.DataFrame([vars(difference) | {"sure": difference.is_sure} for difference in found])
     return [Drawing("differences", "Differences", caption, data, figure)]

@@ -1,4 +1,4 @@
-"""Interaction figures: heat maps of makespans over two axes."""
+"""Heat maps of makespans over two interacting axes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERACTIONS"]
 
-MOST_MAPS: Final = 4
-"""Drawn, the strongest ones: beyond, there is little to see."""
-WRITTEN_IN: Final = 120
-"""Fields of a map up to which each has its number in it."""
-WEAKEST: Final = 1.005
-"""Strength below which there is nothing to see: half a percent of the makespan."""
-WIDE: Final = 10.0
-"""Longest over shortest from which colours are of powers: else all but the longest look alike."""
+MAX_MAPS: Final = 4
+"""Most heat maps in a report: those of the strongest interactions; weaker ones show little."""
+MAX_NUMBERED_FIELDS: Final = 120
+"""Most fields of a map whose fields show their numbers."""
+MIN_STRENGTH: Final = 1.005
+"""Least strength of an interaction that is drawn: half a percent of the makespan."""
+LOG_COLOUR_RATIO: Final = 10.0
+"""Ratio of the longest to the shortest makespan from which the colour scale is logarithmic: on a
+linear scale, all but the longest would look alike."""
 
 
 def _draw(findings: Findings) -> list[Drawing]:
-    worth = [i for i in findings.interactions if i.strength >= WEAKEST]
-    return [_map(interaction) for interaction in worth[:MOST_MAPS]]
+    worth = [i for i in findings.interactions if i.strength >= MIN_STRENGTH]
+    return [_map(interaction) for interaction in worth[:MAX_MAPS]]
 
 
 def _map(interaction: Interaction) -> Drawing:
@@ -42,9 +43,9 @@ def _map(interaction: Interaction) -> Drawing:
     _heat(plain_axes(figure.add_subplot()), interaction)
     title = f"{first.label} and {second.label}"
     caption = (
-        "Geometric means of makespans over the shortest. What one axis does depends on the other: "
-        f"foretold from each by itself they are, typically, {100 * (interaction.strength - 1):.2g} "
-        f"% off.{_slices_text(interaction)}"
+        "Geometric means of makespans over the shortest. The effect of one axis depends on the "
+        "other: predictions from each axis by itself are typically off by "
+        f"{100 * (interaction.strength - 1):.2g} %.{_slices_text(interaction)}"
     )
     data = pd.DataFrame(
         [
@@ -60,7 +61,7 @@ def _map(interaction: Interaction) -> Drawing:
 def _heat(axes: Axes, interaction: Interaction) -> None:
     first, second, relative = interaction.first, interaction.second, interaction.relative
     most = max(float(relative.max()), 1.0 + 1e-9)
-    scale = LogNorm(1.0, most) if most > WIDE else Normalize(1.0, most)
+    scale = LogNorm(1.0, most) if most > LOG_COLOUR_RATIO else Normalize(1.0, most)
     drawn = axes.imshow(relative, cmap="Blues", aspect="auto", norm=scale)
     axes.grid(False)
     axes.set_yticks(range(len(first)), [shortened(value_text(v), 30) for v in first.values])
@@ -72,7 +73,7 @@ def _heat(axes: Axes, interaction: Interaction) -> None:
     bar = axes.figure.colorbar(drawn, ax=axes, pad=0.01, format="%g")
     bar.ax.tick_params(labelsize=TEXT["small"])
     bar.set_label("makespan / shortest", fontsize=TEXT["small"])
-    if relative.size > WRITTEN_IN:
+    if relative.size > MAX_NUMBERED_FIELDS:
         return
     for row, line in enumerate(relative):
         for column, value in enumerate(line):
@@ -86,8 +87,8 @@ def _slices_text(interaction: Interaction) -> str:
     if interaction.slices == interaction.all_slices:
         return ""
     return (
-        f" Of {interaction.all_slices} combinations of the other axes, {interaction.slices} have "
-        "all fields, and only they count."
+        f" The means are over those {interaction.slices} of {interaction.all_slices} combinations "
+        "of the other axes that have all fields."
     )
 
 

@@ -1,4 +1,4 @@
-"""Labels beside points of a figure, where they cover neither points nor each other."""
+"""Placement of labels beside the points of a figure, without overlaps."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["label_points"]
 
 DISTANCES_POINTS: Final = (5.0, 13.0, 23.0, 35.0, 50.0, 68.0, 89.0, 113.0, 140.0)
-"""From a point to its label: beside it if that is free, else on a line as short as may be."""
+"""Distances from a point to its label that are tried, in typographic points: the first is beside
+the point, the others need a line."""
 SIDES: Final = ((-1, -1), (1, 1), (-1, 0), (1, 0), (0, -1), (0, 1), (1, -1), (-1, 1))
-"""Below to the left first: there is nothing below a front that no other choice beats."""
-MARK_POINTS: Final = 4.0
-"""What a point needs to every side of it."""
+"""Directions that are tried, as (across, up): below to the left first, because no point lies below
+a Pareto front."""
+MARKER_MARGIN_POINTS: Final = 4.0
+"""Free space around a marker, in typographic points."""
 
 
 def label_points(
     axes: Axes, points: NDArray[np.float64], texts: Sequence[str], avoided: NDArray[np.float64]
 ) -> int:
-    """Write the *texts* beside *points*; return how many had no room.
+    """Write the *texts* beside *points*; return the number of texts without room.
 
     Parameters
     ----------
     axes : Axes
-        Whose figure is laid out (``figure.draw_without_rendering()``).
+        Axes of a figure whose layout is done (``figure.draw_without_rendering()``).
     points : array of shape (n, 2)
     texts : sequence of str
         One per point.
@@ -47,7 +49,7 @@ def label_points(
     taken: list[Bbox] = []
     for point, text in zip(points, texts, strict=True):
         for label in _tried(axes, point, text):
-            label.get_window_extent()  # puts the text where it belongs; the line is in it
+            label.get_window_extent()  # places the text; its own box would include the line
             box = Text.get_window_extent(label)
             if _is_free(axes, box, marks, taken):
                 taken.append(box)
@@ -57,7 +59,7 @@ def label_points(
 
 
 def _tried(axes: Axes, point: NDArray[np.float64], text: str) -> Iterator[Annotation]:
-    """Yield the label at one place after the other; only one may stay."""
+    """Yield the label at each place in turn; the caller removes it or keeps it and stops."""
     for distance, (across, up) in product(DISTANCES_POINTS, SIDES):
         yield axes.annotate(
             text, (float(point[0]), float(point[1])), (across * distance, up * distance),
@@ -69,7 +71,7 @@ def _tried(axes: Axes, point: NDArray[np.float64], text: str) -> Iterator[Annota
 
 
 def _is_free(axes: Axes, box: Bbox, marks: NDArray[np.float64], taken: Sequence[Bbox]) -> bool:
-    margin = MARK_POINTS * axes.figure.dpi / 72.0
+    margin = MARKER_MARGIN_POINTS * axes.figure.dpi / 72.0
     inside = axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1
     inside = inside and axes.bbox.y0 <= box.y0 and box.y1 <= axes.bbox.y1
     across = (box.x0 - margin < marks[:, 0]) & (marks[:, 0] < box.x1 + margin)

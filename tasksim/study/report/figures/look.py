@@ -1,4 +1,4 @@
-"""Look of the figures of studies: a colour and a mark per scheduler, panels side by side."""
+"""Common look of the figures of studies: colours, markers, panels, legends and ticks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOUND_COLOUR",
-    "MOST_PANELS",
+    "MAX_PANELS",
     "Lines",
     "facet_panels",
     "facet_text",
@@ -33,8 +33,8 @@ __all__ = [
     "ticks_of",
 ]
 
-MOST_PANELS: Final = 6
-"""Of a figure: three rows of two, a screen; all is in its CSV file."""
+MAX_PANELS: Final = 6
+"""Most panels of a figure: three rows of two fill a screen; its CSV file has all data."""
 BOUND_COLOUR: Final = "#777777"
 _PANEL_INCHES: Final = 3.0
 _COLOURS: Final = (
@@ -45,12 +45,12 @@ _MARKS: Final = "osD^vP*X<>"
 
 
 def line_looks(table: StudyTable) -> dict[str, dict[str, Any]]:
-    """Return colour and mark of each scheduler of a study, the same in all its figures."""
+    """Return the colour and the marker of each scheduler, the same in all figures of a study."""
     return {name: _look(k) for k, name in enumerate(table.schedulers)}
 
 
 def _look(number: int) -> dict[str, Any]:
-    # Eight colours and ten marks: the first forty have looks of their own.
+    # Eight colours and ten markers: the first forty combinations differ.
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "marker": _MARKS[number % len(_MARKS)],
@@ -61,16 +61,16 @@ def _look(number: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a panel: what tells them apart, and what is the same for all of a panel.
+    """Assignment of rows to the panels of a figure and to the lines of a panel.
 
     Attributes
     ----------
     column : str
-        ``scheduler``, or an axis that counts workers or nodes.
+        Column with one value per line: ``scheduler``, or an axis that counts workers or nodes.
     looks : mapping
-        Value of the column -> name in the legend, colour and mark.
+        Name in the legend, colour and marker, by value of the column.
     panels : list of str
-        The axes of which each panel has one value.
+        Axes with one value per panel.
     """
 
     column: str
@@ -79,7 +79,7 @@ class Lines:
 
     @property
     def are_schedulers(self) -> bool:
-        """Whether each line is a scheduler's."""
+        """Whether each line belongs to a scheduler."""
         return self.column == "scheduler"
 
     def of(self, part: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
@@ -91,8 +91,8 @@ class Lines:
 def lines_over(table: StudyTable, axis: Axis) -> Lines:
     """Return the lines of figures over *axis*.
 
-    They are those of the schedulers. Where there is one scheduler only, numbers of threads or nodes
-    are what readers compare: then a panel has a line for each of them.
+    A panel has one line per scheduler. If there is only one scheduler, readers compare numbers of
+    threads or nodes, and a panel has one line for each number.
     """
     fixed = facets_of(table, axis)
     counts = [
@@ -110,7 +110,7 @@ def lines_over(table: StudyTable, axis: Axis) -> Lines:
 
 
 def plain_axes(axes: Axes, title: str = "") -> Axes:
-    """Return *axes* with small texts, a faint grid and no frame above and to the right."""
+    """Give *axes* small texts, a faint grid, and no frame above and to the right; return them."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(True, color="#e3e7ea", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -121,7 +121,7 @@ def plain_axes(axes: Axes, title: str = "") -> Axes:
 
 
 def shortened(text: str, most: int) -> str:
-    r"""Return *text*, without its middle where it is longer than *most*, and never as a formula.
+    r"""Return *text* without its middle if it is longer than *most*, and escaped for matplotlib.
 
     >>> shortened("a$b", 9), shortened("abcdefghij", 7)
     ('a\\$b', 'abc…hij')
@@ -151,12 +151,13 @@ def legend_below(figure: Figure, axes: Axes) -> None:
 def facet_panels(
     curve: pd.DataFrame, fixed: Sequence[str], height_inches: float = _PANEL_INCHES
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame, str]], int]:
-    """Return a figure with a panel for each value of what is *fixed*, and how many there would be.
+    """Return a figure, its panels, and the number of panels without the limit.
 
-    Of each panel: its axes, its rows, its title. No more than :data:`MOST_PANELS`.
+    There is one panel for each combination of values of the *fixed* axes, but at most
+    :data:`MAX_PANELS`. A panel is a tuple of its axes, its rows and its title.
     """
     groups = list(curve.groupby(list(fixed), sort=False)) if fixed else [((), curve)]
-    shown = groups[:MOST_PANELS]
+    shown = groups[:MAX_PANELS]
     columns = min(2, len(shown))
     rows = math.ceil(len(shown) / columns)
     figure = new_figure(height_inches * rows + 0.5)
@@ -169,7 +170,7 @@ def facet_panels(
 
 
 def facet_text(values: Mapping[str, Any]) -> str:
-    """Return the values of axes in a line: ``cholesky, xeon-24c, tile_size=256``.
+    """Return the values of axes in one line: ``cholesky, xeon-24c, tile_size=256``.
 
     >>> facet_text({"graph": "lu", "graph.tiles": 8.0})
     'lu, tiles=8'
@@ -177,7 +178,7 @@ def facet_text(values: Mapping[str, Any]) -> str:
     parts = []
     for name, value in values.items():
         text = value_text(value)
-        if name == "platform":  # of a file, the name
+        if name == "platform":  # without the folders of a platform file
             text = text.rpartition("/")[2]
         label = name.partition(".")[2] or name
         parts.append(text if name in ("graph", "platform", "scheduler") else f"{label}={text}")
@@ -185,14 +186,14 @@ def facet_text(values: Mapping[str, Any]) -> str:
 
 
 def ticks_of(axes: Axes, axis: Axis) -> None:
-    """Let the x axis be over the values of *axis*: logarithmic where they are far apart."""
+    """Set the ticks of the x axis to the values of *axis*; use a log scale for wide ranges."""
     pairs = [
         (number, value)
         for number, value in zip(axis.numbers or (), axis.values, strict=True)
         if math.isfinite(number)
     ]
     numbers = [number for number, _ in pairs]
-    # From a factor of four on, the steps of most studies are factors: 1, 2, 4.
+    # Studies with ranges of a factor of four or more mostly have steps of a factor: 1, 2, 4.
     if min(numbers) > 0 and max(numbers) / min(numbers) >= 4:
         axes.set_xscale("log")
     kept = pairs if len(pairs) <= 9 else pairs[:: math.ceil(len(pairs) / 8)]

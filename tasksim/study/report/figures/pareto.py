@@ -1,4 +1,4 @@
-"""Pareto figure: energy against makespan, with the choices that no other beats in both."""
+"""Energy against makespan, with the Pareto front: the choices that no other beats in both."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PARETO", "unbeaten"]
 
-ENERGY: Final = "energy_j"
-"""The metric that studies have where they ask for it."""
+ENERGY_COLUMN: Final = "energy_j"
+"""Column of the energy, an optional metric of studies."""
 
 
 def unbeaten(makespan_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which choices no other beats in one of the two without losing in the other.
+    """Return whether each choice is on the Pareto front of makespan and energy.
 
     >>> unbeaten(np.array([1.0, 2.0, 2.0, 3.0]), np.array([9.0, 4.0, 5.0, 4.0])).tolist()
     [True, True, False, False]
@@ -48,7 +48,7 @@ def unbeaten(makespan_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> 
     best_before = np.minimum.accumulate(np.concatenate(([np.inf], energy_j[order][:-1])))
     kept = np.zeros(len(order), dtype=bool)
     kept[order] = energy_j[order] < best_before
-    # What equals a choice that is kept is kept, too.
+    # The scan above keeps one of several equal choices, but all of them are on the front.
     pairs = set(zip(makespan_s[kept].tolist(), energy_j[kept].tolist(), strict=True))
     both = zip(makespan_s.tolist(), energy_j.tolist(), strict=True)
     return np.array([pair in pairs for pair in both], dtype=bool)
@@ -56,21 +56,21 @@ def unbeaten(makespan_s: NDArray[np.float64], energy_j: NDArray[np.float64]) -> 
 
 def _draw(findings: Findings) -> list[Drawing]:
     used = findings.table.used
-    if ENERGY not in used or not used[ENERGY].notna().any():
+    if ENERGY_COLUMN not in used or not used[ENERGY_COLUMN].notna().any():
         return []
     return [_drawing(findings, *_means(findings))]
 
 
 def _means(findings: Findings) -> tuple[pd.DataFrame, list[str]]:
-    """Return means over seeds of each choice, and the axes that say which graph it is."""
+    """Return the means of each choice over seeds, and the axes of the graph."""
     names = [axis.name for axis in findings.table.configuration]
     graphs = [name for name in names if name == "graph" or name.startswith("graph.")]
     by = list(dict.fromkeys([*graphs, "scheduler", *names]))
     groups = findings.table.used.groupby(by, sort=False, dropna=False)
-    data = groups[["makespan_s", ENERGY]].mean().reset_index()
+    data = groups[["makespan_s", ENERGY_COLUMN]].mean().reset_index()
     data["unbeaten"] = False
     for _, part in data.groupby(graphs, sort=False) if graphs else [((), data)]:
-        kept = unbeaten(part["makespan_s"].to_numpy(), part[ENERGY].to_numpy())
+        kept = unbeaten(part["makespan_s"].to_numpy(), part[ENERGY_COLUMN].to_numpy())
         data.loc[part.index, "unbeaten"] = kept
     return data, graphs
 
@@ -84,11 +84,11 @@ def _drawing(findings: Findings, data: pd.DataFrame, graphs: list[str]) -> Drawi
         axis for axis in findings.table.configuration
         if axis.name not in graphs and data[axis.name].nunique() > 1
     ]  # fmt: skip
-    figure.draw_without_rendering()  # labels go where the panels are then
+    figure.draw_without_rendering()  # label_points needs the final layout
     left_out = sum(_label(axes, part, varied) for axes, part, _ in panels) if varied else 0
     caption = (
-        "Energy against makespan: a point per choice, a mean over seeds. The line joins those that "
-        f"no other beats in both.{_labels_text(varied, left_out)}"
+        "Energy against makespan: each point is the mean of a choice over seeds. The line joins "
+        f"the choices that no other beats in both.{_labels_text(varied, left_out)}"
         f"{of_how_many(len(panels), count)}"
     )
     return Drawing("pareto", "Energy against makespan", caption, data, figure)
@@ -98,20 +98,20 @@ def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]])
     factor, unit = time_unit(float(part["makespan_s"].max()))
     front = part[part["unbeaten"]].sort_values("makespan_s")
     axes.plot(
-        factor * front["makespan_s"], front[ENERGY], color=BOUND_COLOUR,
+        factor * front["makespan_s"], front[ENERGY_COLUMN], color=BOUND_COLOUR,
         linestyle="--", linewidth=1.2, drawstyle="steps-post", label="no other beats",
     )  # fmt: skip
     for name, points in part.groupby("scheduler", sort=False):
         look = looks[str(name)] | {"linestyle": "none"}
-        axes.plot(factor * points["makespan_s"], points[ENERGY], label=str(name), **look)  # type: ignore[arg-type]
+        axes.plot(factor * points["makespan_s"], points[ENERGY_COLUMN], label=str(name), **look)  # type: ignore[arg-type]
     axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
     axes.set_ylabel("energy (J)", fontsize=TEXT["normal"])
 
 
 def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[Axis]) -> int:
-    """Say of the points that no other beats which choice each is; return how many had no room."""
+    """Label the points of the front with their choices; return the number without room."""
     factor, _ = time_unit(float(part["makespan_s"].max()))
-    places = np.column_stack([factor * part["makespan_s"], part[ENERGY]])
+    places = np.column_stack([factor * part["makespan_s"], part[ENERGY_COLUMN]])
     front = part["unbeaten"].to_numpy()
     texts = [
         ", ".join(shortened(value_text(row[axis.name]), 20) for axis in varied)
@@ -121,7 +121,7 @@ def _label(axes: Axes, part: pd.DataFrame, varied: Sequence[Axis]) -> int:
 
 
 def _steps(front: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points close together on the line that joins those of a *front*."""
+    """Return closely spaced points on the line that joins the points of a *front*."""
     corners = front[np.argsort(front[:, 0], kind="stable")].repeat(2, axis=0)
     line = np.column_stack([corners[1:, 0], corners[:-1, 1]])
     parts = np.linspace(0.0, 1.0, 40)[:, None]
@@ -133,7 +133,7 @@ def _labels_text(varied: Sequence[Axis], left_out: int) -> str:
         return ""
     names = ", ".join(axis.label for axis in varied)
     lacking = f"; {left_out} had no room, the data have all" if left_out else ""
-    return f" Its points are labelled with {names}{lacking}."
+    return f" The labels are values of {names}{lacking}."
 
 
-PARETO = StudyFigure("Energy against makespan, where energy was asked for.", _draw)
+PARETO = StudyFigure("Energy against makespan, if the study has the metric energy_j.", _draw)

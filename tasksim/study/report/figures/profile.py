@@ -1,4 +1,4 @@
-"""Profile figure: the share of groups within a factor of the best, a step curve per scheduler."""
+"""Performance profile: share of groups within a factor of the best, one curve per scheduler."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PROFILE"]
 
-FARTHEST: Final = 10.0
-"""Times the best up to which is drawn: what is beyond is lost whatever the factor."""
+MAX_DRAWN_FACTOR: Final = 10.0
+"""Largest ratio to the best that is drawn: a scheduler beyond it is as good as lost."""
 
 
 def _draw(findings: Findings) -> list[Drawing]:
@@ -26,7 +26,7 @@ def _draw(findings: Findings) -> list[Drawing]:
         return []
     profile = performance_profile(pairs)
     factor = profile["factor"].to_numpy()
-    until = min(max(float(factor[-1]) * 1.02, 1.02), FARTHEST)
+    until = min(max(float(factor[-1]) * 1.02, 1.02), MAX_DRAWN_FACTOR)
     figure = new_figure(3.6)
     axes = plain_axes(figure.add_subplot())
     for name, look in line_looks(findings.table).items():
@@ -49,9 +49,10 @@ def _draw(findings: Findings) -> list[Drawing]:
     axes.set_ylabel("groups (%)", fontsize=TEXT["normal"])
     legend_below(figure, axes)
     caption = (
-        f"In what share of {len(pairs.ratios_with_failures):,} groups of the same graph, platform, "
-        "settings and seed a scheduler is within a factor of the best one. At 1: the groups it "
-        "wins, ties counting for all. What a curve never reaches failed."
+        f"Share of the {len(pairs.ratios_with_failures):,} groups of the same graph, platform, "
+        "settings and seed in which a scheduler is within a factor of the best one. At 1: the "
+        "groups that it wins or in which it ties with the best. The gap between the end of a curve "
+        "and 100 % is the share of groups in which the scheduler failed or is further off."
     )
     return [Drawing("profile", "Performance profile", caption, profile, figure)]
 

@@ -1,4 +1,4 @@
-"""Rank figure: average ranks on a line, and bars over those that cannot be told apart."""
+"""Average ranks on a line, with bars over schedulers that cannot be told apart."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def _draw(findings: Findings) -> list[Drawing]:
     _names(axes, ranks, {n: look["color"] for n, look in line_looks(findings.table).items()})
     _bars(axes, ranks)
     caption = (
-        f"Average ranks over {findings.evidence.scope}, 1 is best. Those under one bar are within "
-        f"the critical difference of Nemenyi's test at {100 * CONFIDENCE:.0f} %, "
-        f"{ranks.critical_difference:.3g}: their ranks do not differ by more than chance makes "
-        "them, all comparisons taken together. Ranks say nothing of by how much: the test tells "
-        "fewer apart than intervals do."
+        f"Average ranks over {findings.evidence.scope}, 1 is best. Schedulers under one bar are "
+        f"within the critical difference of Nemenyi's test at {100 * CONFIDENCE:.0f} %, "
+        f"{ranks.critical_difference:.3g}: their ranks may differ by chance, all comparisons taken "
+        "together. Ranks do not show the size of differences, so the test tells fewer schedulers "
+        "apart than intervals do."
     )
     data = pd.DataFrame({"scheduler": ranks.schedulers, "average_rank": ranks.ranks})
     data["blocks"] = ranks.blocks
@@ -42,7 +42,7 @@ def _draw(findings: Findings) -> list[Drawing]:
 
 
 def _names(axes: Axes, ranks: RankTest, colours: dict[str, str]) -> None:
-    """Draw the line of ranks, the names of the better half to the left, others to the right."""
+    """Draw the line of ranks, with the names of the better half left and of the others right."""
     k = len(ranks.schedulers)
     half = (k + 1) // 2
     axes.plot([1, k], [0, 0], color="#222222", linewidth=1.2)

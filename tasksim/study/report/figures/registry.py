@@ -1,6 +1,6 @@
-"""Figures of studies, by name: the built-in ones, and other packages'.
+"""Registry of the figures of studies: built-in ones, and those of other packages.
 
-A figure is a :class:`StudyFigure`; another package declares one by an entry point of the group
+A figure is a :class:`StudyFigure`; another package declares its own by an entry point of the group
 ``tasksim.study_figures``.
 """
 
@@ -25,17 +25,17 @@ __all__ = ["FIGURES", "Drawing", "StudyFigure"]
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure that is drawn.
+    """A drawn figure, with its texts and data.
 
     Parameters
     ----------
     name : str
-        Of its files, unlike that of any other drawing: ``curve-tiles``.
+        Unique name of its files: ``curve-tiles``.
     title : str
     caption : str
-        What it shows and does not show, in a sentence or two.
+        One or two sentences about what the figure shows and leaves out.
     data : pandas.DataFrame
-        What is drawn, and all that was left out for lack of room: its CSV file.
+        Content of its CSV file: the drawn data, and those left out for lack of room.
     figure : matplotlib.figure.Figure
     """
 
@@ -48,26 +48,26 @@ class Drawing:
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """A sort of figure of studies.
+    """A kind of figure of studies.
 
     Parameters
     ----------
     summary : str
-        What it shows, in one line.
+        Description in one line.
     draw : callable
-        ``draw(findings)`` returns its drawings: one, one per axis, or none where there is nothing
-        to show.
+        ``draw(findings)`` returns the drawings: one, one per axis, or none if there is nothing to
+        show.
 
     See Also
     --------
-    tasksim.study.report.folder.write_report : draws all of them.
+    tasksim.study.report.folder.write_report : Draw all figures of a report.
 
     Examples
     --------
     >>> nothing = StudyFigure("Nothing.", lambda findings: [])
     >>> FIGURES.add("nothing", nothing) is nothing
     True
-    >>> del FIGURES._found["nothing"]  # as if it had not been
+    >>> del FIGURES._found["nothing"]  # undo the registration
     """
 
     summary: str
@@ -98,5 +98,5 @@ FIGURES: Registry[StudyFigure] = Registry(
     },
     _adopt,
 )
-"""All figures, in the order in which reports have them; a new one is a file, and a line here or an
-entry point of its package."""
+"""All figures, in the order of a report; a new one needs a module, and a line here or an entry
+point of its package."""

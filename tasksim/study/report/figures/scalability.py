@@ -1,4 +1,4 @@
-"""Scalability figures: how well ever larger graphs are solved, over each number of the graph."""
+"""Scalability: makespan over lower bound, over each size of the graph."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
         axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])
     legend_below(figure, panels[0][0])
     caption = (
-        f"How far from the lower bound problems are solved as {axis.label} grows: at 1 nobody can "
-        f"do better. Tasks per second are in the data.{of_how_many(len(panels), count)}"
+        f"Ratio of the makespan to the lower bound as {axis.label} grows; no scheduler can be "
+        f"below 1. Tasks per second are in the data.{of_how_many(len(panels), count)}"
     )
     title = f"Scalability with {axis.label}"
     return Drawing(f"scalability-{file_name(axis.name)}", title, caption, data, figure)

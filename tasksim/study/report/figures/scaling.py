@@ -1,4 +1,4 @@
-"""Scaling figures: makespans over nodes, and what two empirical laws foretell of many from few."""
+"""Scaling over nodes: makespans, and predictions of two empirical laws fitted to few nodes."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 __all__ = ["SCALING", "scaling_rows"]
 
-NODES: Final = "nodes"
-"""The axis, as study files name it."""
+NODES_AXIS: Final = "nodes"
+"""Name of the axis of nodes in study files."""
 
 LAWS: Final = {"worley_s": ("--", "a/P + b P^c + d"), "nan_s": (":", "a size/P + b")}
-"""What each law foretells: its column, line and name."""
+"""Line style and formula of each law, by the column of its predictions."""
 
 
 def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
-    """Return the makespans of a study over nodes, beside what laws of few nodes foretell.
+    """Return the makespans of a study over nodes, with the predictions of two empirical laws.
 
-    Worley's law, ``a / P + b P^c + d``, is fitted to each line of one problem; Nan's, ``a size / P
-    + b``, to all sizes together where there are several, with tasks for the size: so it foretells
-    problems that grow with the nodes.
+    Worley's law, ``a / P + b P^c + d``, is fitted to each line of one problem. Nan's law, ``a size
+    / P + b``, is fitted to all sizes together if there are several; the size is the number of
+    tasks. So it can predict problems that grow with the number of nodes.
 
     Returns
     -------
     pandas.DataFrame
-        Of :func:`~tasksim.study.report.curves.makespan_curve` the lines that have two numbers of
-        nodes up to 8; with ``speed_up, efficiency, worley_s, worley_error_percent``, and
-        ``nan_s, nan_error_percent``.
+        Those lines of :func:`~tasksim.study.report.curves.makespan_curve` that have at least two
+        numbers of nodes up to 8, with the columns ``speed_up, efficiency, worley_s,
+        worley_error_percent, nan_s, nan_error_percent``.
     """
     curve = makespan_curve(table, axis)
     fixed = facets_of(table, axis)
@@ -77,7 +77,7 @@ def _strong(line: pd.DataFrame) -> pd.DataFrame:
 
 
 def _over_sizes(part: pd.DataFrame) -> pd.DataFrame:
-    """Return *part* with what Nan's law of all sizes on few nodes says; NaN for one size."""
+    """Return *part* with the predictions of Nan's law; NaN if there is only one size."""
     few = part[part["x"] <= FITTED]
     told = np.full(len(part), np.nan)
     if few["tasks"].nunique() > 1:
@@ -88,7 +88,7 @@ def _over_sizes(part: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(findings: Findings) -> list[Drawing]:
     table = findings.table
-    axes = [axis for axis in table.configuration if axis.name == NODES and axis.is_numeric]
+    axes = [axis for axis in table.configuration if axis.name == NODES_AXIS and axis.is_numeric]
     drawn = [_over(findings, axis) for axis in axes if len(table.used)]
     return [drawing for drawing in drawn if drawing is not None]
 
@@ -110,6 +110,7 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
 
 def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
     many = rows[rows["x"] > FITTED]
+    # Only nodes that the fits have not seen show the error of a prediction.
     found = [
         f"{what}, {many[column].abs().median():.0f} %"
         for what, column in {
@@ -118,11 +119,11 @@ def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
         }.items()
         if many[column].notna().any()
     ]
-    errors = f" Beyond, the laws err by, in the median: {'; '.join(found)}." if found else ""
+    errors = f" Median errors on more nodes: {'; '.join(found)}." if found else ""
     if not rows["worley_s"].notna().all():
         needed = f"{WORLEY_NODES} numbers of nodes up to {FITTED}"
         errors += (
-            f" The law a/P + b P^c + d has {WORLEY_NODES} coefficients: no line without {needed}."
+            f" The law a/P + b P^c + d has {WORLEY_NODES} coefficients: its lines need {needed}."
         )
     return (
         "Makespan over nodes. Dashed: the law a/P + b P^c + d, fitted to at most 8 nodes; dotted: "

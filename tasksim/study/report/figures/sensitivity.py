@@ -1,4 +1,4 @@
-"""Sensitivity figure: the factor by which each axis moves the makespan."""
+"""Sensitivity of the makespan to each axis, as bars of its swing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _draw(findings: Findings) -> list[Drawing]:
         [s.largest_swing for s in found], rows, linestyle="none", marker="|", markersize=12,
         color="#222222",
     )  # fmt: skip
-    # A factor of two up counts as much as a factor of two down.
+    # A log scale for wide ranges, else short bars could not be told apart.
     if max(s.largest_swing for s in found) > 10:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
@@ -43,8 +43,8 @@ def _draw(findings: Findings) -> list[Drawing]:
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlabel("longest / shortest makespan", fontsize=TEXT["normal"])
     caption = (
-        "The longest over the shortest makespan along each axis of the study, all else the same: "
-        "geometric means, with a stroke at the largest. 'seed' is what chance alone moves."
+        "Ratio of the longest to the shortest makespan along each axis of the study, all else "
+        "equal: geometric means, with a stroke at the largest. 'seed' is the effect of chance."
     )
     data = pd.DataFrame([vars(sensitivity) for sensitivity in found])
     return [Drawing("sensitivity", "Sensitivity", caption, data, figure)]

@@ -1,4 +1,4 @@
-"""Sobol' figure: what share of the variance each axis explains, alone and with others."""
+"""Sobol' indices: share of the variance that each axis explains, alone and with interactions."""
 
 from __future__ import annotations
 

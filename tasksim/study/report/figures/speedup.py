@@ -1,4 +1,4 @@
-"""Speed-up figures: over each axis that counts workers or the like, with the efficiency."""
+"""Speed-up and efficiency over each axis that counts workers or the like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasksim.study.report.curves import makespan_curve, speedup
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
-    MOST_PANELS,
+    MAX_PANELS,
     facet_text,
     legend_below,
     lines_over,
@@ -39,7 +39,7 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
     lines = lines_over(table, axis)
     fixed = lines.panels
     groups = list(data.groupby(fixed, sort=False)) if fixed else [((), data)]
-    shown = groups[: MOST_PANELS // 2]
+    shown = groups[: MAX_PANELS // 2]
     figure = new_figure(3.0 * len(shown) + 0.5)
     for row, (values, part) in enumerate(shown):
         title = facet_text(dict(zip(fixed, values, strict=True)))
@@ -56,18 +56,18 @@ def _over(findings: Findings, axis: Axis) -> Drawing:
         for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
             ticks_of(axes, axis)
             axes.set_ylabel(what, fontsize=TEXT["normal"])
-        if gain.get_xscale() == "log":  # then what is ideal is a straight line
+        if gain.get_xscale() == "log":  # with two log scales, the ideal is a straight line
             gain.set_yscale("log", base=2)
             gain.yaxis.set_major_formatter("{x:g}")
         else:
             gain.set_ylim(bottom=0.0)
     legend_below(figure, figure.axes[0])
     caption = (
-        f"Speed-up over the smallest {axis.label} of each line, and efficiency: speed-up over how "
-        f"many times as many there are.{of_how_many(len(shown), len(groups))}"
+        f"Speed-up relative to the smallest {axis.label} of each line, and efficiency: speed-up "
+        f"divided by the ratio of {axis.label}.{of_how_many(len(shown), len(groups))}"
     )
     title = f"Speed-up over {axis.label}"
     return Drawing(f"speedup-{file_name(axis.name)}", title, caption, data, figure)
 
 
-SPEEDUP = StudyFigure("Speed-up and efficiency over each axis that counts.", _draw)
+SPEEDUP = StudyFigure("Speed-up and efficiency over each axis of counts.", _draw)
