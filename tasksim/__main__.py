@@ -24,23 +24,23 @@ def main() -> None:
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, (_signal.SIGINT, _signal.SIGTERM))
     gc.set_threshold(BETWEEN_COLLECTIONS)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", BLAS_WAITS)
-    from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
+    from tasksim.base.interruption import INTERRUPTED_EXIT_CODE, REPEATED_SIGNAL_S, Interrupts
 
-    with Interrupts(AGAIN_S, terminate=True) as interrupts:
+    with Interrupts(REPEATED_SIGNAL_S, terminate=True) as interrupts:
         try:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
             code = _run()
             interrupts.hold()
         except KeyboardInterrupt:  # while the commands were imported
             interrupts.hold()
-            code = INTERRUPTED
+            code = INTERRUPTED_EXIT_CODE
             sys.stderr.write("Interrupted.\n")
         # All is said and written. There is nothing left to interrupt but Python's own end, which
         # waits for threads; but after an interruption, it does not.
-        ending = _signal.SIG_IGN if code == INTERRUPTED else _signal.SIG_DFL
+        ending = _signal.SIG_IGN if code == INTERRUPTED_EXIT_CODE else _signal.SIG_DFL
         _signal.signal(_signal.SIGINT, ending)
     gc.freeze()  # nothing that is left is garbage: to look for it takes longer than to free it
-    if code == INTERRUPTED:
+    if code == INTERRUPTED_EXIT_CODE:
         _end_interrupted(code)
     sys.exit(code)
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-__all__ = ["AGAIN_S", "INTERRUPTED", "Interrupts"]
+__all__ = ["INTERRUPTED_EXIT_CODE", "REPEATED_SIGNAL_S", "Interrupts"]
 
-INTERRUPTED: Final = 130
+INTERRUPTED_EXIT_CODE: Final = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT, as in shells."""
 
-AGAIN_S: Final = 0.5
+REPEATED_SIGNAL_S: Final = 0.5
 """Time in seconds within which two signals count as one: nobody has read yet what the first did."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}

@@ -10,9 +10,9 @@ import math
 import re
 from typing import Final
 
-__all__ = ["LEGAL", "decimal_number", "is_plain", "plain_float", "whole_number"]
+__all__ = ["LEGAL_NUMERALS", "decimal_number", "is_plain", "plain_float", "whole_number"]
 
-LEGAL: Final = "decimal digits, without 0 before them, '_' or ':' between them"
+LEGAL_NUMERALS: Final = "decimal digits, without 0 before them, '_' or ':' between them"
 """Description of legal numbers, for messages."""
 
 _WHOLE: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,39})")  # int() refuses thousands of digits

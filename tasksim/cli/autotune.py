@@ -10,7 +10,7 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.options import (
     SHARE,
     WholeNumber,
@@ -236,7 +236,7 @@ def autotuning(
     found = tuned(asked())
     tell(found)
     if found.interrupted:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _tell(

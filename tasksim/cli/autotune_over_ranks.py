@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import TasksimError
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.output import note
 from tasksim.cli.run_over_ranks import end_together, grid_of
 
@@ -47,7 +47,7 @@ def autotune_over_ranks(
             found = tuned(some, site)
             tell(found)
             if found.interrupted:
-                stop_all(INTERRUPTED)  # others may wait for this one, in MPI
+                stop_all(INTERRUPTED_EXIT_CODE)  # others may wait for this one, in MPI
             site.end()
     except TasksimError as error:
         problem = error
@@ -56,9 +56,9 @@ def autotune_over_ranks(
     except KeyboardInterrupt:
         if not ranks.rank:
             note("interrupted before any configuration was done")
-            stop_all(INTERRUPTED)
+            stop_all(INTERRUPTED_EXIT_CODE)
         time.sleep(ABORT_PATIENCE_S)  # while rank 0 tells what is done
-        os._exit(INTERRUPTED)
+        os._exit(INTERRUPTED_EXIT_CODE)
     except Exception as error:
         end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
     end_together(ranks, problem)

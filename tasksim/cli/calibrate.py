@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
 from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel
@@ -213,7 +213,7 @@ def calibrate(
         note(f"Note: {text}")
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
-        ctx.exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:

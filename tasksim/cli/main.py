@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tasksim.base.errors import TasksimError, on_command_line
-from tasksim.base.interruption import AGAIN_S, INTERRUPTED, Interrupts
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE, REPEATED_SIGNAL_S, Interrupts
 from tasksim.cli.command import LazyGroup
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def main() -> None:
 def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
     """Call *run* and exit with the code it returns, or with that of its error, in one line."""
     # SIGTERM ends a command as Ctrl-C does, so that nothing temporary is left behind.
-    with _plain_warnings(), Interrupts(AGAIN_S, terminate=True) as interrupts:
+    with _plain_warnings(), Interrupts(REPEATED_SIGNAL_S, terminate=True) as interrupts:
         try:
             code = run()
             interrupts.hold()
@@ -143,7 +143,7 @@ def _report(error: BaseException, *, debug: bool) -> int:
     """Print what went wrong on stderr; return the exit code."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        return INTERRUPTED
+        return INTERRUPTED_EXIT_CODE
     if debug:
         import traceback
 

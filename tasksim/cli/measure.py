@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.registry import is_own
 from tasksim.cli.command import command
 from tasksim.cli.options import (
@@ -175,7 +175,7 @@ def measure(
     note(f"Wrote {output}")
     if summary.interrupted:
         note(f"Interrupted: what was measured so far is kept{'' if own else '; --resume goes on'}.")
-        ctx.exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _measured(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     auto_option,
@@ -151,7 +151,7 @@ def simulate(
         if rivals and not results.as_json:
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _scheduler(scenario: Scenario, given: str) -> str:

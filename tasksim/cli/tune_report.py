@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
 from tasksim.cli.options import TIME, WORKERS, WholeNumber, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_file, warn
@@ -140,7 +140,7 @@ def reporting(
             campaign.teach(progress)
     _tell(campaign, count, as_json=as_json)
     if not campaign.complete:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
 def _tell(campaign: NativeCampaign, workers: int, *, as_json: bool) -> None:

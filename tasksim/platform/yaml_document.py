@@ -20,7 +20,7 @@ import yaml
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.base.numerals import LEGAL, decimal_number
+from tasksim.base.numerals import LEGAL_NUMERALS, decimal_number
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterator
@@ -237,7 +237,7 @@ def _misread_number(node: yaml.ScalarNode) -> str:
         return ""
     if decimal_number(node.value) is not None or _TOO_LARGE.fullmatch(node.value):
         return ""
-    return f"not a plain number (got {node.value[:40]}, legal {LEGAL})"
+    return f"not a plain number (got {node.value[:40]}, legal {LEGAL_NUMERALS})"
 
 
 def _prepare_keys(node: yaml.MappingNode, location: Location) -> Iterator[FileProblem]:

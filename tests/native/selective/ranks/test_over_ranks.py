@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import pytest
 from study_cases import mpiexec
 
-from tasksim.base.interruption import INTERRUPTED
+from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -202,7 +202,7 @@ def test_an_interruption_tells_what_is_done_and_ends_all(tmp_path):
             sleep(0.05)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=WITHIN_S)
-    assert running.returncode == INTERRUPTED, err
+    assert running.returncode == INTERRUPTED_EXIT_CODE, err
     told = json.loads(out[out.index("{") :])  # mpiexec has a word to say before
     assert told["interrupted"]
     assert [row["values"]["graph.n"] for row in told["choices"]] == [1]
