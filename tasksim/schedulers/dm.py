@@ -1,4 +1,4 @@
-"""dm: each task goes to the worker with its earliest expected end."""
+"""dm: each task goes to the worker where it is expected to end first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WorkerGroup(NamedTuple):
 
 
 class DequeModel(Scheduler):
-    """Each task goes at push to the worker with its earliest expected end, by kernel models.
+    """At push, each task goes to the worker where kernel models expect it to end first.
 
     This is StarPU's ``dm`` (``sched_policies/deque_modeling_policy_data_aware.c``). Each worker
     runs its own queue. The policy keeps three estimates per worker: the end of the tasks handed out

@@ -28,7 +28,7 @@ number of the worker, and the cost of the task's energy."""
 
 
 class ModularDmda(Scheduler):
-    """Each task goes to the worker with its earliest expected end, transfers included.
+    """Each task goes to the worker where it is expected to end first, transfers included.
 
     This is StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``).
     A task goes to the able worker with the least ``alpha·(end − earliest end) + beta·transfer +

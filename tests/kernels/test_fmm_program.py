@@ -341,7 +341,7 @@ def test_a_graph_whose_particles_are_not_known_is_refused():
     ("changes", "message"),
     [
         ({"group_size": 10}, r"symb\[2\] has 4 groups; its particles need 7"),
-        ({"height": 5}, r"expected .*symb\[4\]"),
+        ({"height": 5}, r"legal: .*symb\[4\]"),
     ],
 )
 def test_a_graph_of_other_groups_than_its_arguments_say_is_refused(changes, message):

@@ -39,7 +39,7 @@ class Edges(NamedTuple):
 
     ``copies`` is the number of data and ``size_bytes`` their total size; both are 0 for a
     dependency without data. Rows are sorted by source, then target, with ``ptr`` as in CSR.
-    ``by_target`` is the order of the rows by target, and ``target_ptr`` has the begin of each
+    ``by_target`` is the order of the rows by target, and ``target_ptr`` has the first row of each
     target in that order.
     """
 

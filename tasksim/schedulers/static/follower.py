@@ -191,7 +191,7 @@ class DataSender:
 
 
 def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:
-    """Return two tables: the concatenated *lists* as *name*, and their begins as ``name_ptr``."""
+    """Return two tables: the concatenated *lists* as *name*, and their offsets as ``name_ptr``."""
     items: list[int] = []
     ends = [0]
     for found in lists:
