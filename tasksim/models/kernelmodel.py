@@ -88,7 +88,7 @@ class KernelModel(ABC):
     parameter_count: ClassVar[int | None] = None
     """The number of parameters that samples must have; None: any number."""
     exact: ClassVar[bool] = False
-    """Whether the model needs samples of every configuration that it predicts."""
+    """Whether each configuration is known from its own samples only, and so needs repetitions."""
     extrapolates: ClassVar[bool] = True
     """Whether the model extrapolates; if not, rows that were not measured are out of its domain."""
     needs_counters: ClassVar[bool] = False

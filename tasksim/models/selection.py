@@ -125,8 +125,8 @@ def select(
         takes. None: those of :func:`automatic_kinds`, while the budget lasts.
     budget_s : float, default=30.0
         Time in seconds after which no further default kinds are tried, and fewer folds and fits
-        to resampled configurations are used. A fit that has begun is finished. Beyond the
-        budget, the result depends on the speed of the machine.
+        to resampled configurations are used. A fit that has begun is finished. Only beyond
+        the budget, the result depends on the speed of the machine.
     seed : int, default=0
         The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
@@ -355,7 +355,7 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
     if chosen is best:
         return f"{chosen.kind}: {error}, the least ({compared})"
     return (
-        f"{chosen.kind}: {error}, as little as the best within what can be told ({compared}), "
+        f"{chosen.kind}: {error}, not significantly more than the best ({compared}), "
         f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
     )
 
@@ -379,7 +379,7 @@ def _left_out_constants(samples: Samples) -> Iterator[str]:
     if samples.constants:
         said = ", ".join(f"{name} is {value:.15g}" for name, value in samples.constants.items())
         yield (
-            f"{said} in all {len(samples)} samples: left out, as they cannot tell what it does; "
+            f"{said} in all {len(samples)} samples: left out, since its effect is unknown; "
             "predictions for other values are extrapolated"
         )
 

@@ -320,7 +320,7 @@ def test_a_constant_column_is_left_out_and_its_value_is_known(tasksim, tmp_path)
     called = tasksim("fit M2L_in.samples.csv --kind mlr -o mine/M2L_in.json")
     assert called.code == 0
     assert (
-        "Warning: Order is 5 in all 90 samples: left out, as they cannot tell what it does; "
+        "Warning: Order is 5 in all 90 samples: left out, since its effect is unknown; "
         "predictions for other values are extrapolated\n"
     ) in called.err
     line = "predict mine/M2L_in.json NbInteractions=500"

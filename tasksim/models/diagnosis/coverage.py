@@ -43,8 +43,8 @@ spread of one is independent of the other, too little to separate them in any no
 def few_repetitions(model: KernelModel, samples: Samples) -> list[Finding]:
     """Return a finding if configurations have too few repetitions.
 
-    It is a warning for models that need samples of every configuration. For others, in which
-    configurations support each other, it is a note if most were measured once.
+    It is a warning for models that know each configuration from its own samples. For others,
+    whose configurations support each other, it is a note if most were measured once.
     """
     count = np.bincount(samples.configurations()[1])
     share = float((count < MIN_REPETITIONS).mean())

@@ -50,7 +50,7 @@ GENERAL_MARGIN: Final = 0.03
 """Allowed increase of the error outside the fitted samples: three standard errors of the mean of 40
 errors of typically 10 %."""
 EXACT_MARGIN: Final = 0.1
-"""The same for models that need samples of every configuration and have nearly no error there:
+"""The same for models that know each configuration from its own samples, nearly without error:
 held-out configurations are then predicted from neighbours, or with the error of noise."""
 
 

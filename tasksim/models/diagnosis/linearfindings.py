@@ -25,8 +25,8 @@ MAX_INFLATION: Final = 100.0
 necessary. Books say 10, but m and m^2 over a range of 4 to 64 inflate each other by 11 to 37,
 three powers by some hundreds, and they still predict well."""
 MAX_HALF_INTERVAL: Final = 0.1
-"""Half-width of the 95 % confidence interval of a mean above which it is imprecise, the same as for
-an inaccurate one."""
+"""Half-width of the 95 % confidence interval of a mean above which it is imprecise: the error above
+which a model is inaccurate."""
 MIN_SHIFT: Final = 0.05
 """Relative change of predictions below which a configuration is not influential."""
 SIGNIFICANCE_LEVEL: Final = 1e-3

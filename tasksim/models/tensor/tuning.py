@@ -65,7 +65,7 @@ MAX_ROUNDS: Final = 3
 """Maximum number of rounds over grid, rank and ridge: 1 to 5 rounds chose the same for generated
 durations; otherwise, the second option found may change the first."""
 MAX_WORSE: Final = 2
-"""Number of candidates without improvement after which a search along one option ends: errors are
+"""Number of candidates without improvement that a search along one option tolerates: errors are
 noisy, and may increase once before the best."""
 
 
