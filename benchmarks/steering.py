@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tasksim.calibration.kernels_under_load import BURST_S, Bursts, KernelCall
-from tasksim.calibration.steering import LEAST_BURSTS, Configuration, Steering
+from tasksim.calibration.steering import MIN_BURSTS, Configuration, Steering
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.cli.options import SHARE
 from tasksim.graph.apps.registry import generate
@@ -92,7 +92,7 @@ class Uniform:
     def next(self) -> Configuration | None:
         """Return what to measure next; None if all is known."""
         counts = np.array(self.steering.counts)
-        if counts.min() < LEAST_BURSTS:
+        if counts.min() < MIN_BURSTS:
             return self.steering.configurations[int(counts.argmin())]
         widths = self._widths(counts)
         if widths.max() <= self.steering.until:

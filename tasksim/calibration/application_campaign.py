@@ -1,7 +1,8 @@
-"""Campaign over an application's settings: its kernels are measured in runs of it, on one core.
+"""Campaign over an application's settings: its kernels are measured in runs on one core.
 
-A kernel of one's own needs data that only its application makes. So settings are drawn, the
-application is run with each on one worker, and every task is a sample of its kernel.
+A user's own kernel needs data that only its application creates. So the campaign draws settings,
+runs the application with each of them on one worker, and takes every task as a sample of its
+kernel.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
 __all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
 
 ARCHITECTURE: Final = "cpu"
-WRITE_EVERY_S: Final = 5.0
-"""All samples are written again each time: that shall be rare beside measuring."""
+WRITE_INTERVAL_S: Final = 5.0
+"""Interval in seconds between writes of all samples: long, so that writes are rare beside
+measurements."""
 
 
 @dataclass(frozen=True)
 class SettingsDomain:
-    """Settings of an application: those that are the same in all runs, and those that are drawn.
+    """Settings of an application: some are the same in all runs, others are drawn.
 
     Attributes
     ----------
@@ -59,7 +61,7 @@ class SettingsDomain:
     drawn: Domain | None
 
     def settings(self, options: MeasureOptions) -> list[dict[str, Any]]:
-        """Return what is run, in random order."""
+        """Return the settings of all runs, in random order."""
         if self.drawn is None:
             return [dict(self.fixed)]
         table = self.drawn.draw(options.samples, options.seed, options.design).tolist()
@@ -67,12 +69,12 @@ class SettingsDomain:
 
 
 def parse_settings_domain(application: str, settings: Sequence[str]) -> SettingsDomain:
-    """Return the settings of *application* that texts such as ``n=64..4096`` describe.
+    """Return the domain of settings of *application* from texts such as ``n=64..4096``.
 
     Raises
     ------
     InputError
-        If there is no such application or setting, one is given twice, or a text is wrong.
+        If the application or a setting is unknown, a setting is given twice, or a text is wrong.
 
     Examples
     --------
@@ -89,6 +91,7 @@ def parse_settings_domain(application: str, settings: Sequence[str]) -> Settings
         if name in given:
             raise InputError(f"{application}: {name} is given twice")
         given[name] = text.strip()
+    # A setting such as m=n repeats the value drawn for another one.
     same = {name: text for name, text in given.items() if text in given}
     swept = {name: text for name, text in given.items() if ".." in text or "," in text}
     for name, other in same.items():
@@ -104,16 +107,16 @@ def parse_settings_domain(application: str, settings: Sequence[str]) -> Settings
 
 @dataclass(frozen=True)
 class ApplicationSummary:
-    """What a campaign has measured.
+    """Results of a campaign.
 
     Attributes
     ----------
     application : str
     output : Path
     wanted, measured : int
-        Settings to run, and those that were.
+        Number of settings to run, and of those that were run.
     kernels : dict of str to (int, int, float)
-        Per kernel: configurations, samples, seconds in all.
+        Per kernel: number of configurations, number of samples, total time in seconds.
     seconds : float
     interrupted : bool
     """
@@ -136,7 +139,7 @@ class ApplicationSummary:
         return "\n".join([*lines, told])
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the summary as plain data."""
         names = ("configurations", "samples", "total_s")
         return {
             "application": self.application,
@@ -162,18 +165,19 @@ def measure_application(
     Parameters
     ----------
     domain, options
-        Which settings, and how long: the tolerance is that of the time of all tasks of a run.
+        Domain of settings, and when to stop: the tolerance applies to the total time of a run's
+        tasks.
     output : Path
-        A folder: it gets a file of samples per kernel, which kernel models are fitted to.
+        Folder that receives a file of samples per kernel, for fitting kernel models.
     force : bool
-        Replace samples that are there.
+        Whether to replace existing samples.
     progress : callable, optional
-        Called with what goes on and the share that is done.
+        Called with the current activity and the share that is done.
 
     Raises
     ------
     InputError
-        If there are samples in *output*, or settings are not legal; what was measured before is
+        If there are samples in *output*, or settings are out of range; earlier measurements are
         kept.
     OutputError
         If a file cannot be written.
@@ -190,14 +194,14 @@ def measure_application(
         campaign.write()
     if not (interrupted or campaign.collected.samples):
         raise InputError(
-            f"{domain.application}: {len(campaign.measured)} of {len(campaign.settings)} settings "
-            "were run, and no task ran: there is nothing to measure"
+            f"{domain.application}: no task ran in {len(campaign.measured)} of "
+            f"{len(campaign.settings)} settings, so there is nothing to measure"
         )
     return campaign.summary(interrupted=interrupted)
 
 
 class _Campaign:
-    """A measurement under way."""
+    """A running campaign."""
 
     def __init__(self, domain: SettingsDomain, output: Path, options: MeasureOptions) -> None:
         self.domain, self.output, self.options = domain, output, options
@@ -207,7 +211,7 @@ class _Campaign:
         self.begun = self._written = time.monotonic()
 
     def run(self, progress: Progress | None) -> None:
-        """Run the application with all settings, as often as there are rounds."""
+        """Run the application with all settings, once per round."""
         rounds = self.options.rounds
         for number in range(rounds):
             rng = np.random.default_rng([self.options.seed, number])
@@ -219,11 +223,11 @@ class _Campaign:
                 if progress is not None:
                     told = f"{len(self.measured)}/{len(self.settings)} settings"
                     progress(told, (number + (done + 1) / len(self.settings)) / rounds)
-                if time.monotonic() - self._written > WRITE_EVERY_S:
+                if time.monotonic() - self._written > WRITE_INTERVAL_S:
                     self.write()
 
     def write(self) -> None:
-        """Write all samples, if there are any."""
+        """Write all samples if there are any."""
         if not self.collected.samples:
             return
         self.output.mkdir(parents=True, exist_ok=True)
@@ -232,7 +236,7 @@ class _Campaign:
         self._written = time.monotonic()
 
     def summary(self, *, interrupted: bool) -> ApplicationSummary:
-        """Return what there is."""
+        """Return the summary of the campaign so far."""
         kernels = {name: _told(samples) for name, samples in self.collected.samples.items()}
         return ApplicationSummary(
             self.domain.application, self.output, len(self.settings), len(self.measured), kernels,
@@ -240,12 +244,12 @@ class _Campaign:
         )  # fmt: skip
 
     def _measure(self, settings: dict[str, Any]) -> None:
-        """Run the application with these *settings* until its time is known, or often enough."""
+        """Run the application with *settings* until its total time is precise enough."""
         graph = generate(self.domain.application, **settings)
         if not len(graph):
             return
         program, platform = bind(graph, 1, self.options.seed), Platform.identical(1)
-        execute(graph, platform, "eager", program=program)  # what is cold is not measured
+        execute(graph, platform, "eager", program=program)  # warm up: a cold run is no sample
         fewest = min(self.options.min_repetitions, self.options.repetitions)
         busy_s: list[float] = []
         while len(busy_s) < self.options.repetitions and not (busy_s and self._over()):
@@ -256,12 +260,12 @@ class _Campaign:
                 return
 
     def _over(self) -> bool:
-        """Return whether the budget is used up; a folder without a sample would be of no use."""
+        """Return whether the budget is used up; it never ends a campaign without samples."""
         budget = self.options.budget_s
         used = budget is not None and time.monotonic() - self.begun >= budget
         return used and bool(self.collected.samples)
 
 
 def _told(samples: Samples) -> tuple[int, int, float]:
-    """Return how many configurations and samples there are, and their time in all."""
+    """Return the number of configurations, the number of samples, and their total time."""
     return len(samples.configurations()[0]), len(samples), float(samples.durations_s.sum())

@@ -1,4 +1,4 @@
-"""Caches of this machine, as the system tells: level, size, ways, bytes of a line."""
+"""Data caches of this machine, as the system reports them: level, size, ways, bytes per line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ UNITS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of data.
+    """A data cache.
 
     Attributes
     ----------
     level, size_bytes, ways, line_bytes
-        As they are called; of the whole cache, however many cores share it.
+        Level, size, associativity and line size of the whole cache, including shared ones.
     cores
-        How many cores share it.
+        Number of cores that share it.
     """
 
     level: int
@@ -32,7 +32,7 @@ class Cache:
     cores: int = 1
 
     def geometry(self) -> tuple[int, int, int]:
-        """Return size, ways and bytes of a line of the nearest one with 2^n sets.
+        """Return size, ways and bytes per line of the nearest cache with a power of two of sets.
 
         >>> Cache(3, 503316480, 16, 64).geometry()
         (503316480, 30, 64)
@@ -43,7 +43,7 @@ class Cache:
 
 
 def data_caches(folder: Path = SYSTEM) -> list[Cache]:
-    """Return the caches that hold data of the first core, nearest first; none if nothing tells."""
+    """Return the data caches of the first core, nearest first; empty if the system reports none."""
     found = [_cache(path) for path in sorted(folder.glob("index*"))]
     return sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level)
 
@@ -63,6 +63,6 @@ def _cache(folder: Path) -> Cache | None:
 
 
 def _count(listed: str) -> int:
-    """Return how many numbers a list such as ``0-3,8`` has."""
+    """Return the number of cores in a list such as ``0-3,8``."""
     ends = [part.split("-") for part in listed.strip().split(",")]
     return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)

@@ -1,4 +1,4 @@
-"""Calibration of this machine: measure, fit, and write its platform and coefficient files."""
+"""Calibration of this machine: measures kernels, fits models, writes platform and coefficients."""
 
 from __future__ import annotations
 
@@ -54,13 +54,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CalibrationReport", "calibrate"]
 
-SAVE_EVERY_S = 5.0
-"""What is measured is written this often: what a kill -9 may cost, and nobody minds to lose."""
-SAVING = 10
-"""Times as long as a saving took, at least, are until the next."""
-VARIES: Final = 2.0
-"""Times as high as the lowest: what does less looks like a line, and tells no term from another.
-The direct interactions of one FMM, 1.35 times as many, gave a cubic, five times too long at 2.5."""
+SAVE_INTERVAL_S = 5.0
+"""Interval between saves, in seconds: the measurements that a kill -9 may lose."""
+MIN_SAVE_INTERVAL_RATIO = 10
+"""Smallest ratio of the interval between saves to the duration of a save."""
+MIN_PARAMETER_RATIO: Final = 2.0
+"""Smallest ratio of the largest to the smallest value of a parameter that tells terms apart: below
+it, every term looks like a line. The direct interactions of one FMM, with a ratio of 1.35, gave a
+cubic model, five times too long at 2.5."""
 
 Progress = Callable[[str, float], None]
 
@@ -82,51 +83,50 @@ def calibrate(
     Parameters
     ----------
     items : sequence of str, TaskGraph or KernelCall
-        Graphs, also by their generators (``"cholesky tiles=6"``), are run in turn, and their
-        kernels measured where they work; kernels are
-        measured by themselves, with all workers busy.
+        Graphs, or generators of graphs (``"cholesky tiles=6"``), are run in turn, and their
+        kernels measured inside them; kernels are measured alone, with all workers busy.
     library : str or Path
-        Gets ``models/<machine>/<kernel>.json``, the samples beside them, and
+        Folder that receives ``models/<machine>/<kernel>.json``, samples beside the models, and
         ``platforms/<machine>.yaml``.
     workers : int, optional
-        How many cores work at once, by default all usable ones. A prediction is for as many.
+        Number of cores that work at once [default: all usable ones]. Predictions are for as many.
     machine : str, optional
-        The name of the machine; its host name by default.
+        Name of the machine [default: its host name].
     options : CalibrationOptions, optional
-        When to stop.
+        When to stop measuring.
     terms : mapping, optional
         Kernel -> terms of a linear model (``"m*n*k + m*n"``). All configurations of such a
-        kernel must be measured before it can be fitted. Kernels of which an earlier calibration was
-        given terms keep them, but with *replace*, or without a search.
+        kernel must be measured before it can be fitted. Terms given to an earlier calibration
+        stay valid, except with *replace* or without a search.
     search : {"irregular", "all", "none"}
-        Which other kernels get a linear model whose terms are searched for: those of graphs whose
-        tasks hardly repeat each other (:func:`~tasksim.calibration.linear_kernels.irregular`), all,
-        or none. The rest, and those with too few configurations for a search, get histories. Known
-        terms (:mod:`tasksim.calibration.known_terms`) are taken unless others predict better.
+        Other kernels that get a linear model with searched terms: those of graphs whose tasks
+        hardly repeat (:func:`~tasksim.calibration.linear_kernels.irregular`), all, or none. The
+        rest, and kernels with too few configurations for a search, get histories. Known terms
+        (:mod:`tasksim.calibration.known_terms`) are used unless others predict better.
     replace : bool, optional
-        Forget what earlier calibrations measured of these kernels; by default it counts too.
+        Whether to discard earlier measurements of these kernels instead of adding to them.
     progress : callable, optional
-        Called with what goes on and the share of the time that is used.
+        Called with the current activity and the used share of the time.
 
     Notes
     -----
-    What is measured is written every few seconds, with models that are histories; linear ones
-    are fitted at the end, as that may take seconds. When the measuring is interrupted
-    (KeyboardInterrupt), what there is is written, and the report says so.
+    Samples are saved every few seconds, with history models; linear models are fitted at the end,
+    as a fit may take seconds. An interrupted calibration (KeyboardInterrupt) writes the results so
+    far, and the report says so.
 
     Raises
     ------
     InputError
-        Before anything is measured: if there is nothing to do, *terms* or a scheduler are wrong, or
-        files of an earlier calibration are damaged. After: if the samples do not suffice for
-        *terms*; they are written all the same.
+        Before the measurement: if there are no items, *terms* or a scheduler are wrong, or files
+        of an earlier calibration are damaged. After it: if the samples do not suffice for *terms*;
+        the samples are written all the same.
     OutputError
-        If the files cannot be written.
+        If files cannot be written.
 
     See Also
     --------
-    load_platform : loads the platform that it writes.
-    ModelLibrary : finds the models that it writes.
+    load_platform : Loads the platform file.
+    ModelLibrary : Finds the models.
 
     Examples
     --------
@@ -157,8 +157,8 @@ def calibrate(
     if options.makespan is not None:
         _check_steerable(items)
     folder = destination.models_folder
-    # One calibration of a machine at a time: two would measure each other's load, and what the
-    # second one writes would be of the first one's samples as they were before.
+    # Only one calibration of a machine at a time: two would measure each other's load, and the
+    # second would overwrite the samples of the first.
     with Interrupts() as interrupts, locked(folder, tell=warnings.warn):
         earlier = {} if replace else earlier_samples(folder)
         kept = {} if replace or search == "none" else earlier_terms(folder, _kernels(items))
@@ -172,7 +172,7 @@ def calibrate(
             interrupts.hold()
         except KeyboardInterrupt:
             interrupted = True
-        interrupts.hold()  # what is measured is written, however often somebody asks to stop
+        interrupts.hold()  # from here on, further interrupts must not lose the measurements
         report, written = session.finish(interrupts)
         report.interrupted = interrupted or report.interrupted or interrupts.noted
     if written.refused is not None and not report.interrupted:
@@ -183,7 +183,7 @@ def calibrate(
 
 
 def _kernels(items: Sequence[TaskGraph | KernelCall]) -> set[str]:
-    """Return the names of the kernels that *items* measure, as their models are called."""
+    """Return the model names of the kernels that *items* measure."""
     graphs = [item for item in items if isinstance(item, TaskGraph)]
     return {
         *(item.name for item in items if not isinstance(item, TaskGraph)),
@@ -194,14 +194,14 @@ def _kernels(items: Sequence[TaskGraph | KernelCall]) -> set[str]:
 def _check_steerable(items: Sequence[TaskGraph | KernelCall]) -> None:
     if len(items) != 1 or not isinstance(items[0], TaskGraph):
         raise InputError(
-            f"{option('until')}: the makespan of one graph steers what is measured; got "
+            f"{option('until')}: a makespan can steer the measurement of one graph only; got "
             f"{len(items)} items"
         )
     check_steerable(items[0])
 
 
 def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[str]:
-    """Return the notes on *kernels*, whose terms are those of an earlier calibration."""
+    """Return notes on *kernels*, which keep the terms of an earlier calibration."""
     return [
         f"{kernel}: a linear model of the terms {choice.terms[kernel]}, as in an earlier "
         f"calibration; {_how_to_ask()}"
@@ -210,7 +210,7 @@ def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[s
 
 
 class _Session:
-    """A calibration under way."""
+    """A running calibration."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class _Session:
         self.progress = progress
         self.collected = KernelSamples(earlier, destination.choice.linear)
         self.observed = Observed()
-        self.save_at = time.monotonic() + SAVE_EVERY_S
+        self.save_at = time.monotonic() + SAVE_INTERVAL_S
         self.steered = None if options.makespan is None else Steered(options.makespan)
 
     def measure(self, items: Sequence[TaskGraph | KernelCall], workers: int) -> None:
@@ -246,7 +246,7 @@ class _Session:
             measure_under_load(kernels, workers, self.collected, options, tell)
 
     def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
-        """Return the options and the progress of a *share* of the time, from *begin*."""
+        """Return options and progress function for a *share* of the time, from *begin* on."""
         options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
         return options, lambda what, used: self.after_round(what, begin + share * used)
 
@@ -257,15 +257,15 @@ class _Session:
         if begun >= self.save_at:
             self.save()
             now = time.monotonic()
-            self.save_at = now + max(SAVE_EVERY_S, SAVING * (now - begun))
+            self.save_at = now + max(SAVE_INTERVAL_S, MIN_SAVE_INTERVAL_RATIO * (now - begun))
 
     def save(self) -> None:
-        """Write what was measured so far, but for linear models, whose samples are written."""
+        """Save the measurements; linear models are not fitted yet, only their samples are saved."""
         if self.collected.new:
             self._save()
 
     def _save(self) -> Written:
-        """Write all samples, and the models that are histories."""
+        """Write all samples and the history models."""
         check_lock(self.destination.models_folder)
         for kernel in self._linear:
             write_samples_of(self.destination, kernel, self.collected.samples[kernel])
@@ -273,11 +273,11 @@ class _Session:
 
     @property
     def _linear(self) -> frozenset[str]:
-        """The kernels with linear models that were measured."""
+        """Measured kernels with linear models."""
         return self.destination.choice.linear & self.collected.new.keys()
 
     def finish(self, interrupts: Interrupts) -> tuple[CalibrationReport, Written]:
-        """Write everything; return what that is. Only the search for terms can be interrupted."""
+        """Write everything; return the report. Only the search for terms can be interrupted."""
         report = CalibrationReport(
             machine=self.destination.machine,
             platform_path=self.destination.platform_path,
@@ -298,7 +298,7 @@ class _Session:
             interrupts.hold()
             report.interrupted = True
             missing = ", ".join(sorted(linear - written.models.keys()))
-            report.notes = [f"{missing}: only the samples are written, as you interrupted the fit"]
+            report.notes = [f"{missing}: only samples were written, as the fit was interrupted"]
         write_slowdowns_of(self.destination, self.collected, self.observed.slowdowns)
         report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
         report.overheads = self._overheads()
@@ -311,7 +311,7 @@ class _Session:
         return report, written
 
     def _write(self, kernels: Collection[str], written: Written) -> Written:
-        """Write *kernels*, models and samples, and the platform; note it in *written*."""
+        """Write models and samples of *kernels*, and the platform; record them in *written*."""
         check_lock(self.destination.models_folder)
         rows = list(self.collected.configurations(self.options, kernels))
         locality = fit_locality(self.observed.far)
@@ -334,9 +334,9 @@ class _Session:
 
 
 def _notes_on_lock(lock_free: Mapping[str, float]) -> list[str]:
-    """Return what is to be said of kernels that hold Python's lock."""
+    """Return notes on kernels that hold Python's lock."""
     return [
-        f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so that "
+        f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so only "
         "one such task runs at a time, here and in predictions"
         for kernel, share in sorted(lock_free.items())
         if share < HELD_BELOW
@@ -344,35 +344,34 @@ def _notes_on_lock(lock_free: Mapping[str, float]) -> list[str]:
 
 
 def _how_to_ask() -> str:
-    """Return how other models are asked for, here or on the command line."""
+    """Return how to ask for other models, in Python or on the command line."""
     terms = option("terms")
     histories = f"{terms} history" if terms.startswith("-") else "search='none'"
     named = f"{terms} KERNEL=TERMS" if terms.startswith("-") else "terms={kernel: terms}"
-    return f"{named} names terms, {histories} asks for histories"
+    return f"{named} sets terms, {histories} requests histories"
 
 
 def _notes(choice: LinearKernels, written: Written) -> list[str]:
-    """Return what is to be said of models that nobody asked for, or that tell little."""
+    """Return notes on models that were not requested, or that extrapolate badly."""
     notes = []
     found = {k: m for k, m in written.models.items() if k not in written.histories}
     unasked = sorted(choice.irregular & found.keys())
     if unasked:
         notes.append(
-            f"{', '.join(unasked)}: linear models, whose terms were searched for, as tasks of the "
-            "graph hardly repeat each other, and a history predicts no other input; "
-            + _how_to_ask()
+            f"{', '.join(unasked)}: linear models with searched terms, as tasks of the graph "
+            "hardly repeat, and a history predicts no other input; " + _how_to_ask()
         )
     searched = sorted(choice.searched & found.keys())
     constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]
     if constant:
         notes.append(
-            f"{', '.join(constant)}: a constant, as no parameter was found to explain the "
-            "durations; calibrate other inputs too, in which the parameters vary more"
+            f"{', '.join(constant)}: a constant model, as no parameter explains the durations; "
+            "calibrate other inputs, too, in which the parameters vary more"
         )
     narrow = {kernel: _narrow(found[kernel]) for kernel in searched if kernel not in constant}
     notes += [
-        f"{kernel}: found from {ranges} alone, over which other terms would do nearly as well, and "
-        "differ elsewhere; for other inputs calibrate those, too, in which it varies more"
+        f"{kernel}: fitted to {ranges} only, where other terms would fit nearly as well but differ "
+        "outside; to predict other inputs, calibrate inputs in which it varies more, too"
         for kernel, ranges in narrow.items()
         if ranges
     ]
@@ -384,9 +383,9 @@ def _notes(choice: LinearKernels, written: Written) -> list[str]:
 
 
 def _narrow(model: KernelModel) -> str:
-    """Return over what the terms of *model* were found, if none of their parameters varied much."""
+    """Return the parameter ranges of *model* if none of its parameters varied much, else ""."""
     words = set(re.findall(r"\w+", " ".join(getattr(model, "terms_", ()))))
     ranges = {name: pair for name, pair in model.domain_.items() if name in words}
-    if any(high >= VARIES * low for low, high in ranges.values()):
+    if any(high >= MIN_PARAMETER_RATIO * low for low, high in ranges.values()):
         return ""
     return ", ".join(f"{name} {low:.12g} to {high:.12g}" for name, (low, high) in ranges.items())

@@ -1,4 +1,4 @@
-"""Options of a calibration: how long to measure, under which schedulers, in which moments."""
+"""Options of a calibration: measuring time, precision, schedulers, calm moments."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from tasksim.base.errors import InputError, option
 __all__ = ["SCHEDULERS", "CalibrationOptions", "Stop"]
 
 SCHEDULERS: Final = ("lws", "eager")
-"""One that keeps data near and one that does not: what far data cost shows between them."""
+"""Schedulers for runs of graphs: one keeps data near and one does not, so that their difference
+shows the cost of far data."""
 
 Stop = Literal["tolerance", "total", "limit"]
-"""The mean is known; the total time of the kernel is, whose model is linear; the time was over."""
+"""Reason to stop: the mean is known; the kernel's total time is known, for a linear model; the time
+limit."""
 
 
 @dataclass(frozen=True)
 class CalibrationOptions:
-    """How long to measure.
+    """When to stop measuring.
 
-    A configuration (a kernel with exact parameters) is known well enough when Student's
-    interval of its mean is within *tolerance* of the mean, and it has *min_samples* samples from
-    *min_runs* runs. The interval is that of the means of the runs: samples of one run are
-    alike, and would make the mean look better known than it is.
+    A configuration (a kernel with exact parameters) is known well enough when Student's interval of
+    its mean is within *tolerance* of the mean, and it has *min_samples* samples from *min_runs*
+    runs. The interval is over the means of the runs: samples of one run resemble each other, and
+    would make the mean look more precise than it is.
 
-    Where every task is another configuration, that would never be. A kernel whose model is
-    linear is known well enough, when it is measured in runs of graphs, as soon as the total time
-    of its tasks is: Student's interval of its mean over runs is within *tolerance*, of *min_runs*
-    runs, two at least of each graph (:func:`~tasksim.calibration.total_time.total_time`). That says
-    how sure the level of the model's predictions is, not that its terms are right. As in Critter,
-    what counts is not each duration but what is predicted from all (E. Hutter and E. Solomonik,
+    Where tasks hardly repeat a configuration, this would never happen. A kernel with a linear
+    model, measured in runs of graphs, is known well enough as soon as the total time of its tasks
+    is: Student's interval of its mean over runs is within *tolerance*, from *min_runs* runs, at
+    least two per graph (:func:`~tasksim.calibration.total_time.total_time`). This bounds the error
+    of the level of the model's predictions, not of its terms. As in Critter, the quantity that
+    counts is the prediction from all durations, not each duration (E. Hutter and E. Solomonik,
     "Accelerating distributed-memory autotuning via statistical analysis of execution paths",
     IPDPS 2021); the intervals are Student's, over runs, where Critter's are normal, over samples.
     """
@@ -42,23 +44,25 @@ class CalibrationOptions:
     min_runs: int = 5
     max_seconds: float = 60.0
     schedulers: tuple[str, ...] = SCHEDULERS
-    """Under which graphs are run, in turn. Where a prediction is for one, that one alone is
-    better: a stencil's sweeps took 12 to 25 % longer under lws than under eager."""
+    """Schedulers for runs of graphs, in turn. For predictions under one scheduler, use it alone: a
+    stencil's sweeps took 12 to 25 % longer under lws than under eager."""
     seed: int = 0
     pin: bool = True
     calm: bool = False
-    """Whether runs of graphs count only if they were made in calm moments: when nobody else used
-    the cores (:mod:`tasksim.native.calm_moments`)."""
+    """Whether runs of graphs count only if they were made in calm moments, when no other program
+    used the cores (:mod:`tasksim.native.calm_moments`)."""
 
     makespan: float | None = None
-    """How well to know the mean makespan of the graph, relative: then its kernels are measured by
-    themselves, each time the one that it needs most (:mod:`tasksim.calibration.steering`)."""
+    """Relative precision of the graph's mean makespan to reach: its kernels are then measured
+    alone, each time the one that the makespan depends on most
+    (:mod:`tasksim.calibration.steering`)."""
 
     def __post_init__(self) -> None:
         until: object = self.makespan
         legal = isinstance(until, int | float) and 0 < until < 1  # True is 1
         if until is not None and not legal:
             raise InputError(f"makespan: got {until!r}; legal: above 0 and below 1, as 0.02")
+        # An interval of width 0 is never reached: readings of a clock always differ.
         # An interval of width 0 is never reached: samples of a clock always differ.
         positive_number(self.tolerance, option("tolerance"), "2% or 0.02")
         positive_number(self.max_seconds, "max_seconds", "60.0")

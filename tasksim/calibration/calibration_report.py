@@ -1,4 +1,4 @@
-"""Report of a calibration: what it measured, for people and for programs."""
+"""Report of a calibration, for people and for programs."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ if TYPE_CHECKING:
 
 __all__ = ["CalibrationReport", "KernelSummary", "summaries"]
 
-MOST_LINES: Final = 40
-"""Configurations that the table of a report has lines for; with more, kernels have."""
+MAX_TABLE_LINES: Final = 40
+"""Largest number of configurations for a table with a line for each; a longer table has a line per
+kernel."""
 
 
 @dataclass(frozen=True)
 class KernelSummary:
-    """All that was measured of a kernel, and how well its model says it.
+    """Measurements of a kernel, and the quality of its model.
 
     Attributes
     ----------
-    samples
+        Number of all samples, with outliers and those of earlier calibrations.
         All there are, outliers and earlier calibrations included.
-    configurations, within_tolerance
+        Number of configurations, and of those whose mean is known within the tolerance.
         How many there are; and of how many the mean is known within the tolerance.
-    total_s
+        Total duration of all samples.
         The durations of all samples together.
-    half_width
-        Relative, of the interval of the mean of: the total time of the kernel's tasks, where its
+        Relative half-width of an interval: of the kernel's total time if it has a linear model and
+        was measured in runs of graphs, otherwise of the mean of its least precise configuration.
         model is linear and measured in runs of graphs; else the configuration known worst.
-    stopped
+        Reason for the end of its measurement.
         Why measuring it ended.
-    model, terms
+        Kind of its model, and terms of a linear one; None if no model could be fitted.
         The kind of its model, and the terms of a linear one; None if it could not be fitted.
     rsquared_adj
         Adjusted R² of a linear model.
     mlogq, cv_mlogq
-        Mean of abs(ln(predicted / measured)) over configurations; and, for a linear model, over
-        configurations left out of the fit.
+        Mean of abs(ln(predicted / measured)) over configurations, and, for a linear model, the
+        same over configurations left out of the fit.
     """
 
     kernel: str
@@ -66,7 +67,7 @@ class KernelSummary:
 
 @dataclass
 class CalibrationReport:
-    """What a calibration measured, and where it is."""
+    """Results of a calibration, and the places of its files."""
 
     machine: str
     platform_path: Path
@@ -74,17 +75,17 @@ class CalibrationReport:
     rows: list[MeasuredConfiguration] = field(default_factory=list)
     by_kernel: list[KernelSummary] = field(default_factory=list)
     overheads: Overheads | None = None
-    """None when only kernels were measured, outside the runtime."""
+    """None if only kernels were measured, outside the runtime."""
     seconds: float = 0.0
     interrupted: bool = False
     notes: list[str] = field(default_factory=list)
-    """What the reader should know of the choice of models."""
+    """Remarks on the choice of models, for the reader."""
     steered: Steered | None = None
-    """What steered measuring came to, where a makespan was to be known."""
+    """Result of a steered measurement, if a makespan was requested."""
 
     def table(self) -> str:
-        """Return a line per configuration, or, where these are many, per kernel."""
-        few = len(self.rows) <= MOST_LINES
+        """Return a line per configuration, or, if there are many, per kernel."""
+        few = len(self.rows) <= MAX_TABLE_LINES
         lines = _configuration_lines(self.rows) if few else _kernel_lines(self.by_kernel)
         if self.overheads is not None:
             costs = self.overheads
@@ -120,7 +121,7 @@ def summaries(
     models: Mapping[str, KernelModel],
     options: CalibrationOptions,
 ) -> list[KernelSummary]:
-    """Return what *collected*, whose configurations are *rows*, has of each kernel measured."""
+    """Return a summary of each kernel in *rows*, the configurations of *collected*."""
     mine: dict[str, list[MeasuredConfiguration]] = {}
     for row in rows:
         mine.setdefault(row.kernel, []).append(row)
@@ -156,7 +157,7 @@ def _summary(
 
 
 def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
-    """Return per configuration: how often, how long, how sure, why it ended."""
+    """Return a line per configuration: samples, mean, interval, reason to stop."""
     return [
         f"{'kernel':44} {'samples':>7} {'outliers':>8} {'mean':>10} {'+-':>8}  stopped by",
         *(
@@ -168,7 +169,7 @@ def _configuration_lines(rows: Sequence[MeasuredConfiguration]) -> list[str]:
 
 
 def _kernel_lines(kernels: Sequence[KernelSummary]) -> list[str]:
-    """Return per kernel: how often, how long, how sure, why it ended, and its model."""
+    """Return a line per kernel: samples, total, interval, reason to stop, model."""
     return [
         f"{'kernel':16} {'samples':>8} {'configurations':>14} {'known':>6} {'total':>9}"
         f" {'+-':>8}  {'stopped by':10} {'R2 adj.':>7} {'MLogQ':>6}  model",
@@ -182,7 +183,7 @@ def _kernel_lines(kernels: Sequence[KernelSummary]) -> list[str]:
 
 
 def _width(half_width: float) -> str:
-    """Return the relative half-width of an interval; runs have to differ to have one."""
+    """Return the relative half-width of an interval as text; it needs more than one run."""
     return f"{100 * half_width:6.2f} %" if isfinite(half_width) else f"{'one run':>8}"
 
 

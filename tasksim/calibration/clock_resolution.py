@@ -1,4 +1,4 @@
-"""Resolution of the clock: how finely this machine tells time."""
+"""Resolution of the clock: the smallest time difference that this machine can measure."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from itertools import pairwise
 from time import perf_counter_ns
 from typing import Final
 
-__all__ = ["RESOLUTIONS", "timer_resolution"]
+__all__ = ["MIN_RESOLUTIONS", "timer_resolution"]
 
-RESOLUTIONS: Final = 100
-"""What is shorter than so many resolutions is known to no better than a percent."""
-READINGS: Final = 2000
-"""A tenth of a millisecond of readings: their least difference is the same from a hundred on."""
+MIN_RESOLUTIONS: Final = 100
+"""Number of resolutions below which a duration is known to no better than a percent."""
+CLOCK_READINGS: Final = 2000
+"""Number of readings, a tenth of a millisecond in all: their least difference is stable from a
+hundred on."""
 
 
 def timer_resolution() -> float:
     """Return the least difference between two readings of the clock, in seconds.
 
-    Measured, not asked for: the clock counts nanoseconds, but reading it takes tens of them, and
-    that is what a measured duration has too much.
+    It is measured, not looked up: the clock counts nanoseconds, but a reading takes tens of them,
+    and a measured duration is too long by this time.
     """
-    readings = [perf_counter_ns() for _ in range(READINGS)]
+    readings = [perf_counter_ns() for _ in range(CLOCK_READINGS)]
     steps = [b - a for a, b in pairwise(readings) if b > a]
     return min(steps) / 1e9 if steps else 1e-9

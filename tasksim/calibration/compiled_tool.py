@@ -1,4 +1,4 @@
-"""Tool in C++ that a measurement needs: compiled when it is wanted, into a temporary folder."""
+"""C++ tools for measurements: compiled on demand in a temporary folder."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LINKED: Final = ("-shared", "-pthread")
 
 
 def compiled(source: str, target: Path, purpose: str, flags: Sequence[str] = ("-O2",)) -> Path:
-    """Compile *source* to the shared library *target*, and return that.
+    """Compile *source* to the shared library *target*, and return *target*.
 
     Raises
     ------
     TasksimError
-        Saying what for, if there is no compiler, or it refuses.
+        If there is no compiler or compilation fails; names the *purpose*.
     """
     target.with_suffix(".cpp").write_text(source, encoding="utf-8")
     try:
@@ -33,11 +33,11 @@ def compiled(source: str, target: Path, purpose: str, flags: Sequence[str] = ("-
         compiler.run(compiler.compile(f"{name}.cpp", f"{name}.o", flags), target.parent)
         compiler.run([*compiler.command, *LINKED, f"{name}.o", "-o", target.name], target.parent)
     except NotBuilt as error:
-        raise TasksimError(f"{purpose} needs a small program in C++: {error}") from error
+        raise TasksimError(f"{purpose} needs a small C++ program: {error}") from error
     return target
 
 
 def loaded(source: str, purpose: str, flags: Sequence[str] = ("-O2",)) -> ctypes.CDLL:
-    """Return the library that *source* makes; it stays loaded, its file does not stay."""
+    """Return *source* compiled and loaded as a library; its file is deleted."""
     with TemporaryDirectory(prefix="tasksim-") as folder:
         return ctypes.CDLL(str(compiled(source, Path(folder, "tool.so"), purpose, flags)))

@@ -1,4 +1,4 @@
-"""Calibration of one core, and of how several slow each other down: for any number of cores."""
+"""Calibration of one core and of contention between cores: predicts for any number of cores."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ def calibrate_contended(
     search: Search = "irregular",
     progress: Callable[[str, float], None] | None = None,
 ) -> CalibrationReport:
-    """Measure kernels on one core, and how they slow each other down on *workers* of them.
+    """Measure kernels on one core, and their slowdown on *workers* cores.
 
-    Half of the time goes to each. The platform has all workers, and a memory domain; earlier
-    samples, which may be of busy neighbours, are forgotten.
+    Each part gets half of the time. The platform gets all workers and a memory domain; earlier
+    samples, possibly measured beside busy neighbours, are discarded.
 
     Parameters
     ----------
     items, library, machine, options, terms, search, progress
-        As for :func:`~tasksim.calibration.calibrate.calibrate`.
+        As in :func:`~tasksim.calibration.calibrate.calibrate`.
     workers : int, optional
-        How many cores, two at least; by default all usable ones.
+        Number of cores, at least two [default: all usable ones].
 
     Raises
     ------
     InputError
-        If there is one core only, and for what ``calibrate`` refuses.
+        If there is only one core, or for the reasons that ``calibrate`` has.
     OutputError
-        If the files cannot be written.
+        If files cannot be written.
 
     See Also
     --------
-    tasksim.models.contention.Contention : what is written of each kernel.
+    tasksim.models.contention.Contention : The part of each coefficient file that is written.
 
     Examples
     --------
@@ -103,20 +103,20 @@ def calibrate_contended(
 def _part(
     progress: Callable[[str, float], None] | None, begin: float
 ) -> Callable[[str, float], None] | None:
-    """Return what tells of a half of the time, from *begin*."""
+    """Return a progress function for half of the time, from *begin* on."""
     if progress is None:
         return None
     return lambda what, share: progress(what, begin + share / 2)
 
 
 def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> list[str]:
-    """Return what was found, a line per kernel."""
+    """Return the results as notes, one per kernel."""
     rates = ", ".join(f"{each / 1e9:.3g}" for each in found.bandwidths)
-    notes = [f"memory gives {rates} GB/s to 1 to {workers} cores that copy"]
+    notes = [f"memory bandwidth for copies on 1 to {workers} cores: {rates} GB/s"]
     for kernel, known in written.items():
         texts = [f"{name} {factors[-1]:.3f}" for name, factors in sorted(known.beside.items())]
-        share = f"{100 * known.memory_share:.0f} % of its time is memory's"
-        notes.append(f"{kernel}: times as long beside {', '.join(texts) or 'none'}; {share}")
+        share = f"{100 * known.memory_share:.0f} % of its time is memory access"
+        notes.append(f"{kernel}: slowdown beside {', '.join(texts) or 'none'}; {share}")
     notes += found.impossible
     if found.disturbed:
         notes.append(f"{found.disturbed} measurements of contention had no calm moment")

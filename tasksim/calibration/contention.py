@@ -1,9 +1,8 @@
-"""Contention, measured: how kernels slow each other down, and what memory gives to several cores.
+"""Measurement of contention: slowdown of kernels beside each other, and memory bandwidth.
 
-Kernels of graphs are measured where they work: the graph is run on one core and on several, in
-turn, and what tasks lose beside which neighbours is found from when they overlapped. Kernels by
-themselves are run alone and beside each other on two cores. What counts is what others took hardly
-anything from, as far as there is such.
+Kernels of graphs are measured inside the graph: it runs on one core and on several, in turn, and
+the overlap of tasks shows how much each lost beside which neighbours. Other kernels run alone and
+beside each other on two cores. Measurements in calm moments count, as far as there are any.
 """
 
 from __future__ import annotations
@@ -53,36 +52,38 @@ __all__ = [
 
 T = TypeVar("T")
 
-ROUNDS: Final = (3, 20)
-"""The fewest and the most rounds: three tell a disturbed one; after twenty, means are known to a
-part of what calm moments differ by. As many as there is time for: cores of a virtual machine may
-share what leads to memory for minutes, and not share it for a second, as its host places them."""
-FASTEST_BESIDE: Final = 0.98
-"""A neighbour makes nobody faster; medians of calm moments differ by 2 %."""
-STREAM: Final = {"m": 2048.0, "n": 1024.0}
-"""A copy of 16 MiB to 16 MiB: more than a core's own caches."""
-STREAM_BYTES: Final = 2 * 8 * STREAM["m"] * STREAM["n"]
-"""What such a copy moves at least."""
+ROUND_LIMITS: Final = (3, 20)
+"""Smallest and largest number of rounds: three show a disturbed one; after twenty, means are more
+precise than calm moments differ. Within these bounds there are as many as time allows: cores of a
+virtual machine may share their path to memory for minutes and then not for a second, as the host
+places them."""
+MIN_SLOWDOWN: Final = 0.98
+"""Smallest plausible slowdown: no neighbour makes a kernel faster, and medians of calm moments
+differ by 2 %."""
+STREAM_SIZES: Final = {"m": 2048.0, "n": 1024.0}
+"""Sizes of a copy from 16 MiB to 16 MiB: more than a core's own caches."""
+STREAM_BYTES: Final = 2 * 8 * STREAM_SIZES["m"] * STREAM_SIZES["n"]
+"""Bytes that such a copy moves at least."""
 
 
 @dataclasses.dataclass
 class Measured:
-    """What was measured.
+    """Results of a measurement of contention.
 
     Attributes
     ----------
     beside : dict
-        Kernel -> neighbour -> how many times as long beside one, two, ... of it.
+        Kernel -> neighbour -> slowdown beside one, two, ... of it.
     demand : dict
-        Kernel -> bytes per second of its data, when it is alone.
+        Kernel -> bytes of its data per second when it runs alone.
     bandwidths : list of float
-        Bytes per second that 1, 2, ... cores get together.
+        Total bytes per second of 1, 2, ... copying cores.
     runs : list of Run
-        Those on all cores.
+        Runs on all cores.
     disturbed : int
-        Measurements for which no calm moment came.
+        Number of measurements without a calm moment.
     impossible : list of str
-        Figures that break a physical limit, and by how much they are off at least.
+        Descriptions of values that break a physical limit, with their least error.
     """
 
     beside: dict[str, dict[str, tuple[float, ...]]] = dataclasses.field(
@@ -95,9 +96,9 @@ class Measured:
     impossible: list[str] = dataclasses.field(default_factory=list)
 
     def of(self, kernel: str) -> Contention:
-        """Return what was measured of *kernel*."""
+        """Return the contention of *kernel*."""
         demand = self.demand.get(kernel, 0.0)
-        if self.bandwidths:  # what one core asks for beyond what it gets, its caches answer
+        if self.bandwidths:  # its caches serve the demand beyond the bandwidth of one core
             demand = min(demand, self.bandwidths[0])
         share = demand / self.bandwidths[0] if self.bandwidths else 0.0
         return Contention(demand, share, dict(self.beside.get(kernel, {})))
@@ -112,22 +113,22 @@ def measure_contention(
     pin: bool = True,
     progress: Callable[[str, float], None] | None = None,
 ) -> Measured:
-    """Measure how the kernels of *items* slow each other down on up to so many *workers*.
+    """Measure how the kernels of *items* slow each other down on up to *workers* cores.
 
     Parameters
     ----------
     items : sequence of TaskGraph or KernelCall
-        Graphs that can be executed; kernels with exact parameters.
+        Executable graphs; kernels with exact parameters.
     workers : int
-        How many cores, two at least.
+        Number of cores, at least two.
     max_seconds : float
-        How long to measure, and to wait for calm moments, at most; three rounds are always made.
+        Time limit with the wait for calm moments; at least three rounds are made.
     schedulers : sequence of str
-        Under which graphs are run, in turn.
+        Schedulers for runs of graphs, in turn.
     pin : bool, default True
-        Whether threads stay on cores of their own.
+        Whether threads are pinned to cores of their own.
     progress : callable, optional
-        Called with what goes on, and the share of the time that is used.
+        Called with the current activity and the used share of the time.
 
     Raises
     ------
@@ -153,12 +154,12 @@ def measure_contention(
 
 
 def _in_rounds(actions: Sequence[Callable[[], T]], gate: Gate[T], seconds: float) -> CalmValues[T]:
-    """Do *actions* in turn, for half of the time: the rest is for those that are disturbed."""
+    """Run *actions* in turn for half of the time: the rest is for repetitions of disturbed ones."""
     begun = time.monotonic()
     for action in actions:  # the first runs touch memory
         action()
     round_s = time.monotonic() - begun
-    rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUNDS))
+    rounds = int(np.clip(seconds / 2 / max(round_s, 1e-6), *ROUND_LIMITS))
     return measure_calmly(actions, gate, repetitions=rounds, patience_s=seconds)
 
 
@@ -169,11 +170,11 @@ def measure_bandwidth(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Measure what 1, 2, ... cores that copy get together; note it in *found*.
+    """Measure the total bandwidth of 1, 2, ... copying cores; record it in *found*.
 
-    Medians are taken over more and more rounds until they are possible, or the time is over.
+    Medians are taken over more and more rounds until they are physically possible or time is up.
     """
-    bodies = [standalone("lacpy", STREAM, seed=worker) for worker in range(workers)]
+    bodies = [standalone("lacpy", STREAM_SIZES, seed=worker) for worker in range(workers)]
     actions = [partial(_beside, bodies[:count], reset=False) for count in range(1, workers + 1)]
     gate: Gate[Beside] = gate_of(attrgetter("others_share"), workers)
     until = clock() + seconds
@@ -191,12 +192,12 @@ def measure_bandwidth(
 
 
 class Beside(NamedTuple):
-    """What kernels took beside each other."""
+    """Durations of kernels that ran beside each other."""
 
     medians_s: list[float]
-    """The median duration of each, without what others took."""
+    """Median duration of each kernel, without time that others took."""
     others_share: float
-    """The share of the time that others had the cores."""
+    """Share of the time in which others had the cores."""
 
 
 def _beside(bodies: Sequence[Standalone], *, reset: bool = True) -> Beside:
@@ -216,7 +217,7 @@ def _measure_graph(
     *,
     pin: bool,
 ) -> None:
-    """Run *graph* on one core and on several, in turn; note what its tasks lost beside others."""
+    """Run *graph* on one core and on several, in turn; record losses beside neighbours."""
     counts = _counts(workers)
     programs = {count: bind(graph, count) for count in (1, *counts)}
     turns = iter(range(10**9))
@@ -239,12 +240,12 @@ def _measure_graph(
 
 
 def _counts(workers: int) -> list[int]:
-    """Return on how many cores graphs are run: 2, 4, 8, ... and all."""
+    """Return the numbers of cores for runs of graphs: 2, 4, 8, ... and all."""
     return sorted({workers, *(2**k for k in range(1, workers.bit_length()) if 2**k <= workers)})
 
 
 def _note_demands(found: Measured, graph: TaskGraph, alone: Any) -> None:
-    """Note the bytes of the data of each kernel's tasks over what they take alone."""
+    """Record each kernel's demand: bytes of its tasks' data over their time alone."""
     sizes = task_bytes(graph)
     for kernel, name in enumerate(graph.model_names):
         mine = graph.kernel == kernel
@@ -255,7 +256,7 @@ def _note_demands(found: Measured, graph: TaskGraph, alone: Any) -> None:
 def _by_neighbour(
     by_count: dict[int, list[tuple[Sequence[str], Seen]]],
 ) -> dict[str, tuple[float, ...]]:
-    """Return per neighbour the stretch beside 1, 2, ... of it; between counts, on a line."""
+    """Return the slowdown beside 1, 2, ... of each neighbour, interpolated between core counts."""
     known: dict[str, dict[int, float]] = {}
     for neighbours, parts in by_count.items():
         names = list(dict.fromkeys(name for of, _ in parts for name in of))
@@ -272,7 +273,7 @@ def _by_neighbour(
 
 
 def _widened(part: Seen, names: Sequence[str], every: Sequence[str]) -> Seen:
-    """Return *part*, whose columns are those of *names*, with a column for each of *every*."""
+    """Return *part*, with columns *names*, extended to a column for each of *every*."""
     beside = np.zeros((len(part.alone_s), len(every)))
     beside[:, [every.index(name) for name in names]] = part.beside_s
     return part._replace(beside_s=beside)
@@ -283,7 +284,7 @@ def measure_kernels(
     kernels: Sequence[KernelCall],
     seconds: float,
 ) -> None:
-    """Measure *kernels* alone, and each beside each on two cores."""
+    """Measure *kernels* alone, and in all pairs on two cores."""
     names = list(dict.fromkeys(kernel.name for kernel in kernels))
     first = {kernel.name: kernel for kernel in reversed(kernels)}
     bodies = {
@@ -299,13 +300,13 @@ def measure_kernels(
     alone = {name: rounds[number][:, 0] for number, name in enumerate(names)}
     for (one, other), times in zip(pairs, rounds[len(names) :], strict=True):
         ratios = times[:, 0] / alone[one], times[:, 1] / alone[other]
-        if one == other:  # cores are not served alike: either may be the one that is asked about
+        if one == other:  # cores are not served alike: take the ratios of both
             ratios = (np.concatenate(ratios),) * 2
         sides = ((one, other, ratios[0]), (other, one, ratios[1]))
         for name, neighbour, ratio in sides[: 1 if one == other else 2]:
             factor = float(np.median(ratio))
-            if factor < FASTEST_BESIDE:
-                text = f"{name} beside {neighbour} takes {factor:.3g} times as long, taken for 1"
+            if factor < MIN_SLOWDOWN:
+                text = f"{name} beside {neighbour} has a slowdown of {factor:.3g}, taken as 1"
                 found.impossible.append(disturbed_text(1 - factor, text))
             found.beside[name][neighbour] = (max(1.0, factor),)
     for name in names:
@@ -316,7 +317,7 @@ def measure_kernels(
 def write_contention(
     found: Measured, folder: Path, kernels: Iterable[str]
 ) -> dict[str, Contention]:
-    """Write what was measured into the coefficient files of *kernels*; return what that is."""
+    """Write the results into the coefficient files of *kernels*, and return them."""
     written = {}
     for kernel in sorted(kernels):
         path = kernel_path(folder, kernel)

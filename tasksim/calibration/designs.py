@@ -16,7 +16,7 @@ __all__ = ["grid_counts", "latin_hypercube"]
 
 
 def latin_hypercube(count: int, dimensions: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return *count* points, from 0 to below 1: in each dimension, one in each of *count* slices.
+    """Return *count* points in [0, 1): in each dimension, one point in each of *count* slices.
 
     M. D. McKay, R. J. Beckman, W. J. Conover, Technometrics 21(2), 1979.
 
@@ -30,10 +30,10 @@ def latin_hypercube(count: int, dimensions: int, rng: np.random.Generator) -> ND
 
 
 def grid_counts(lengths: Sequence[int], fixed: Sequence[bool], limit: int) -> list[int]:
-    """Return how many values of each axis a grid has, of at most *limit* points if that can be.
+    """Return the number of values per axis of a grid with at most *limit* points, if possible.
 
-    Axes that are *fixed* have all their values; the others as many as each other, two at least
-    (one where the axis has no more).
+    Axes that are *fixed* keep all their values; the others get equal numbers, at least two (one if
+    the axis has no more).
 
     >>> grid_counts([1000, 3, 1000], [False, True, False], 300)
     [10, 3, 10]

@@ -1,11 +1,11 @@
-"""Domains of a kernel: ranges and lists of its parameters, and configurations drawn there.
+"""Domains of a kernel: ranges and lists of its parameters, and random configurations.
 
 ============================  ============================================================
 ``m=64``                      this size
-``m=64,128,256``              one of these
-``m=32..2048``                any from 32 to 2048, uniformly
-``m=32..2048:log``            any from 32 to 2048, its logarithm uniformly
-``n=m``                       what *m* is
+``m=64,128,256``              one of these sizes
+``m=32..2048``                a size from 32 to 2048, uniformly distributed
+``m=32..2048:log``            a size from 32 to 2048, its logarithm uniformly distributed
+``n=m``                       the value of *m*
 ============================  ============================================================
 """
 
@@ -38,14 +38,14 @@ Number = TypeVar("Number", np.int64, np.float64)
 Design = Literal["lhs", "random", "grid"]
 DESIGNS: Final[tuple[Design, ...]] = get_args(Design)
 
-LARGEST: Final = 2**31 - 1
-"""The largest size of a parameter: BLAS and LAPACK take 32-bit integers."""
-ENUMERATED: Final = 200_000
-"""Domains up to this size are drawn from without replacement, exactly."""
-AT_ONCE: Final = 256
-"""So many are drawn at least to replace what was not legal or drawn twice."""
-FRUITLESS: Final = 20
-"""After this many draws in a row that brought nothing new, what there is has to do."""
+MAX_SIZE: Final = 2**31 - 1
+"""Largest size of a parameter: BLAS and LAPACK take 32-bit integers."""
+MAX_ENUMERATED: Final = 200_000
+"""Largest number of configurations of a domain that is enumerated and drawn without replacement."""
+MIN_DRAWS: Final = 256
+"""Smallest number of draws that replace illegal or repeated ones."""
+MAX_FRUITLESS_DRAWS: Final = 20
+"""Number of consecutive draws without a new configuration after which drawing ends."""
 
 _RANGE: Final = re.compile(r"([1-9][0-9]{0,17}|0)\.\.([1-9][0-9]{0,17}|0)(:log)?")
 _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, another parameter"
@@ -53,7 +53,7 @@ _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, a
 
 @dataclass(frozen=True)
 class Axis:
-    """The sizes that one parameter can have: *values*, or all from *low* to *high*."""
+    """Sizes of one parameter: *values*, or all integers from *low* to *high*."""
 
     values: tuple[int, ...] = ()
     low: int = 0
@@ -64,9 +64,9 @@ class Axis:
         return len(self.values) or self.high - self.low + 1
 
     def at(self, share: NDArray[np.float64]) -> Table:
-        """Return the sizes at *share* from 0 to below 1 of the distribution.
+        """Return the sizes at quantiles *share*, from 0 to below 1.
 
-        Where the logarithm is uniform, size x is drawn as often as the reals from x to x + 1.
+        If the logarithm is uniform, size x is as probable as the reals from x to x + 1.
         """
         if self.values:
             index = (share * len(self.values)).astype(np.int64)
@@ -79,20 +79,20 @@ class Axis:
         return np.clip(drawn, self.low, self.high).astype(np.int64)
 
     def all(self) -> Table:
-        """Return every size, once."""
+        """Return every size once."""
         if self.values:
             return np.array(self.values, dtype=np.int64)
         return np.arange(self.low, self.high + 1)
 
     def weights(self) -> NDArray[np.float64]:
-        """Return how probable each size of :meth:`all` is."""
+        """Return the probability of each size of :meth:`all`."""
         sizes = self.all().astype(np.float64)
         weights = np.log1p(1.0 / sizes) if self.log else np.ones(len(sizes))
         shares: NDArray[np.float64] = weights / weights.sum()
         return shares
 
     def spaced(self, count: int) -> Table:
-        """Return *count* sizes, both ends among them, evenly spaced; all where it is a list."""
+        """Return *count* evenly spaced sizes with both ends; all sizes of a list."""
         if self.values:
             return np.array(self.values, dtype=np.int64)
         space = np.geomspace if self.log else np.linspace
@@ -106,21 +106,21 @@ class Axis:
 
 @dataclass(frozen=True)
 class Domain:
-    """The parameters of a kernel, and where they are.
+    """Parameters of a kernel and their ranges.
 
     Attributes
     ----------
     kernel
-        The name of the kernel.
+        Name of the kernel.
     names
-        Its parameters, in its order.
+        Its parameters, in order.
     axes
-        Parameter -> its sizes, of those that are free.
+        Free parameter -> its sizes.
     same
-        Parameter -> the free one that it is always the same as.
+        Parameter -> free parameter that it equals.
     at_most
-        Pairs of parameters: the first may not be larger than the second. What breaks this is
-        not drawn.
+        Pairs of parameters of which the first must not exceed the second; other configurations
+        are not drawn.
     """
 
     kernel: str
@@ -139,16 +139,16 @@ class Domain:
         Parameters
         ----------
         samples
-            How many; there are fewer where the domain has no more.
+            Number of configurations; fewer if the domain has no more.
         seed
-            Same seed, same configurations in the same order.
+            Seed: the same seed gives the same configurations in the same order.
         design
             ``lhs``: a Latin hypercube, so that each of *samples* equally probable slices of each
             parameter is hit once (M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of
             three methods for selecting values of input variables", Technometrics 21(2), 1979);
-            what is not legal or drawn twice is replaced by a smaller hypercube. ``random``:
-            independent draws. ``grid``: evenly spaced sizes of each range, as many as there is
-            room for.
+            illegal or repeated configurations are replaced by a smaller hypercube. ``random``:
+            independent draws. ``grid``: evenly spaced sizes of each range, as many as *samples*
+            allows.
 
         Returns
         -------
@@ -167,13 +167,13 @@ class Domain:
         rng = np.random.default_rng(seed)
         if design == "grid":
             found = self._grid(samples)
-        elif prod(map(len, self.axes.values())) <= min(4 * samples, ENUMERATED):
+        elif prod(map(len, self.axes.values())) <= min(4 * samples, MAX_ENUMERATED):
             found = self._without_replacement(samples, rng)
         else:
             found = self._drawn(samples, rng, design)
         if not len(found):
             rules = " and ".join(f"{small} <= {large}" for small, large in self.at_most)
-            raise InputError(f"kernel {self.kernel}: no configuration there is has {rules}")
+            raise InputError(f"kernel {self.kernel}: no configuration of the domain has {rules}")
         return found[rng.permutation(len(found))]
 
     def _grid(self, samples: int) -> Table:
@@ -202,8 +202,8 @@ class Domain:
         axes = list(self.axes.values())
         found = np.empty((0, len(self.names)), dtype=np.int64)
         fruitless = 0
-        while len(found) < samples and fruitless < FRUITLESS:
-            count = max(samples - len(found), AT_ONCE if len(found) else 0)
+        while len(found) < samples and fruitless < MAX_FRUITLESS_DRAWS:
+            count = max(samples - len(found), MIN_DRAWS if len(found) else 0)
             shape = (count, len(axes))
             shares = latin_hypercube(*shape, rng) if design == "lhs" else rng.random(shape)
             drawn = np.column_stack([axis.at(shares[:, i]) for i, axis in enumerate(axes)])
@@ -217,7 +217,7 @@ class Domain:
         return table[self._fine(table)]
 
     def _complete(self, rows: Table) -> Table:
-        """Return the *rows* of free parameters with the others."""
+        """Return *rows* of free parameters extended to all parameters."""
         free = list(self.axes)
         return rows[:, [free.index(self.same.get(name, name)) for name in self.names]]
 
@@ -228,12 +228,13 @@ class Domain:
 
 
 def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
-    """Return the domain of *kernel* that texts such as ``m=32..2048:log`` describe.
+    """Return the domain of *kernel* from texts such as ``m=32..2048:log``.
 
     Raises
     ------
     InputError
-        If the kernel or a parameter is unknown, one is missing or given twice, or a text is wrong.
+        If the kernel or a parameter is unknown, a parameter is missing or given twice, or a text is
+        malformed.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
     missing = [name for name in names if name not in given]
     if missing:
         example = " ".join(f"{name}=32..2048:log" for name in missing)
-        raise InputError(f"kernel {kernel}: no sizes of {', '.join(missing)}; say e.g. {example}")
+        raise InputError(f"kernel {kernel}: no sizes of {', '.join(missing)}; give e.g. {example}")
     same = {name: text for name, text in given.items() if text in names}
     for name, other in same.items():
         if other in same:
@@ -262,7 +263,7 @@ def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:
 
 
 def parse_axis(text: str, where: str) -> Axis:
-    """Return the sizes that *text* describes; messages begin with *where*.
+    """Return the sizes described by *text*; error messages begin with *where*.
 
     >>> len(parse_axis("32..2048:log", "m")), len(parse_axis("64,128", "m"))
     (2017, 2)
@@ -270,15 +271,15 @@ def parse_axis(text: str, where: str) -> Axis:
     match = _RANGE.fullmatch(text)
     if match:
         low, high = int(match[1]), int(match[2])
-        if not 1 <= low <= high <= LARGEST:
-            raise InputError(f"{where}: got '{text}'; legal: from 1 to {LARGEST}, low end first")
+        if not 1 <= low <= high <= MAX_SIZE:
+            raise InputError(f"{where}: got '{text}'; legal: from 1 to {MAX_SIZE}, low end first")
         return Axis(low=low, high=high, log=match[3] is not None)
     parts = text.split(",")
     values = [value for part in parts if (value := whole_number(part)) is not None]
     if len(values) < len(parts):
         raise InputError(f"{where}: got '{text}'; legal: {_LEGAL}")
-    if not all(1 <= value <= LARGEST for value in values):
-        raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {LARGEST}")
+    if not all(1 <= value <= MAX_SIZE for value in values):
+        raise InputError(f"{where}: got '{text}'; legal: sizes from 1 to {MAX_SIZE}")
     return Axis(tuple(dict.fromkeys(values)))
 
 
@@ -304,6 +305,6 @@ def _product(columns: Sequence[NDArray[Number]]) -> NDArray[Number]:
 
 
 def _distinct(rows: Table) -> Table:
-    """Return *rows* without those that were there before, in order."""
+    """Return *rows* without repetitions, in order."""
     _, first = np.unique(rows, axis=0, return_index=True)
     return rows[np.sort(first)]

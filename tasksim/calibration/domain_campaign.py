@@ -1,4 +1,4 @@
-"""Campaign over a domain: one kernel is measured there, by itself on one core."""
+"""Campaign over a domain: measures one kernel alone on one core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.memory import no_garbage_collection, refuse_too_large
 from tasksim.base.units import format_time
-from tasksim.calibration.clock_resolution import RESOLUTIONS, timer_resolution
+from tasksim.calibration.clock_resolution import MIN_RESOLUTIONS, timer_resolution
 from tasksim.calibration.domain_results import (
     DomainSummary,
     MeasureOptions,
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Campaign", "DomainSummary", "MeasureOptions", "measure"]
 
-WARM_UP: Final = 3
+WARM_UP_EXECUTIONS: Final = 3
 WARM_UP_S: Final = 0.01
-"""The first executions of a configuration are dropped, until there were so many or they took so
-long: the second one of a long kernel has nothing cold any more."""
-WRITE_EVERY_S: Final = 1.0
-"""Repetitions of one configuration that takes long are written this often."""
-LOOK_AGAIN: Final = 1.25
-"""The precision is looked at again when there are so many times as many repetitions: every look
-is a chance to stop at a lucky moment."""
-NAME_OF_SINGLE: Final = "_float32"
+"""Limits on the number and the total time in seconds of the first executions of a configuration,
+which are dropped: the second execution of a long kernel is warm already."""
+WRITE_INTERVAL_S: Final = 1.0
+"""Interval in seconds between writes of the repetitions of one long configuration."""
+CHECK_GROWTH: Final = 1.25
+"""Growth of the number of repetitions between two checks of the precision: every check is a chance
+to stop at a lucky moment."""
+SINGLE_SUFFIX: Final = "_float32"
 
 Progress = Callable[[str, float], None]
 
@@ -68,40 +68,39 @@ def measure(
 ) -> DomainSummary:
     """Measure a kernel at configurations drawn from *domain*; write the samples to *output*.
 
-    One thread runs the kernel, BLAS has no other; configurations come in random order, so that
-    slow changes of the machine are noise and not a trend. Per configuration operands are
-    allocated, the first executions are dropped, and what the kernel writes is restored before
-    each execution, outside the measured time.
+    One thread runs the kernel, with single-threaded BLAS; configurations come in random order, so
+    that slow changes of the machine are noise and not a trend. For each configuration, operands are
+    allocated and the first executions are dropped; the data that the kernel writes are restored
+    before each execution, outside the measured time.
 
     Parameters
     ----------
     domain, options
-        What is measured, and how long.
+        Domain, and when to stop.
     output : Path
-        A CSV file with the columns run, repetition, the kernel's parameters, duration_s and wall_s,
-        the same with what other programs took. Beside it, in a file ``.meta.json``, is how it was
-        measured.
+        A CSV file with the columns run, repetition, the kernel's parameters, duration_s, and
+        wall_s, the duration with time that other programs took. A file ``.meta.json`` beside it
+        describes the measurement.
     resume : bool
-        Go on with the samples in *output*, if there are any, in a new run.
+        Whether to continue the samples in *output*, if there are any, in a new run.
     force : bool
-        Replace *output*.
+        Whether to replace *output*.
     progress : callable, optional
-        Called with what goes on and the share that is done.
+        Called with the current activity and the share that is done.
 
     Notes
     -----
-    A machine that others use is faster in one minute and slower in the next, and repetitions in
-    one go see one minute. With several rounds, in another order each, configurations are measured
-    at several times; each round is a run of its own in the file.
+    A shared machine is faster in one minute and slower in the next, and consecutive repetitions
+    see one minute only. With several rounds, each in another order, configurations are measured at
+    several times; each round is a run of its own in the file.
 
-    Samples are written after each configuration, and every second within. On KeyboardInterrupt
-    the summary says so. The budget counts everything, the allocations too; a single execution is
-    never cut off, and one is made in any case.
+    Samples are written after each configuration, and every second during one. After a
+    KeyboardInterrupt the summary is marked as interrupted. The budget counts everything, also
+    allocations; an execution is never cut off, and at least one is made.
 
     Raises
     ------
-    InputError
-        Before anything is measured: if *output* exists, is of other samples, or the largest
+        Before the measurement: if *output* exists, holds other samples, or the largest
         configuration does not fit into memory.
     OutputError
         If a file cannot be written.
@@ -115,13 +114,13 @@ def measure(
             interrupts.hold()
         except KeyboardInterrupt:
             interrupted = True
-        interrupts.hold()  # what is measured is written, however often somebody asks to stop
+        interrupts.hold()  # from here on, further interrupts must not lose the measurements
         campaign.close()
     return campaign.summary(interrupted=interrupted or interrupts.noted)
 
 
 class Campaign:
-    """A measurement under way."""
+    """A running measurement."""
 
     def __init__(self, domain: Domain, output: Path, options: MeasureOptions) -> None:
         self.options = options
@@ -140,15 +139,15 @@ class Campaign:
         self.resolution_s = timer_resolution()
         self._end = 0
         self._begun: tuple[VisitedConfiguration, int, int, int] | None = None
-        """The configuration under way, the run, its first repetition of it, and where in the file
-        that is: one value, so that an interruption finds all of it or nothing."""
+        """The current configuration, the run, its first repetition in it, and that one's offset in
+        the file: a single value, so that an interruption finds all of it or nothing."""
 
     def open(self, *, resume: bool, force: bool) -> None:
-        """Begin the file, or take over what it has."""
+        """Create the file, or load the samples of the existing one."""
         path, wanted = self.file.path, self._request()
         if resume and force:
             raise InputError(
-                f"{option('resume', 'True')} goes on with what is there, "
+                f"{option('resume', 'True')} continues the file, "
                 f"{option('force', 'True')} replaces it: choose one"
             )
         if not (resume and path.exists()):
@@ -167,12 +166,12 @@ class Campaign:
         if found:
             pairs = zip(self.domain.names, next(iter(found)), strict=True)
             sizes = ", ".join(f"{name}={size}" for name, size in pairs)
-            raise InputError(f"{path}: has samples of {sizes}, which was not asked for")
+            raise InputError(f"{path}: has samples of {sizes}, which are not in the request")
 
     def _take_over(
         self, configuration: VisitedConfiguration, samples: list[tuple[int, float, float]]
     ) -> None:
-        """Give the *configuration* what was measured of it, by run."""
+        """Add earlier samples, sorted by run, to *configuration*."""
         for _, run in groupby(samples, key=itemgetter(0)):
             for _, duration_s, wall_s in run:
                 configuration.wall_s.append(wall_s)
@@ -183,7 +182,7 @@ class Campaign:
                 configuration.end_visit(why, self.options.rounds)
 
     def run(self, progress: Progress | None) -> None:
-        """Measure what is not known well enough, until the budget is over."""
+        """Measure configurations that are not known well enough, until the budget is used up."""
         if self.steered is not None:
             with single_threaded_blas():
                 self.steered.run(self.configurations, self._measure, self._over, progress)
@@ -205,7 +204,7 @@ class Campaign:
                 self.run_number += bool(todo)
 
     def _order(self, number: int) -> list[VisitedConfiguration]:
-        """Return the configurations as a round visits them: as drawn first, then anew."""
+        """Return the configurations in the order of a round: first as drawn, then shuffled."""
         if number == 0:
             return self.configurations
         order = np.random.default_rng([self.options.seed, number]).permutation(
@@ -214,16 +213,16 @@ class Campaign:
         return [self.configurations[index] for index in order.tolist()]
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write the remaining samples and the notes."""
         self._write()
         self._write_notes()
 
     def summary(self, *, interrupted: bool) -> DomainSummary:
-        """Return what there is."""
+        """Return the summary of the campaign so far."""
         measured = [c for c in self.configurations if c.durations_s]
         widths = [c.half_width() for c in measured]
         ends = [c.stopped or "budget" for c in measured if not (interrupted and c.stopped is None)]
-        shortest = RESOLUTIONS * self.resolution_s
+        shortest = MIN_RESOLUTIONS * self.resolution_s
         return DomainSummary(
             kernel=self.model_name,
             output=self.file.path,
@@ -263,13 +262,14 @@ class Campaign:
                 body.reset()
                 executions.time(body.run)
                 self._has_samples = True
+                # The check is expensive, and repeated checks favour lucky moments.
                 if earlier + len(executions) >= look:
                     take()
                     visit_s = configuration.durations_s[first:]
                     why = self._reason(visit_s)
-                    count = int(LOOK_AGAIN * len(visit_s)) + 1
+                    count = int(CHECK_GROWTH * len(visit_s)) + 1
                     look = first + min(max(count, self._fewest), self.options.repetitions)
-                if time.monotonic() - saved > WRITE_EVERY_S:
+                if time.monotonic() - saved > WRITE_INTERVAL_S:
                     take()
                     self._write()
                     saved = time.monotonic()
@@ -279,7 +279,7 @@ class Campaign:
             configuration.end_visit(why, self.options.rounds)
 
     def _reason(self, visit_s: list[float]) -> Stop | None:
-        """Return why a visit with these samples is at its end, None if it is not."""
+        """Return why a visit with these samples ends, or None if it goes on."""
         if len(visit_s) >= self._fewest:
             if relative_half_width(visit_s) <= self.options.tolerance:
                 return "tolerance"
@@ -292,13 +292,13 @@ class Campaign:
         return min(self.options.min_repetitions, self.options.repetitions)
 
     def _over(self) -> bool:
-        """Return whether the budget is used up; a file without a sample would be of no use."""
+        """Return whether the budget is used up; it never ends a campaign without samples."""
         budget = self.options.budget_s
         used = budget is not None and time.monotonic() - self.begun >= budget
         return used and self._has_samples
 
     def _write(self) -> int:
-        """Write the samples of the configuration under way; return where the file ends."""
+        """Write the samples of the current configuration; return the end of the file."""
         if self._begun is None:
             return self._end
         check_lock(self.file.path)
@@ -313,16 +313,16 @@ class Campaign:
         )
 
     def _check_memory(self, table: NDArray[np.int64]) -> None:
-        """Refuse, before hours of measuring, configurations that memory has no room for."""
+        """Reject configurations that do not fit into memory, before hours of measurement."""
         kernel, precision = dense_kernel(self.model_name)
-        columns = table.T.astype(np.float64)  # products of four sizes would not fit an int64
+        columns = table.T.astype(np.float64)  # products of four sizes would overflow an int64
         sizes = dict(zip(self.domain.names, columns, strict=True))
-        # Of each operand there is a copy to begin again with.
+        # Each operand has a copy to restore it from.
         most = int(np.max(2 * kernel.elements(sizes) + kernel.work_elements(sizes)))
         refuse_too_large(most * precision.size_bytes, f"the largest configuration of {self.kernel}")
 
     def _request(self) -> dict[str, Any]:
-        """Return what must be the same to go on."""
+        """Return the part of the request that must be the same to resume."""
         options = self.options
         return {
             "kernel": self.model_name,
@@ -344,7 +344,7 @@ class Campaign:
             "tolerance": self.options.tolerance,
             "repetitions": self.options.repetitions,
             "rounds": self.options.rounds,
-            "warm_up": WARM_UP,
+            "warm_up": WARM_UP_EXECUTIONS,
             "blas_threads": 1,
             "clock_resolution_s": self.resolution_s,
             "configurations": len(ends),
@@ -355,7 +355,7 @@ class Campaign:
 
 
 class _Told:
-    """How far a measurement is, and how long it will take yet."""
+    """Progress of a measurement, and estimate of the remaining time."""
 
     def __init__(
         self, progress: Progress | None, total: int, budget_s: float | None, begun: float
@@ -376,7 +376,7 @@ class _Told:
 
 def _warm_up(body: Standalone) -> None:
     begun = time.monotonic()
-    for _ in range(WARM_UP):
+    for _ in range(WARM_UP_EXECUTIONS):
         body.reset()
         body.run()
         if time.monotonic() - begun > WARM_UP_S:
@@ -384,11 +384,11 @@ def _warm_up(body: Standalone) -> None:
 
 
 def _named(kernel: str, dtype: str | None) -> tuple[str, str, str]:
-    """Return the kernel without its precision, the name of its model, and its precision."""
+    """Return the kernel's name without its precision, its model's name, and its precision."""
     found, precision = dense_kernel(kernel)
     if dtype is not None and precision_of(dtype) != precision:
         if kernel != found.name:
             raise InputError(f"kernel {kernel} is not of {dtype}")
         precision = precision_of(dtype)
     single = precision.dtype == "float32"
-    return found.name, found.name + NAME_OF_SINGLE * single, precision.dtype
+    return found.name, found.name + SINGLE_SUFFIX * single, precision.dtype

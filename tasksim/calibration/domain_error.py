@@ -1,4 +1,4 @@
-"""Errors over a domain: how far a model is off where it was not fitted, and how much is noise."""
+"""Errors over a domain: the error of a model at unseen configurations, without noise."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["Errors", "errors_of"]
 
 MEAN_OF_NORMAL: Final = (2 / np.pi) ** 0.5
-"""The mean distance from zero of normal numbers whose deviation is 1."""
-MOST_NOISE: Final = 0.75
-"""Of squares of errors at most so much is taken off for noise: what it is, is an estimate, too, and
-a model is not exact for that."""
+"""Mean absolute value of a normal variable with standard deviation 1."""
+MAX_NOISE_SHARE: Final = 0.75
+"""Largest share of the squared errors that is subtracted for noise: the noise is an estimate, too,
+and a small one does not make a model exact."""
 
 
 class Errors(NamedTuple):
-    """How far a model is off, as means of abs(ln(predicted / measured)).
+    """Errors of a model, as means of abs(ln(predicted / measured)).
 
     Parameters
     ----------
     mean : float
-        At configurations that were left out of the fit; what their own means are off left out.
+        Error at configurations left out of the fit, without the error of their measured means.
     luck : float
-        The standard error of that: others could have been drawn.
+        Standard error of *mean*, due to the choice of configurations.
     of_means : float
-        How far means that were measured are off the truth, in the mean.
+        Mean error of the measured means.
     noise : float
-        The variance of what was measured about what was predicted.
+        Variance of measurements about predictions.
     """
 
     mean: float
@@ -47,14 +47,14 @@ class Errors(NamedTuple):
 
     @property
     def at_most(self) -> float:
-        """The error with one standard error more, as few configurations may flatter a model."""
+        """The error plus one standard error, as a few configurations may flatter a model."""
         return self.mean + self.luck
 
 
 def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
-    """Return how far predictions of what was left *out* are off at *places*, which are rows.
+    """Return the errors of left-out predictions *out* at the rows *places*.
 
-    The errors of means add to those of a model as squares do, so that they are taken off as such.
+    Errors of means and errors of the model add as squares, and are subtracted as such.
     """
     rows, group = samples.configurations()
     asked = np.isin(_keys(rows), _keys(places))
@@ -69,13 +69,13 @@ def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
     own = _without(whole, unsure)
     if len(error) < 2:
         return Errors(own, float("inf"), unsure, max(whole**2, 1e-12))
-    # Where noise is most of it, little more of the whole is much more of what is left.
+    # Where noise dominates, a small change of the total is a large one of the rest.
     luck = _without(whole + float(error.std(ddof=1) / np.sqrt(len(error))), unsure) - own
     return Errors(own, luck, unsure, max(float((error**2).mean()), 1e-12))
 
 
 def _without(whole: float, unsure: float) -> float:
-    squares = whole**2 - min(unsure**2, MOST_NOISE * whole**2)
+    squares = whole**2 - min(unsure**2, MAX_NOISE_SHARE * whole**2)
     return float(squares**0.5)
 
 

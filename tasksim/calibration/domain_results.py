@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import format_time
-from tasksim.calibration.clock_resolution import RESOLUTIONS
+from tasksim.calibration.clock_resolution import MIN_RESOLUTIONS
 from tasksim.calibration.student_interval import relative_half_width
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ Stop = Literal["tolerance", "repetitions", "budget"]
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """What to measure, and how long.
+    """What to measure, and when to stop.
 
-    All configurations are gone through *rounds* times. At each visit one is measured until
-    Student's interval (95 %) of the mean is within *tolerance* of the mean, *min_repetitions* at
-    least and *repetitions* at most.
+    All configurations are visited *rounds* times. A visit ends when Student's interval (95 %) of
+    the mean is within *tolerance* of the mean, after *min_repetitions* at least and *repetitions*
+    at most.
 
-    With *until*, a model of a *kind* says which configuration is next, and measuring ends when it
-    errs by no more than that, in the mean over the domain.
+    With *until*, a model of a *kind* chooses the next configuration, and the campaign ends when the
+    model's mean error over the domain is at most *until*.
     """
 
     samples: int = 4096
@@ -70,40 +70,40 @@ class MeasureOptions:
 
 @dataclass
 class VisitedConfiguration:
-    """A configuration and what has been measured of it."""
+    """A configuration and its samples."""
 
     sizes: tuple[int, ...]
     durations_s: list[float] = field(default_factory=list)
-    """Without what others took."""
+    """Durations without time that others took."""
     wall_s: list[float] = field(default_factory=list)
-    """The same by the clock on the wall."""
+    """Durations by the wall clock."""
     ends: list[int] = field(default_factory=list)
-    """How many samples there were at the end of each visit."""
+    """Number of samples at the end of each visit."""
     stopped: Stop | None = None
-    """Why the last visit of all ended; None before."""
+    """Reason for the end of the last visit; None before."""
 
     @property
     def visit_s(self) -> list[float]:
-        """The samples of the visit that has not ended."""
+        """Samples of the current visit."""
         return self.durations_s[self.ends[-1] if self.ends else 0 :]
 
     def add(self, times: ExecutionTimes) -> None:
         """Add executions."""
-        # An interruption in between leaves no duration without its time by the wall.
+        # In this order, an interruption in between leaves no duration without its wall time.
         self.wall_s += times.wall_s.tolist()
         self.durations_s += times.own_s.tolist()
 
     def end_visit(self, why: Stop, rounds: int) -> None:
-        """Note that a visit of *rounds* has ended."""
+        """Note the end of one of *rounds* visits."""
         self.ends.append(len(self.durations_s))
         if len(self.ends) >= rounds:
             self.stopped = why
 
     def half_width(self) -> float:
-        """Return the relative half-width of the interval of the mean.
+        """Return the relative half-width of the mean's interval.
 
-        Samples of one visit are more alike than those of several: where there were several, it
-        is that of the mean of their means.
+        Samples of one visit resemble each other more than those of several visits: with several
+        visits, the interval is over the means of the visits.
         """
         if len(self.ends) < 2:
             return relative_half_width(self.durations_s)
@@ -113,24 +113,24 @@ class VisitedConfiguration:
 
 @dataclass(frozen=True)
 class DomainSummary:
-    """What has been measured, this time and before.
+    """Results of a campaign, including earlier runs of it.
 
     Attributes
     ----------
     kernel
-        The name of its model, which has the precision.
+        Name of the kernel's model, which includes the precision.
     wanted, measured
-        How many configurations there are; and how many of them have samples.
+        Number of configurations, and of those with samples.
     samples
-        How many samples there are.
+        Number of samples.
     stopped
-        Why configurations ended: ``tolerance``, ``repetitions``, ``budget`` -> how many.
+        Reason to stop (``tolerance``, ``repetitions``, ``budget``) -> number of configurations.
     half_width
-        The middle one of the relative half-widths of the intervals of the means.
+        Median of the relative half-widths of the means' intervals.
     short
-        Of the configurations measured, how many are shorter than 100 resolutions of the clock.
+        Number of measured configurations that are shorter than 100 resolutions of the clock.
     model
-        How far the model errs that steered measuring, and what prevented more; None if none did.
+        Error of the model that steered the campaign, and why it is not smaller; None if none did.
     """
 
     kernel: str
@@ -163,19 +163,19 @@ class DomainSummary:
 
     def _precision(self) -> str:
         if not isfinite(self.half_width):
-            return "not known: most configurations have one sample"
+            return "unknown: most configurations have one sample"
         return f"+- {100 * self.half_width:.2g} % (median, 95 % of the mean)"
 
     @property
     def warnings(self) -> list[str]:
-        """What the reader of the samples should know."""
+        """Warnings for the reader of the samples."""
         if not self.short:
             return []
-        limit = format_time(RESOLUTIONS * self.resolution_s)
+        limit = format_time(MIN_RESOLUTIONS * self.resolution_s)
         return [
             f"{self.short} of {self.measured} configurations take less than {limit}, "
-            f"{RESOLUTIONS} resolutions of the clock: calling them and reading the clock is a good "
-            "part of their durations"
+            f"{MIN_RESOLUTIONS} resolutions of the clock: the call and the clock are a good part "
+            "of their durations"
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Steered campaign over a domain: the model says what is measured next, and when it is enough."""
+"""Steered campaign over a domain: a model chooses the next configuration and when to stop."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Reached", "SteeredCampaign"]
 
-MOSTLY: Final = 0.5
-"""Of an error that is for so large a part the noise of means, it is said that noise prevents it."""
-FLATTEST: Final = 0.1
-"""Errors that shrink by less than this power of the number of configurations shrink no more:
+NOISE_SHARE: Final = 0.5
+"""Share of the error due to the noise of means from which noise is reported as the obstacle."""
+MIN_POWER: Final = 0.1
+"""Smallest power of the number of configurations with which errors shrink usefully: at this power,
 twice as many take off 7 %."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """What steered measuring came to: how far the model errs, and what prevented more.
+    """Result of a steered campaign: the model's error, and the obstacle to a smaller one.
 
     Attributes
     ----------
     until
-        How far it was to err at most, in the mean over the domain.
+        Requested mean error over the domain.
     error
-        How far it does, at configurations that it has not seen; None if nothing can be said.
+        Mean error at unseen configurations; None if unknown.
     luck
-        The standard error of that, which is added before they are compared.
+        Standard error of *error*, added before the comparison.
     of_means
-        How far measured means are off, for their noise; it is no part of the error.
+        Error of measured means due to noise; it is no part of *error*.
     kind
-        Of the model.
+        Kind of the model.
     prevented
-        Why it errs more than asked; None if it does not.
+        Why the error is larger than requested; None if it is not.
     """
 
     until: float
@@ -57,24 +57,24 @@ class Reached:
 
     def __str__(self) -> str:
         if self.error is None or self.luck is None:
-            return f"not known: {self.prevented}"
+            return f"unknown: {self.prevented}"
         line = f"{self.kind}, errs by {_percent(self.error)} (+- {_percent(self.luck)})"
         if self.prevented is None:
             return line
         return f"{line}; not {_percent(self.until)}: {self.prevented}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the result as plain data."""
         return {**asdict(self), "reached": self.prevented is None}
 
 
 class SteeredCampaign:
-    """Visits configurations of a table in the order that a model asks for.
+    """Visits configurations of a table in the order that a model chooses.
 
     Parameters
     ----------
     domain, table, options
-        What could be measured, and how long.
+        Domain, its configurations, and when to stop.
     """
 
     def __init__(self, domain: Domain, table: NDArray[np.int64], options: MeasureOptions) -> None:
@@ -96,7 +96,7 @@ class SteeredCampaign:
         over: Callable[[], bool],
         tell: Callable[[str, float], None] | None,
     ) -> None:
-        """Measure until the model is good enough, all is measured, or the time is *over*."""
+        """Measure until the model is good enough, everything is measured, or time is *over*."""
         steering = self.steering
         for place, earlier in enumerate(configurations):
             if earlier.durations_s:
@@ -113,11 +113,11 @@ class SteeredCampaign:
             if tell is not None:
                 tell(self._told(), self._way())
         if not steering.known and steering.count >= steering.least:
-            steering.look()  # the last ones count, too
+            steering.look()  # include the last configurations
         self._ended = True
 
     def reached(self) -> Reached:
-        """Return what it came to."""
+        """Return the result."""
         steering, errors = self.steering, self.steering.errors
         prevented = self._prevented()
         if errors is None or not np.isfinite(errors.mean):
@@ -139,7 +139,7 @@ class SteeredCampaign:
         return min((self._until / errors.at_most) ** 2, 1.0)
 
     def _prevented(self) -> str | None:
-        """Return why the model errs more than asked; None if it does not."""
+        """Return why the model's error is larger than requested; None if it is not."""
         steering, errors = self.steering, self.steering.errors
         if steering.known:
             return None
@@ -154,30 +154,30 @@ class SteeredCampaign:
         return f"{why}; {self._hope()}"
 
     def _hope(self) -> str:
-        """Return what more measuring would do, as errors have shrunk so far."""
+        """Return the effect of more measurements, extrapolated from the errors so far."""
         steering, errors = self.steering, self.steering.errors
         assert errors is not None
-        if errors.of_means > max(MOSTLY * errors.mean, self.steering.until):
+        if errors.of_means > max(NOISE_SHARE * errors.mean, self.steering.until):
             return (
-                f"means are off by {_percent(errors.of_means)} for noise alone: more "
+                f"noise alone puts means off by {_percent(errors.of_means)}: use more "
                 "--repetitions, or a calmer machine"
             )
         power = shrinking(
             [count for count, _ in steering.looks], [one.mean for _, one in steering.looks]
         )
         if power is None:
-            return "nobody knows yet how errors shrink"
-        if power < FLATTEST:
-            return f"the errors of {steering.model} shrink no more: another --kind might err less"
+            return "how errors shrink is not known yet"
+        if power < MIN_POWER:
+            return f"the errors of {steering.model} no longer shrink: another --kind may err less"
         times = (errors.at_most / self._until) ** (1 / power)
         return (
-            f"about {duration_text((times - 1) * steering.seconds)} more of measuring would do, if "
-            "errors go on shrinking as they did"
+            f"about {duration_text((times - 1) * steering.seconds)} more of measuring would "
+            "suffice if errors go on shrinking as before"
         )
 
 
 def shrinking(counts: list[int], errors: list[float]) -> float | None:
-    """Return with which power of counts errors shrink; None if that cannot be said.
+    """Return the power of counts with which errors shrink; None if it is unknown.
 
     >>> round(shrinking([10, 20, 40], [0.4, 0.2, 0.1]), 9)
     1.0

@@ -1,13 +1,14 @@
-"""Steering over a domain: the model that is fitted so far says which configuration comes next.
+"""Steering over a domain: the model fitted so far chooses the next configuration.
 
-The first configurations are as the domain draws them. From then on the model is fitted anew when
-there are some more, draws itself over the domain, and what is measured next makes it surest per
-second (:mod:`tasksim.calibration.choosing`). A model does not doubt what it knows nothing of,
-steps between sizes and the like; so one configuration in four is still the next one of the design.
+The first configurations are those that the domain draws. From then on the model is refitted
+whenever there are some more, draws itself over the domain, and the next configuration is the one
+that most reduces its variance per second (:mod:`tasksim.calibration.choosing`). A model has no
+doubts about effects that it does not know, such as steps between sizes; so one configuration in
+four is still the next one of the design.
 
-How far the model errs is asked of configurations that it has not seen, by cross-validation. It is
-asked of the first ones of the design only, as many as are measured without a gap: these are spread
-over the domain as it was drawn, and those that steering chose are not.
+The model's error is estimated at unseen configurations, by cross-validation. Only the first ones of
+the design count, up to the first that is not measured: these are spread over the domain as drawn,
+and the steered ones are not.
 """
 
 from __future__ import annotations
@@ -37,71 +38,72 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "DomainSteering", "fits_of", "free_parameters"]
 
 KINDS: Final = ("power", "mlr", "hybrid")
-"""What is tried where nobody asks for a kind: what predicts sizes that were not measured. A plain
-tensor, ``cp``, takes longest to fit, and does better on top of a law (``hybrid``)."""
-LEAST: Final = 16
-"""Configurations as drawn before the model says anything, and more of more parameters, ..."""
-LEAST_EACH: Final = 6
-"""... so many of each: fewer do not tell linear models and tensors apart."""
-EVERY: Final = 4
-"""One configuration in so many is as drawn: steps that the model does not see are found by
-chance, and errors are judged by these."""
-GROWN: Final = 1.15
-"""A model is fitted anew when there are so many times as many configurations ..."""
-FIT_SHARE: Final = 0.5
-"""... and fitting, the next time like the last, takes no more than this part of the time."""
-DRAWS: Final = 200
-"""Of the model, each time: covariances are known to a tenth."""
-FIT_S: Final = 2.0
-"""The budget of a fit, in which kinds refine themselves; one that is begun is finished."""
+"""Kinds to try by default: those that predict unmeasured sizes. A plain tensor, ``cp``, takes
+longest to fit, and does better on top of a law (``hybrid``)."""
+MIN_CONFIGURATIONS: Final = 16
+"""Smallest number of configurations, as drawn, before the first model."""
+MIN_CONFIGURATIONS_PER_PARAMETER: Final = 6
+"""Smallest number of configurations per parameter before the first model: fewer do not tell linear
+models and tensors apart."""
+DESIGN_INTERVAL: Final = 4
+"""Interval at which configurations are as drawn: they find steps by chance that the model does not
+see, and the model's error is judged by them."""
+REFIT_GROWTH: Final = 1.15
+"""Growth of the number of configurations between two fits."""
+MAX_FIT_SHARE: Final = 0.5
+"""Largest share of the time that fits may take, if the next one takes as long as the last."""
+MODEL_DRAWS: Final = 200
+"""Number of draws of the model: they give covariances to a tenth."""
+FIT_BUDGET_S: Final = 2.0
+"""Budget of a fit in seconds, in which kinds refine themselves; a started one is finished."""
 
 
 def free_parameters(domain: Domain) -> list[int]:
-    """Return the columns of the parameters that vary, each by itself: what models are made of.
+    """Return the columns of independent parameters that vary: the inputs of models.
 
     Raises
     ------
     InputError
-        If there is nothing to choose from.
+        If no parameter varies.
     """
     free = [i for i, name in enumerate(domain.names) if len(domain.axes.get(name, ())) > 1]
     if not free:
         raise InputError(
-            f"kernel {domain.kernel}: no parameter has more than one size, so that no model can "
-            "say which configuration comes next; legal: a range or a list"
+            f"kernel {domain.kernel}: no parameter has more than one size, so a model cannot "
+            "choose the next configuration; legal: a range or a list"
         )
     return free
 
 
 def fits_of(kind: str, seed: int) -> Fit:
-    """Return what fits models of a *kind*, of the best of several where it is ``auto``."""
+    """Return a function that fits models of *kind*, or the best of several kinds for ``auto``."""
     from tasksim.models.registry import model_class
     from tasksim.models.selection import select
 
     if kind != "auto" and model_class(kind).exact:
         raise InputError(
-            f"kind {kind}: knows nothing of sizes that were not measured, and cannot say which "
-            f"comes next; legal: auto, {', '.join(KINDS)}, cp"
+            f"kind {kind}: predicts no unmeasured sizes, and cannot choose the next one; "
+            f"legal: auto, {', '.join(KINDS)}, cp"
         )
     kinds = KINDS if kind == "auto" else (kind,)
-    return lambda samples: select(samples, kinds, budget_s=FIT_S, seed=seed)
+    return lambda samples: select(samples, kinds, budget_s=FIT_BUDGET_S, seed=seed)
 
 
 class DomainSteering:
-    """Which configuration is measured next, and whether the model is good enough.
+    """Chooses the next configuration, and decides whether the model is good enough.
 
     Parameters
     ----------
     names : sequence of str
-        The parameters that vary.
+        Parameters that vary.
     table : ndarray, shape (configurations, parameters)
-        What could be measured, as the domain draws it.
+        Candidate configurations, as drawn from the domain.
     until : float
-        How far the model may err, in the mean over the domain.
+        Largest mean error of the model over the domain.
     fit : callable
-        Fits a model, and judges it.
+        Fits a model and cross-validates it.
     seed : int, default 0
-        Of the draws of models.
+        Seed of the model's draws.
     """
 
     def __init__(
@@ -116,37 +118,40 @@ class DomainSteering:
         self._apart: Array | None = None
         self._cost_s = np.ones(len(table))
         self.looks: list[tuple[int, Errors]] = []
-        """How many configurations there were each time it was asked how far the model errs."""
+        """Number of configurations and errors of the model at each fit."""
         self.model: str | None = None
-        """The kind of the model."""
+        """Kind of the model."""
 
     @property
     def least(self) -> int:
-        """How many configurations are measured before the model says anything."""
-        return min(max(LEAST, LEAST_EACH * len(self.names)), len(self.table))
+        """Number of configurations before the first model."""
+        return min(
+            max(MIN_CONFIGURATIONS, MIN_CONFIGURATIONS_PER_PARAMETER * len(self.names)),
+            len(self.table),
+        )
 
     @property
     def errors(self) -> Errors | None:
-        """How far the model errs; None if nothing can be said yet."""
+        """Errors of the model; None if they are not known yet."""
         return self.looks[-1][1] if self.looks else None
 
     @property
     def known(self) -> bool:
-        """Whether the model errs no more than asked, luck allowed for."""
+        """Whether the model's error, with its standard error, is small enough."""
         return self.errors is not None and self.errors.at_most <= self.until
 
     @property
     def seconds(self) -> float:
-        """How long all measuring took."""
+        """Total measuring time in seconds."""
         return sum(self._seconds.values())
 
     @property
     def count(self) -> int:
-        """How many configurations were measured."""
+        """Number of measured configurations."""
         return len(self._durations)
 
     def add(self, place: int, durations_s: Sequence[float], seconds: float) -> None:
-        """Note what was measured at a *place* of the table, and how long that took."""
+        """Record the measurement at *place* in the table, and its time."""
         self._durations[place] = list(durations_s)
         self._seconds[place] = seconds
         self._since += 1
@@ -154,23 +159,23 @@ class DomainSteering:
             self._apart = measured_at(self._apart, place, self.errors.noise)
 
     def next(self) -> int | None:
-        """Return the place of what is measured next; None if all is known, or measured."""
+        """Return the place to measure next; None if the model is good enough or all is measured."""
         if self.count < self.least:
             return self._as_drawn()
         if self._apart is None or self._time_to_look():
             self.look()
         if self.known or self.count == len(self.table):
             return None
-        if self._since % EVERY == 0 or self._apart is None or self.errors is None:
+        if self._since % DESIGN_INTERVAL == 0 or self._apart is None or self.errors is None:
             return self._as_drawn()
         values = worth(self._apart, self.errors.noise, self._cost_s)
         values[list(self._durations)] = -1.0
         return int(values.argmax()) if values.max() > 0 else self._as_drawn()
 
     def look(self) -> None:
-        """Fit the model to what is known, ask how far it errs, and draw it over the domain."""
+        """Fit the model to the samples, estimate its errors, and draw it over the domain."""
         begun = time.monotonic()
-        self._look_at = int(GROWN * self.count) + 1
+        self._look_at = int(REFIT_GROWTH * self.count) + 1
         samples = self.samples()
         found = self._fit(samples)
         self.model = found.model.kind
@@ -179,18 +184,19 @@ class DomainSteering:
             self.looks.append((self.count, errors_of(samples, found.out, prefix)))
         self._cost_s = self._costs(predicted_where_possible(found.model, self.table))
         try:
-            self._apart = off_by(np.log(found.model.draw(self.table, self._rng, DRAWS)))
+            self._apart = off_by(np.log(found.model.draw(self.table, self._rng, MODEL_DRAWS)))
         except (ModelError, OutOfDomainError):
-            self._apart = None  # too few to say, or places it has no word for: as drawn
+            # too few samples, or places out of the model's domain: use the design
+            self._apart = None
         self._fits_s.append(time.monotonic() - begun)
 
     @property
     def prefix(self) -> int:
-        """How many configurations of the design are measured without a gap."""
+        """Number of first configurations of the design that are measured without a gap."""
         return self._as_drawn(len(self.table))
 
     def samples(self) -> Samples:
-        """Return what was measured."""
+        """Return the samples so far."""
         places = np.array(list(self._durations), dtype=np.intp)
         counts = [len(durations) for durations in self._durations.values()]
         durations = [one for durations in self._durations.values() for one in durations]
@@ -203,11 +209,11 @@ class DomainSteering:
 
     def _time_to_look(self) -> bool:
         fits_s = sum(self._fits_s) + self._fits_s[-1]
-        small = fits_s <= FIT_SHARE * (fits_s + self.seconds)
+        small = fits_s <= MAX_FIT_SHARE * (fits_s + self.seconds)
         return self.count == len(self.table) or (self.count >= self._look_at and small)
 
     def _costs(self, predicted_s: Array) -> Array:
-        """Return what measuring each takes: as many times its duration as others, and some time."""
+        """Return the expected measuring times: proportional to durations, plus a constant."""
         measured = list(self._durations)
         seconds = np.array([self._seconds[place] for place in measured])
         predicted = predicted_s[measured]

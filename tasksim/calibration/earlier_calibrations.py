@@ -1,4 +1,4 @@
-"""Earlier calibrations of a machine: what they measured, and which terms they were asked for."""
+"""Earlier calibrations of a machine: their samples, and the terms that they were given."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def earlier_samples(folder: Path) -> dict[str, Samples]:
 
 
 def earlier_terms(folder: Path, kernels: Iterable[str]) -> dict[str, str]:
-    """Return which terms earlier calibrations in *folder* were given for *kernels*.
+    """Return the terms of *kernels* that were given to earlier calibrations in *folder*.
 
-    Those that they searched for are left out: they are searched for again, among more samples.
+    Terms found by a search are left out: the search is repeated with more samples.
     """
     found = {}
     for kernel in kernels:

@@ -1,4 +1,4 @@
-"""Frequency of a core, measured: how many dependent instructions it does in a second."""
+"""Measured frequency of a core: its number of dependent instructions per second."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ double instructions_per_second(long rounds, long times) {
     return 100.0 * (double)rounds / best;
 }
 """
-ROUNDS: Final = 20_000
-"""Of a hundred additions each: about a millisecond, less than a core is left alone for."""
-TIMES: Final = 50
-"""The fastest of so many: interruptions and other machines on the same core only add time."""
+MEASUREMENT_ROUNDS: Final = 20_000
+"""Number of rounds of a hundred additions each: about a millisecond, less than the time between
+interruptions of a core."""
+MEASUREMENTS: Final = 50
+"""Number of measurements, of which the fastest counts: interruptions and other machines on the same
+core only add time."""
 
 
 def core_frequency() -> float:
-    """Return the cycles per second that a core runs at when it is busy.
+    """Return the frequency of a busy core in cycles per second.
 
     Raises
     ------
@@ -51,4 +53,4 @@ def core_frequency() -> float:
     tool = loaded(SOURCE, "measuring the frequency")
     tool.instructions_per_second.restype = ctypes.c_double
     tool.instructions_per_second.argtypes = [ctypes.c_long, ctypes.c_long]
-    return float(tool.instructions_per_second(ROUNDS, TIMES))
+    return float(tool.instructions_per_second(MEASUREMENT_ROUNDS, MEASUREMENTS))

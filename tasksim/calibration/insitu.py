@@ -1,6 +1,6 @@
-"""In-situ measurement: kernels where they work, in native runs with all workers busy.
+"""In-situ measurement: kernels are measured in native runs with all workers busy.
 
-Two cores of a machine are often two threads of one, and they share caches and memory: a kernel
+Two cores of a machine are often two threads of one core, and they share caches and memory: a kernel
 measured alone can be far faster than the same kernel between busy neighbours.
 """
 
@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.calibration.kernel_samples import MOST_RUNS
+from tasksim.calibration.kernel_samples import MAX_RUNS
 from tasksim.calibration.locality_fit import FarSamples, far_samples
 from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
@@ -46,7 +46,7 @@ __all__ = ["Observed", "measure_in_situ"]
 
 @dataclass
 class TotalDisturbance:
-    """What others took from runs: times of their tasks, and how many of these were preempted."""
+    """Time that others took from all runs, and number of preempted tasks."""
 
     own_s: float = 0.0
     wall_s: float = 0.0
@@ -54,7 +54,7 @@ class TotalDisturbance:
     tasks: int = 0
 
     def add(self, run: Run) -> None:
-        """Count a native *run*."""
+        """Add a native *run*."""
         if run.disturbance is None:
             return
         taken_s = run.disturbance.total_s
@@ -66,24 +66,24 @@ class TotalDisturbance:
 
 @dataclass
 class Observed:
-    """What runs tell besides the durations of kernels."""
+    """Observations of runs besides the durations of kernels."""
 
     gaps: list[Gaps] = field(default_factory=list)
-    """Per run: the costs of the runtime."""
+    """Costs of the runtime per run."""
     far: list[FarSamples] = field(default_factory=list)
-    """How long ago the data of each task were last used."""
+    """Reuse distances of the data of each task."""
     disturbed: int = 0
-    """Runs from which others took too much, where only calm ones are to count."""
+    """Number of disturbed runs, if only calm ones count."""
     worst: str = ""
-    """What disturbed them, in words."""
+    """Sentence on the largest disturbance."""
     filled: dict[str, int] = field(default_factory=dict)
-    """Graphs that had too few calm runs -> how many of the others, the calmest, count."""
+    """Graph with too few calm runs -> number of disturbed runs, the calmest, that count."""
     lock_free: dict[str, float] = field(default_factory=dict)
-    """The share of its time in which a kernel lets Python's lock go, where nobody has said it."""
+    """Kernel of unknown lock behaviour -> share of its time in which Python's lock is free."""
     slowdowns: dict[int, SlowdownRow] = field(default_factory=dict)
-    """By run, as samples number them, how others slowed a probe before it, and the run itself."""
+    """Run number, as in the samples -> slowdown of the probes before it, and of the run."""
     disturbance: TotalDisturbance = field(default_factory=lambda: TotalDisturbance())
-    """What others took from all runs together."""
+    """Time that others took from all runs together."""
 
 
 def measure_in_situ(
@@ -94,13 +94,13 @@ def measure_in_situ(
     observed: Observed,
     after_round: Callable[[str, float], None],
 ) -> None:
-    """Run *graphs* in turn until *collected* is settled or the time is over.
+    """Run *graphs* in turn until *collected* is settled or time is up.
 
-    The first round warms up and is dropped. Rounds interleave the graphs and change the
-    scheduler, so that a slow minute of the machine falls on all alike. *after_round* is called
-    with a message and the share of the time that is used; what it raises ends the measuring.
-    What is measured is in *collected* and *observed* at once. Where *options* ask for it, runs
-    count from which others took hardly anything; of a graph with too few, the calmest others, too.
+    The first round warms up and is dropped. Rounds interleave the graphs and change the scheduler,
+    so that a slow minute of the machine affects all of them. *after_round* is called with a message
+    and the used share of the time; an exception from it ends the measurement. Results are in
+    *collected* and *observed* at once. If *options* ask for calm runs, only they count, and, for a
+    graph with too few, the calmest disturbed ones.
     """
     past = _PastProbes(len(platform.workers)) if has_thread_clock() else None
     runners = [_Runner(graph, platform, options, observed, past) for graph in graphs]
@@ -141,7 +141,7 @@ def _settled(
 
 
 class _PastProbes:
-    """Probes of the machine, as far apart as those before a prediction."""
+    """Probes of the machine, at the same intervals as those before a prediction."""
 
     def __init__(self, workers: int) -> None:
         self._probe = SlowdownProbe(workers)
@@ -149,7 +149,7 @@ class _PastProbes:
         self._due = -inf
 
     def __call__(self) -> list[float]:
-        """Return the last few before :data:`LAG_S` ago, the latest last; at first the first."""
+        """Return the last probes before :data:`LAG_S` ago, latest last; initially the first one."""
         now = time.monotonic()
         if now >= self._due:
             self._seen.append((now, self._probe()))
@@ -162,10 +162,10 @@ class _PastProbes:
 
 
 class _Runner:
-    """A graph bound to its data, and how its runs went.
+    """A graph bound to its data, and the state of its runs.
 
-    ``calm`` counts its calm runs, ``disturbed`` says how much the others were; ``probes`` are
-    those before the last one.
+    ``calm`` counts its calm runs, ``disturbed`` lists the disturbances of the others; ``probes``
+    are those before the last run.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class _Runner:
         self._platform = platform
         self._pin = options.pin
         self._program = bind(graph, len(platform.workers), options.seed)
-        # Side by side they would measure how long they wait for each other.
+        # Side by side, such tasks would measure their wait for each other.
         self.run_as = taking_turns(graph, _holders(self._program, observed))
         self.calm = 0
         self.disturbed: list[float] = []
@@ -190,7 +190,7 @@ class _Runner:
         self.probes: list[float] = []
 
     def run(self, scheduler: str, gate: Gate[Run] | None, until: float) -> Run | None:
-        """Return a run; None if it was disturbed."""
+        """Return a run, or None if it was disturbed."""
         if gate is None:
             self.calm += 1
             return self.execute(scheduler)
@@ -199,30 +199,30 @@ class _Runner:
             self.calm += 1
             return run
         self.disturbed.append(disturbance)
-        # The runs themselves are many tasks each: no more than may count.
+        # A run holds many tasks, so keep only as many as may count.
         calmest = sorted([*self._calmest, (disturbance, run)], key=itemgetter(0))
         self._calmest = calmest[: self._min_runs]
         return None
 
     def filling(self) -> list[Run]:
-        """Return the disturbed runs that count, too, since there were too few calm ones.
+        """Return the disturbed runs that make up for missing calm ones.
 
-        As many as a mean needs, where durations leave out what others took; else one, if there is
-        no calm one.
+        There are as many as a mean needs if durations exclude time that others took; otherwise one,
+        if there is no calm run.
         """
         runs = [run for _, run in self._calmest]
         fewest = self._min_runs if runs and has_processor_times(runs[0]) else 1
         return runs[: max(fewest - self.calm, 0)]
 
     def execute(self, scheduler: str) -> Run:
-        """Run the graph, whatever others do meanwhile."""
+        """Run the graph, whatever the disturbance."""
         program, pin = self._program, self._pin
         self.probes = [] if self._past is None else self._past()
         return execute(self.run_as, self._platform, scheduler, program=program, pin=pin)
 
 
 def _holders(program: Program, observed: Observed) -> set[str]:
-    """Return the kernels of *program* that turn out to hold Python's lock; note what was seen."""
+    """Return the kernels of *program* that hold Python's lock by measurement; record the shares."""
     unknown = unknown_kernels(program)
     if not unknown:
         return set()
@@ -237,7 +237,7 @@ def _holders(program: Program, observed: Observed) -> set[str]:
 def _add(
     run: Run, graph: TaskGraph, turn: int, collected: KernelSamples, observed: Observed
 ) -> None:
-    """Add what a *run* tells to *collected* and *observed*."""
+    """Add the data of *run* to *collected* and *observed*."""
     collected.add_run(run, graph)
     observed.disturbance.add(run)
     observed.gaps.append(gaps(run))
@@ -245,7 +245,7 @@ def _add(
 
 
 def _kept(samples: list[FarSamples], turn: int, collected: KernelSamples) -> Iterable[FarSamples]:
-    """Return those of *samples* that are kept: of linear models, those of the first rounds."""
-    if turn <= MOST_RUNS:
+    """Return the *samples* to keep: for linear models, those of the first rounds."""
+    if turn <= MAX_RUNS:
         return samples
     return (part for part in samples if part.kernel not in collected.linear)

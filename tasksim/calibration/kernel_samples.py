@@ -1,4 +1,4 @@
-"""Samples of kernels: what has been measured so far, and whether it is enough."""
+"""Samples of kernels so far, and whether they suffice."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 __all__ = [
     "BY_ITSELF",
     "IN_SITU",
-    "MOST_RUNS",
+    "MAX_RUNS",
     "KernelSamples",
     "MeasuredConfiguration",
 ]
 
 IN_SITU: Final = "in situ"
 BY_ITSELF: Final = "by itself"
-MOST_RUNS: Final = 30
-"""Of the runs of one input, the samples of so many, the newest, are kept for a linear model. They
-tell the mean to within 2 % where runs differ by 5 %."""
+MAX_RUNS: Final = 30
+"""Number of newest runs of an input whose samples are kept for a linear model. They give the mean
+to within 2 % if runs differ by 5 %."""
 
 
 @dataclass(frozen=True)
 class MeasuredConfiguration:
-    """A kernel with exact parameters, and how well its duration is known."""
+    """A kernel with exact parameters, and the precision of its mean duration."""
 
     kernel: str
     parameters: dict[str, float]
     count: int
-    """Samples that count, that is, without outliers."""
+    """Number of samples without outliers."""
     dropped: int
-    """Outliers."""
+    """Number of outliers."""
     mean_s: float
     half_width: float
-    """Of the interval of the mean, relative to the mean."""
+    """Half-width of the mean's interval, relative to the mean."""
     stopped: Stop
 
     def __str__(self) -> str:
@@ -62,10 +62,10 @@ class MeasuredConfiguration:
 
 
 class KernelSamples:
-    """The samples of each kernel: those of earlier calibrations, and the new ones.
+    """Samples of each kernel, from earlier calibrations and from this one.
 
-    Of the kernels in *linear*, whose models are linear, those of the newest 30 runs of an input
-    are kept: hundreds of tasks each time would make files without bound.
+    For the kernels in *linear*, which have linear models, samples of the newest 30 runs of an input
+    are kept: hundreds of tasks per run would make the files grow without bound.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class KernelSamples:
         self.linear = frozenset(linear)
         self._earlier = frozenset(self.samples)
         self.new: dict[str, tuple[str, ...]] = {}
-        """The kernels that this calibration has measured, and how: "in situ", "by itself"."""
+        """Kernel measured by this calibration -> how: "in situ", "by itself"."""
         runs = [s.runs.max() for s in self.samples.values() if s.runs is not None and len(s.runs)]
         self.next_run = self.first_run = int(max(runs, default=-1)) + 1
 
@@ -84,7 +84,7 @@ class KernelSamples:
         return kernel in self._earlier
 
     def add_run(self, run: Run, graph: TaskGraph) -> None:
-        """Add the duration of every task of a native *run* of *graph*, less what others took."""
+        """Add the durations of a native *run* of *graph*, less time that others took."""
         own_s = undisturbed_s(run)
         wall_s = run.tasks.duration_s if has_processor_times(run) else None
         for kernel, name in enumerate(graph.model_names):
@@ -95,7 +95,7 @@ class KernelSamples:
                 wall = None if wall_s is None else wall_s[tasks]
                 self.add(name, names, table, own_s[tasks], IN_SITU, wall)
                 if name in self.linear:
-                    self.samples[name] = newest_runs(self.samples[name], MOST_RUNS)
+                    self.samples[name] = newest_runs(self.samples[name], MAX_RUNS)
         self.next_run += 1
 
     def add(
@@ -107,9 +107,10 @@ class KernelSamples:
         how: str,
         wall_s: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add samples of *kernel*, as part of the current run; *how* says the manner in words.
+        """Add samples of *kernel* to the current run; *how* describes the method.
 
-        With *wall_s*, durations leave out what others took, and this is what the clock said.
+        If *wall_s* is given, it holds the wall times, and the durations exclude time that others
+        took.
         """
         runs = np.full(len(durations_s), self.next_run)
         more = Samples(names, parameters, durations_s, runs, wall_s=wall_s)
@@ -120,24 +121,24 @@ class KernelSamples:
     def add_executions(
         self, kernel: str, parameters: Mapping[str, float], times: ExecutionTimes
     ) -> None:
-        """Add executions of *kernel* by itself, less what others took."""
+        """Add executions of *kernel* alone, less time that others took."""
         names, row = tuple(parameters), [list(parameters.values())]
         table = np.repeat(np.array(row, dtype=np.float64), len(times.own_s), axis=0)
         wall_s = times.wall_s if has_thread_clock() else None
         self.add(kernel, names, table, times.own_s, BY_ITSELF, wall_s)
 
     def by_total(self, kernel: str) -> bool:
-        """Return whether *kernel* is known when its total time is."""
+        """Return whether the precision of *kernel* is judged by its total time."""
         return kernel in self.linear and IN_SITU in self.new.get(kernel, ())
 
     def total(self, kernel: str, options: CalibrationOptions) -> TotalTime:
-        """Return the time of all tasks of *kernel* in the inputs that this calibration runs."""
+        """Return the total time of *kernel* in the inputs that this calibration runs."""
         return total_time(self.samples[kernel], options.confidence, self.first_run)
 
     def configurations(
         self, options: CalibrationOptions, kernels: Collection[str] | None = None
     ) -> Iterator[MeasuredConfiguration]:
-        """Yield every configuration that this calibration measures, by kernel; or of *kernels*."""
+        """Yield every configuration measured by this calibration, by kernel, or of *kernels*."""
         for kernel in sorted(self.new if kernels is None else kernels):
             samples = self.samples[kernel]
             otherwise = self._otherwise(kernel, options)
@@ -158,14 +159,14 @@ class KernelSamples:
         return all(self.known(kernel, options) for kernel in self.new)
 
     def known(self, kernel: str, options: CalibrationOptions) -> bool:
-        """Return whether *kernel* is: its total time, or every configuration."""
+        """Return whether *kernel* is known well enough: its total time, or every configuration."""
         if self.by_total(kernel):
             total = self.total(kernel, options)
             return total.runs >= options.min_runs and total.half_width <= options.tolerance
         return all(c.stopped == "tolerance" for c in self.configurations(options, [kernel]))
 
     def _otherwise(self, kernel: str, options: CalibrationOptions) -> Stop:
-        """Return why measuring a configuration of *kernel* ends whose mean is not known."""
+        """Return the reason to stop for configurations of *kernel* whose mean is not precise."""
         return "total" if self.by_total(kernel) and self.known(kernel, options) else "limit"
 
 
@@ -196,7 +197,7 @@ def _judged(
 def _run_means(
     durations_s: NDArray[np.float64], runs: NDArray[np.int64] | None
 ) -> NDArray[np.float64]:
-    """Return the mean of each run's samples; of unknown runs, each sample counts for one."""
+    """Return the mean of each run's samples; if runs are unknown, the samples themselves."""
     if runs is None:
         return durations_s
     _, run = np.unique(runs, return_inverse=True)

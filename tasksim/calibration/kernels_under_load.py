@@ -1,4 +1,4 @@
-"""Kernels under load: one is measured by itself, on every worker with data of its own."""
+"""Kernels under load: one kernel is measured on all workers at once, each with its own data."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ if TYPE_CHECKING:
 __all__ = ["Bursts", "KernelCall", "measure_under_load", "run_beside"]
 
 BATCH_S = 0.25
-"""How long the workers run between two looks at whether it is enough."""
+"""Time between two checks of the precision, in seconds."""
 BURST_S = 0.01
-"""How long a burst lasts, one of many that take turns: long beside the millisecond that it takes to
-start threads, short beside how long a machine stays slow."""
+"""Duration of a burst in seconds; bursts of several kernels take turns. It is long beside the
+millisecond that threads take to start, and short beside the time for which a machine stays slow."""
 BESIDE_S = 0.05
-"""How long kernels run beside each other at a time: some fifty of a millisecond."""
-REPEATABLE = ("gemm", "lacpy", "syrk")
-"""Kernels whose data stay good for another time: what would restore them would be a neighbour of
-its own, that moves memory."""
-WARM_UP = 3
-"""Executions that are dropped first: the first two touch memory and fill caches."""
-MOST_KEPT = 200
-"""Of one worker between two looks, this many repetitions are kept, evenly spaced: a tiny kernel has
-tens of thousands, which tell no more of the differences between runs."""
+"""Time for which kernels run beside each other, in seconds: some fifty executions of a millisecond.
+"""
+UNRESTORED_KERNELS = ("gemm", "lacpy", "syrk")
+"""Kernels whose data need not be restored: the restoration would be a neighbour of its own, which
+moves memory."""
+WARM_UP_EXECUTIONS = 3
+"""Number of dropped first executions: the first two touch memory and fill caches."""
+MAX_KEPT = 200
+"""Largest number of repetitions kept per worker between two checks, evenly spaced: a tiny kernel
+has tens of thousands, and they tell no more about differences between runs."""
 
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A kernel to be measured, with exact parameters."""
+    """A kernel to measure, with exact parameters."""
 
     name: str
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -57,10 +58,10 @@ def measure_under_load(
     options: CalibrationOptions,
     after_round: Callable[[str, float], None],
 ) -> None:
-    """Measure each of *kernels* on all workers at once until it is known, or its time is over.
+    """Measure each kernel on all workers at once until it is known or its time is up.
 
-    Each kernel gets an equal share of the time. Inputs are restored between repetitions,
-    outside the measured time; the first repetitions of each worker warm up and are dropped.
+    Each kernel gets an equal share of the time. Inputs are restored between repetitions, outside
+    the measured time; the first repetitions of each worker warm up and are dropped.
     """
     share = options.max_seconds / max(1, len(kernels))
     cores = usable_cores()
@@ -83,17 +84,17 @@ def measure_under_load(
 
 
 class Bursts:
-    """Measures kernels by themselves in short bursts, whichever is asked for next.
+    """Measures kernels alone in short bursts, in any order.
 
-    Around all bursts BLAS is to be held at one thread
+    BLAS must be limited to one thread around all bursts
     (:func:`~tasksim.kernels.threads.single_threaded_blas`).
 
     Parameters
     ----------
     workers : int
-        How many run it at once.
+        Number of workers that run a kernel at once.
     pin : bool, default True
-        Whether each stays on a core of its own.
+        Whether each worker is pinned to a core of its own.
     """
 
     def __init__(self, workers: int, *, pin: bool = True) -> None:
@@ -103,9 +104,9 @@ class Bursts:
         self._bodies: dict[tuple[str, tuple[float, ...]], list[Standalone]] = {}
 
     def __call__(self, kernel: KernelCall) -> tuple[ExecutionTimes, float]:
-        """Return what executions took in a burst, the first of each worker left out.
+        """Return the executions of a burst, without each worker's first, and the burst's duration.
 
-        And how long the whole burst took, with what restores the data in between.
+        The duration includes the restoration of data in between.
         """
         key = kernel.name, tuple(kernel.parameters.values())
         if key not in self._bodies:
@@ -122,12 +123,15 @@ class Bursts:
 def run_beside(
     bodies: Sequence[Standalone], *, for_s: float = BESIDE_S, reset: bool = True
 ) -> list[ExecutionTimes]:
-    """Run each of *bodies* again and again on a core of its own; return what executions took.
+    """Run each of *bodies* repeatedly on a core of its own; return the times of executions.
 
-    Without *reset*, data are not made again what they were, for kernels that can do without.
+    Without *reset*, data are not restored, for kernels that do not need it.
     """
     cores = usable_cores()
-    batch = [_Repeater(body, reset=reset and body.kernel.name not in REPEATABLE) for body in bodies]
+    batch = [
+        _Repeater(body, reset=reset and body.kernel.name not in UNRESTORED_KERNELS)
+        for body in bodies
+    ]
     _run_together(batch, cores if len(bodies) <= len(cores) else None, for_s)
     return [repeater.warm() for repeater in batch]
 
@@ -146,7 +150,7 @@ def _nothing() -> None:
 
 
 class _Repeater:
-    """One worker's repetitions of a kernel."""
+    """Repetitions of a kernel by one worker."""
 
     def __init__(self, body: Standalone, *, reset: bool = True) -> None:
         self.body = body
@@ -156,19 +160,21 @@ class _Repeater:
         self.error: Exception | None = None
 
     def warm(self) -> ExecutionTimes:
-        """Return the times without the first, if there are others."""
-        return self.times.only(slice(WARM_UP if len(self.executions) > WARM_UP else 0, None))
+        """Return the times without the warm-up, if there are others."""
+        return self.times.only(
+            slice(WARM_UP_EXECUTIONS if len(self.executions) > WARM_UP_EXECUTIONS else 0, None)
+        )
 
     def kept(self) -> ExecutionTimes:
-        """Return the times that are kept: without the first, and not too many."""
+        """Return the times to keep: without the warm-up, and not too many."""
         times = self.warm()
         count = len(times.wall_s)
-        chosen = np.linspace(0, count - 1, min(count, MOST_KEPT))
+        chosen = np.linspace(0, count - 1, min(count, MAX_KEPT))
         return times.only(chosen.astype(np.intp))
 
     def run(self, start: threading.Barrier, stop: threading.Event, core: int | None) -> None:
         pin_thread(core)
-        with suppress(threading.BrokenBarrierError):  # the measuring was interrupted
+        with suppress(threading.BrokenBarrierError):  # the measurement was interrupted
             start.wait()
         try:
             self._repeat(stop)
@@ -187,9 +193,9 @@ class _Repeater:
 def _run_together(
     repeaters: list[_Repeater], cores: list[int] | None, for_s: float = BATCH_S
 ) -> None:
-    """Run all *repeaters* at once for a while: they are each other's load.
+    """Run all *repeaters* at once for a while: each is the load of the others.
 
-    Raises the first error of a kernel. However it ends, no thread is left behind.
+    Raise the first error of a kernel. No thread is left behind, however it ends.
     """
     start, stop = threading.Barrier(len(repeaters) + 1), threading.Event()
     threads = [
@@ -200,7 +206,9 @@ def _run_together(
         thread.start()
     try:
         start.wait()
-        while not stop.wait(for_s) and min(len(r.executions) for r in repeaters) <= WARM_UP:
+        while (
+            not stop.wait(for_s) and min(len(r.executions) for r in repeaters) <= WARM_UP_EXECUTIONS
+        ):
             pass
     finally:
         stop.set()

@@ -1,8 +1,8 @@
-"""Known terms: what the durations of kernels follow, as those know who wrote them.
+"""Known terms: the laws that durations of kernels follow, from the authors of the kernels.
 
-Samples of one input or two often leave open whether a duration goes with the particles or with
-their square: both fit, and differ by half where there are twice as many. What is known decides
-there, and gives way where samples speak against it.
+Samples of one input or two often leave open whether a duration grows with the number of particles
+or with its square: both fit, and differ by half for twice as many particles. The known terms
+decide then, and give way where samples refute them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ KNOWN_TERMS: Final = {
     "P2P_in": "NbInteractions + NbParticles",
     "P2P_out": "NbInteractions + OutsideInteractionsSize",
 }
-"""Of the fast multipole method, what its kernels loop over: :mod:`tasksim.graph.apps.fmm` has the
-parameters, ScalFMM's final models (E. Agullo et al., Inria research report 9036, 2017) nearly the
-same terms."""
-REFUTED: Final = 2.0
-"""Standard errors, by which known terms may err more than those that were found: so far chance gets
-in one of twenty cases."""
+"""Terms of the fast multipole method's kernels, by the loops that they contain: their parameters
+are in :mod:`tasksim.graph.apps.fmm`, and ScalFMM's final models (E. Agullo et al., Inria research
+report 9036, 2017) have nearly the same terms."""
+MAX_STANDARD_ERRORS: Final = 2.0
+"""Number of standard errors by which the error of known terms may exceed that of found ones: chance
+does so in one of twenty cases."""
 
 
 def fit_searched(kernel: str, samples: Samples) -> LinearModel:
-    """Return the linear model of *kernel* whose terms are found, among known ones if they do.
+    """Return the linear model of *kernel* with found terms, or with known ones if they do as well.
 
     Raises
     ------
@@ -53,10 +53,10 @@ def fit_searched(kernel: str, samples: Samples) -> LinearModel:
     except InputError:  # none of their parameters varies
         return found
     (error, spread), (best, _) = map(_error, (known, found))
-    return known if error <= best + REFUTED * spread else found
+    return known if error <= best + MAX_STANDARD_ERRORS * spread else found
 
 
 def _error(model: LinearModel) -> tuple[float, float]:
-    """Return the cross-validated MLogQ of *model*, and its standard error."""
+    """Return the cross-validated MLogQ of *model* and its standard error."""
     told = model.report()
     return told["cv_mlogq"], told["cv_standard_error"]

@@ -1,4 +1,4 @@
-"""Files of a library: coefficient files, samples, the platform file, as measured."""
+"""Files of a library: coefficient files, samples and the platform file of a calibration."""
 
 from __future__ import annotations
 
@@ -58,40 +58,40 @@ ARCHITECTURE = "cpu"
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a calibration goes, and for what."""
+    """Destination of a calibration: library, machine, number of workers."""
 
     library: Path
     machine: str
     workers: int
     choice: LinearKernels = field(default_factory=LinearKernels)
-    """Which kernels get linear models."""
+    """Kernels that get linear models."""
 
     @property
     def models_folder(self) -> Path:
-        """The machine's folder of coefficient files."""
+        """Folder of the machine's coefficient files."""
         return self.library / "models" / self.machine
 
     @property
     def platform_path(self) -> Path:
-        """The machine's platform file."""
+        """Platform file of the machine."""
         return self.library / "platforms" / f"{self.machine}.yaml"
 
 
 @dataclass
 class Written:
-    """What became of the kernels.
+    """Results of writing kernels.
 
     Attributes
     ----------
     models
         Kernel -> its fitted model.
     refused
-        The first kernel whose samples do not suffice for the terms asked for: their samples alone
-        were written.
+        Error of the first kernel whose samples do not suffice for the given terms; for such
+        kernels only the samples were written.
     histories
-        Kernels whose terms could not be searched for, and got a history -> why.
+        Kernel that got a history because its terms could not be searched for -> reason.
     without_interval
-        Kernels whose predictions have no interval -> why.
+        Kernel whose predictions have no interval -> reason.
     """
 
     models: dict[str, KernelModel] = field(default_factory=dict)
@@ -112,9 +112,9 @@ def write_kernels(
 ) -> None:
     """Write a coefficient file, and the samples beside it, for each of *kernels*.
 
-    *rows* are their configurations, *options* when these are known. Where a model cannot be
-    fitted to the samples, the samples alone are written. What is written is noted at once in
-    *written*, so that an interruption does not hide it.
+    *rows* are their configurations, *options* the precision to reach. If a model cannot be fitted,
+    only the samples are written. Each kernel is recorded in *written* at once, so that an
+    interruption does not lose it.
     """
     machine = Machine(destination.machine, fingerprint(destination.workers))
     effects = run_effects(collected.samples, written.models)
@@ -128,8 +128,8 @@ def write_kernels(
                 f"kernel {kernel}: {error} (the samples are in {path})"
             )
             continue
-        # To search for terms again without each fifth of the samples would take five times as
-        # long as finding them.
+        # The terms stay fixed in cross-validation: a search without each fifth of the samples would
+        # take five times as long as the search itself.
         try:
             calibrate(model, samples, left_out(model.settled(), samples))
         except InputError as error:
@@ -140,7 +140,7 @@ def write_kernels(
         measured = _measured(destination, collected.new[kernel], stopped, known, clock)
         far = locality.get(kernel) or (known.locality if known is not None else None)
         free = lock_free.get(kernel, known.lock_free if known is not None else None)
-        if not effects[kernel].known:  # no configuration was in two runs: a model compares them
+        if not effects[kernel].known:  # no configuration was in two runs: compare runs by the model
             effects = run_effects(collected.samples, {**written.models, kernel: model})
         save_kernel(
             destination.models_folder,
@@ -153,7 +153,7 @@ def write_kernels(
 
 
 def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Written) -> KernelModel:
-    """Return the model of *kernel*: of its terms, those that are found, or a history."""
+    """Return the model of *kernel*: with its given terms, with found terms, or a history."""
     terms = choice.terms_of(kernel)
     if terms is None:
         return HistoryModel().fit(samples)
@@ -173,7 +173,7 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
 def write_slowdowns_of(
     destination: Destination, collected: KernelSamples, rows: Mapping[int, SlowdownRow]
 ) -> None:
-    """Write how others slowed the runs, those of earlier calibrations too."""
+    """Write the slowdowns of runs, with those of earlier calibrations."""
     path = slowdown_path(destination.models_folder)
     earlier = read_slowdowns(path)
     kept = {run: row for run, row in earlier.items() if run < collected.first_run}
@@ -182,7 +182,7 @@ def write_slowdowns_of(
 
 
 def write_samples_of(destination: Destination, kernel: str, samples: Samples) -> Path:
-    """Write the *samples* of *kernel* without a model; return where they are."""
+    """Write the *samples* of *kernel* without a model; return their path."""
     path = samples_path(destination.models_folder, kernel)
     with locked(kernel_path(destination.models_folder, kernel)):
         others = read_samples(path) if path.exists() else {}
@@ -196,7 +196,7 @@ def _stopped(
     rows: Sequence[MeasuredConfiguration],
     options: CalibrationOptions,
 ) -> dict[str, str]:
-    """Return why measuring *kernel* ended, in words: per configuration, or of all together."""
+    """Return the reasons to stop as text, per configuration or for the total time of *kernel*."""
     mine = [row for row in rows if row.kernel == kernel]
     if not collected.by_total(kernel):
         return {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
@@ -213,14 +213,14 @@ def _measured(
     known: Entry | None,
     clock: str,
 ) -> Measured:
-    """Return how a kernel was measured, this time and, if that is *known*, before."""
+    """Return how a kernel was measured, now and, if *known*, before."""
     now = [f"{manner}, {destination.workers} workers busy" for manner in manners]
     before = [] if known is None else known.measured.how.split("; ")
     return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
 
 
 def _earlier(destination: Destination, kernel: str) -> Entry | None:
-    """Return what an earlier calibration wrote of *kernel*."""
+    """Return the entry of *kernel* from an earlier calibration, or None."""
     path = kernel_path(destination.models_folder, kernel)
     return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
 
@@ -230,9 +230,9 @@ def write_platform(
     overheads: Overheads | None,
     bandwidths: Sequence[float] = (),
 ) -> None:
-    """Write the platform file; without *overheads*, those of the file that is there remain.
+    """Write the platform file; without *overheads*, keep those of the existing file.
 
-    With *bandwidths*, of 1, 2, ... cores, these share a memory domain.
+    With *bandwidths*, of 1, 2, ... cores, the cores share a memory domain.
     """
     path = destination.platform_path
     if overheads is None:
@@ -264,7 +264,7 @@ def write_platform(
 
 
 def _measured_otherwise(path: Path) -> dict[str, Any]:
-    """Return the sections of a platform file that no calibration of kernels writes."""
+    """Return the sections of a platform file that calibrations of kernels do not write."""
     if not path.exists():
         return {}
     import yaml

@@ -1,9 +1,9 @@
-"""Linear kernels: which get a linear model, and which a history of what was measured.
+"""Linear kernels: choice between a linear model and a history for each kernel.
 
-A history knows a configuration from its repetitions, and no other configuration. That is right
-for the kernels of factorisations, which work on tiles of one size. The tasks of irregular
-applications are nearly all different: another input has other configurations, of which a
-history knows nothing, and a configuration is measured once per run.
+A history knows a configuration from its repetitions, and no other configuration. That suits the
+kernels of factorisations, which work on tiles of one size. The tasks of irregular applications
+are nearly all different: another input has other configurations, which are not in the history,
+and each configuration is measured only once per run.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ __all__ = ["SEARCHES", "LinearKernels", "Search", "choose_linear", "irregular"]
 Search = Literal["irregular", "all", "none"]
 SEARCHES: Final = ("irregular", "all", "none")
 
-MANY: Final = 40
-"""Configurations of a kernel; with no more than these, tables of them are still read."""
+MAX_TABLE_CONFIGURATIONS: Final = 40
+"""Number of configurations of a kernel above which it may be irregular: a table of fewer is still
+readable."""
 
 
 @dataclass(frozen=True)
 class LinearKernels:
-    """The kernels with linear models; all others get histories.
+    """Kernels with linear models; all others get histories.
 
     Attributes
     ----------
     terms
-        Kernel -> its terms, as they were asked for.
+        Kernel -> its given terms.
     searched
-        Kernels whose terms are searched for; histories where the samples do not suffice.
+        Kernels whose terms are searched for; histories if the samples do not suffice.
     irregular
-        Those of them for which nobody asked.
+        Searched kernels that were not requested.
     """
 
     terms: Mapping[str, str] = field(default_factory=dict)
@@ -73,18 +74,18 @@ def choose_linear(
     Parameters
     ----------
     terms
-        Of the kernels for which they are known.
+        Kernel -> its known terms.
     search
-        Of which other kernels terms are searched for: those of graphs that are
-        :func:`irregular`, all, or none.
+        Other kernels whose terms are searched for: those of :func:`irregular` graphs, all, or
+        none.
     earlier
-        Kernel -> its samples of earlier calibrations, which will count too: a graph is taken for
-        irregular if it shares a kernel with one that was, however few tasks it has.
+        Kernel -> its samples of earlier calibrations, which also count: a graph is taken as
+        irregular if it shares a kernel with an irregular one, even if it has few tasks.
 
     Raises
     ------
     InputError
-        For another *search*.
+        If *search* is unknown.
     """
     if search not in SEARCHES:
         raise InputError(f"search: got '{search}'; legal: {', '.join(SEARCHES)}")
@@ -102,9 +103,9 @@ def choose_linear(
 def irregular(graph: TaskGraph) -> bool:
     """Return whether tasks of *graph* hardly repeat each other.
 
-    They do not if some kernel has more than 40 configurations, most of which occur once. That
-    says something of the graph, not of this kernel alone: another input will have other
-    configurations of the other kernels too.
+    This is so if some kernel has more than 40 configurations, most of which occur once. It is a
+    property of the graph, not of this kernel alone: another input will have other configurations of
+    the other kernels, too.
     """
     return any(
         _hardly_repeat(np.bincount(graph.row[graph.kernel == kernel]))
@@ -113,13 +114,13 @@ def irregular(graph: TaskGraph) -> bool:
 
 
 def _irregular(graph: TaskGraph, earlier: Mapping[str, Samples]) -> bool:
-    """Return whether *graph* is, or one was of which there are *earlier* samples."""
+    """Return whether *graph* or the graph of *earlier* samples is irregular."""
     known = [earlier[name] for name in graph.model_names if name in earlier]
     return irregular(graph) or any(_hardly_repeat(_counts(samples)) for samples in known)
 
 
 def _counts(samples: Samples) -> NDArray[np.intp]:
-    """Return how often each configuration occurs in its runs, usually; none if they are unknown."""
+    """Return how often each configuration usually occurs per run; empty if runs are unknown."""
     if samples.runs is None:
         return np.empty(0, dtype=np.intp)
     group = samples.configurations()[1]
@@ -128,4 +129,4 @@ def _counts(samples: Samples) -> NDArray[np.intp]:
 
 
 def _hardly_repeat(counts: NDArray[np.intp]) -> bool:
-    return bool(len(counts) > MANY and np.median(counts) <= 1)
+    return bool(len(counts) > MAX_TABLE_CONFIGURATIONS and np.median(counts) <= 1)

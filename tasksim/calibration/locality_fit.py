@@ -1,4 +1,4 @@
-"""Locality, fitted: what far data cost, from native runs."""
+"""Fit of locality: the cost of far data, from native runs."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 __all__ = ["REACHES", "FarSamples", "far_samples", "fit_locality"]
 
 REACHES = tuple(float(2**exponent) for exponent in range(20, 29))
-"""The reaches that are tried: 1 MiB to 256 MiB, by powers of two."""
+"""Reaches to try, in bytes: 1 MiB to 256 MiB, by powers of two."""
 
 MIN_SAMPLES = 30
-"""Tasks of a kernel below which no slope is fitted. Not measured: fewer would fit noise, more would
-leave out the rare kernels, whose far data cost little altogether."""
+"""Smallest number of tasks of a kernel to fit a slope. Not measured: fewer would fit noise, more
+would leave out rare kernels, whose far data cost little altogether."""
 
 
 @dataclass(frozen=True)
 class FarSamples:
-    """The tasks of one kernel and configuration in one run."""
+    """Tasks of one kernel and configuration in one run."""
 
     kernel: str
     parameters: tuple[float, ...]
     durations_s: NDArray[np.float64]
     far_bytes: NDArray[np.float64]
-    """Per reach (rows) and task (columns)."""
+    """Far bytes per reach (rows) and task (columns)."""
     accessed_bytes: NDArray[np.float64]
 
 
 def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
-    """Return the durations of *run* beside the far bytes, for every reach."""
+    """Return the durations of *run* with the far bytes for every reach."""
     sizes = accessed_bytes(graph)
     distances = reuse_distances(graph, np.argsort(run.tasks.start_s, kind="stable").tolist())
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
@@ -60,11 +60,11 @@ def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
 
 
 def fit_locality(samples: Sequence[FarSamples]) -> dict[str, Locality]:
-    """Return what far data cost each kernel; kernels where it cannot be told are left out.
+    """Return each kernel's cost of far data; kernels with too few samples are left out.
 
-    For each kernel and reach: durations, centred per configuration and without outliers, are
-    regressed on far bytes. The reach is one for all, that of the shared cache: the one that
-    leaves the least squared relative residuals over all kernels. Negative costs are set to 0.
+    For each kernel and reach, durations, centred per configuration and without outliers, are
+    regressed on far bytes. All kernels share one reach, that of the shared cache: the one with the
+    least sum of squared relative residuals over all kernels. Negative costs are set to 0.
     """
     kernels = {name: _centred(parts) for name, parts in _by_kernel(samples).items()}
     usable = {name: parts for name, parts in kernels.items() if len(parts[0]) >= MIN_SAMPLES}
@@ -93,7 +93,7 @@ def _by_kernel(samples: Sequence[FarSamples]) -> Mapping[str, list[FarSamples]]:
 
 
 def _centred(parts: list[FarSamples]) -> Centred:
-    """Return durations and far bytes without their means per configuration, and the far shares."""
+    """Return durations and far bytes, centred per configuration, and the shares of far bytes."""
     durations, far, kept_far, kept_bytes = [], [], [], []
     configurations: dict[tuple[float, ...], list[FarSamples]] = {}
     for part in parts:
@@ -101,7 +101,7 @@ def _centred(parts: list[FarSamples]) -> Centred:
     for mine in configurations.values():
         y = np.concatenate([part.durations_s for part in mine])
         x = np.concatenate([part.far_bytes for part in mine], axis=1)
-        # The fence alone: unlike for a mean, what happens in most runs only hides a slope.
+        # Only the fence: effects that most runs share matter for a mean, but hide a slope.
         keep = within_fence(y)
         y, x = y[keep], x[:, keep]
         durations.append(y - y.mean())
@@ -121,6 +121,6 @@ def _slopes(y: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def _residual(y: NDArray[np.float64], far: NDArray[np.float64], slope: float) -> float:
-    """Return the sum of squared residuals, relative to the variance: kernels count alike."""
+    """Return the squared residuals relative to the variance, so that kernels count equally."""
     variance = float((y**2).sum())
     return float(((y - slope * far) ** 2).sum()) / variance * len(y) if variance else 0.0

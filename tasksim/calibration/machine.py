@@ -1,4 +1,4 @@
-"""Machine: its name, and the facts that its measurements depend on."""
+"""Machine: its name, and the facts that measurements on it depend on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def processor() -> str:
 
 
 def memory_bytes() -> int | None:
-    """Return the size of main memory, None where the system does not tell."""
+    """Return the size of main memory in bytes, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -37,9 +37,9 @@ def memory_bytes() -> int | None:
 
 
 def fingerprint(cores: int) -> dict[str, str | int]:
-    """Return what a measurement on *cores* cores of this machine depends on.
+    """Return the facts that a measurement on *cores* cores of this machine depends on.
 
-    A coefficient file carries it, so that a prediction can be traced to where it came from.
+    Coefficient files contain them, so that a prediction can be traced to its origin.
     """
     import numpy
     import scipy
@@ -57,5 +57,5 @@ def fingerprint(cores: int) -> dict[str, str | int]:
 
 
 def _describe(library: Mapping[str, Any]) -> str:
-    """Return a BLAS library in words: ``openblas 0.3.30 (SkylakeX)``."""
+    """Return a description of a BLAS library: ``openblas 0.3.30 (SkylakeX)``."""
     return f"{library['internal_api']} {library['version']} ({library.get('architecture')})"

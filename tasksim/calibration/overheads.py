@@ -1,9 +1,9 @@
-"""Overheads of the native runtime itself, read from its own runs.
+"""Overheads of the native runtime, measured in its runs.
 
-They are means, by what they depend on, so that the time that a run loses between its tasks is lost
-in its simulation too. Measured on runs of both runtimes: the time between two tasks grows with the
-tasks that the first one released, each of which is pushed before the worker asks again; not with
-the data of the second, which native tasks find by addresses made before the run.
+They are means as functions of their causes, so that a simulation loses the same total time between
+tasks as a run. In runs of both runtimes, the time between two tasks grows with the number of tasks
+that the first one released, as each is pushed before the worker asks again; it does not depend on
+the second task's data, which native tasks find by addresses computed before the run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.platform.description import Overheads
-from tasksim.run.disturbance import LONGEST_OWN_GAP_S
+from tasksim.run.disturbance import MAX_OWN_GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,52 +28,52 @@ if TYPE_CHECKING:
 
 __all__ = ["Gaps", "gaps", "measured_overheads"]
 
-BULK: Final = 0.95
-"""The share of gaps of which it is asked what a release costs. The others last as long as the
-system keeps a thread off its core, a thousand times as long, whatever was released."""
-FEWEST: Final = 30
-"""Gaps below which nothing is asked: as many make the errors of a slope nearly normal."""
-SURE: Final = 3.0
-"""Standard errors by which a slope is above zero, at least: by chance, one in 700 is."""
-MATTERS: Final = 0.1
-"""The least part of a gap that releases take, if they are to cost something of their own: a
-simulation without is simpler."""
+GAP_QUANTILE: Final = 0.95
+"""Share of gaps that is used for the cost of a release. The others last while the system keeps a
+thread off its core, a thousand times as long, whatever was released."""
+MIN_GAPS: Final = 30
+"""Smallest number of gaps for a fit: with as many, the error of a slope is nearly normal."""
+MIN_STANDARD_ERRORS: Final = 3.0
+"""Number of standard errors by which a slope must exceed zero: chance does so in one of 700 cases.
+"""
+MIN_RELEASE_SHARE: Final = 0.1
+"""Smallest share of releases in a gap for a cost of their own: a simulation without is simpler."""
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """The times between kernels of a run, in seconds, by what caused them."""
+    """Times between kernels of a run, in seconds, by cause."""
 
     task: Numbers
     """From a task's end to the next start on the same worker, which was awake all the time."""
     task_releases: Numbers
-    """Per such gap, how many tasks the first one released."""
+    """Number of tasks that the first task released, per such gap."""
     wakeup: Numbers
-    """From the end that released a task to its start on a worker that slept."""
+    """From the end that released a task to its start on a sleeping worker."""
     wakeup_releases: Numbers
-    """Per such gap, how many tasks were released there up to this one."""
+    """Number of tasks released there up to this one, per such gap."""
     submission: Numbers
-    """Between one task's submission and the next."""
+    """Between the submissions of consecutive tasks."""
 
 
 def gaps(run: Run) -> Gaps:
     """Return the gaps between kernels in *run*.
 
-    Where the system tells what others took, gaps in which they had the core are left out.
+    If the system reports time that others took, gaps in which they had the core are left out.
     """
     found = _gaps(run)
     return found if run.disturbance is None else _own(found)
 
 
 def _own(found: Gaps) -> Gaps:
-    """Return *found* without the gaps in which others had the core."""
-    task, wakeup = found.task <= LONGEST_OWN_GAP_S, found.wakeup <= LONGEST_OWN_GAP_S
+    """Return *found* without gaps in which others had the core."""
+    task, wakeup = found.task <= MAX_OWN_GAP_S, found.wakeup <= MAX_OWN_GAP_S
     return Gaps(
         task=found.task[task],
         task_releases=found.task_releases[task],
         wakeup=found.wakeup[wakeup],
         wakeup_releases=found.wakeup_releases[wakeup],
-        submission=found.submission[found.submission <= LONGEST_OWN_GAP_S],
+        submission=found.submission[found.submission <= MAX_OWN_GAP_S],
     )
 
 
@@ -98,7 +98,7 @@ def _gaps(run: Run) -> Gaps:
 
 
 def _places(released_by: NDArray[np.int32], ready_s: Numbers) -> Numbers:
-    """Return per task which it was of those that the same task released: 1, 2, ..."""
+    """Return the position of each task among those that the same task released: 1, 2, ..."""
     order = np.lexsort((ready_s, released_by))
     first = np.flatnonzero(np.diff(released_by[order], prepend=-2))
     places = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
@@ -108,10 +108,9 @@ def _places(released_by: NDArray[np.int32], ready_s: Numbers) -> Numbers:
 
 
 def measured_overheads(runs: Iterable[Gaps]) -> Overheads:
-    """Return the costs of the runtime: the means over all *runs*.
+    """Return the overheads of the runtime: means over all *runs*.
 
-    What a release costs is told apart where the gaps show it; what is left of the mean is the
-    task's own.
+    The cost of a release is separated if the gaps show it; the rest of the mean is the task's own.
     """
     every = list(runs)
     if not every:
@@ -131,10 +130,10 @@ def measured_overheads(runs: Iterable[Gaps]) -> Overheads:
 
 
 def _per_release(task: Numbers, releases: Numbers) -> float:
-    """Return what each release adds to a gap; 0 where the gaps do not show that it does."""
-    if len(task) < FEWEST:
+    """Return the time that each release adds to a gap; 0 if it is not significant."""
+    if len(task) < MIN_GAPS:
         return 0.0
-    bulk = task <= np.quantile(task, BULK)
+    bulk = task <= np.quantile(task, GAP_QUANTILE)
     x, y = releases[bulk] - releases[bulk].mean(), task[bulk] - task[bulk].mean()
     spread = float(x @ x)
     if not spread:
@@ -142,7 +141,7 @@ def _per_release(task: Numbers, releases: Numbers) -> float:
     slope = float(x @ y) / spread
     error = sqrt(float(((y - slope * x) ** 2).sum()) / (len(x) - 2) / spread)
     part = slope * float(releases[bulk].mean()) / float(task[bulk].mean())
-    return slope if slope > SURE * error and part >= MATTERS else 0.0
+    return slope if slope > MIN_STANDARD_ERRORS * error and part >= MIN_RELEASE_SHARE else 0.0
 
 
 def _mean(values: Numbers) -> float:

@@ -1,4 +1,4 @@
-"""Parallelism of this machine: whether its threads really run at the same time."""
+"""Parallelism of this machine: test whether its threads really run at the same time."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ if TYPE_CHECKING:
 __all__ = ["Parallelism", "measure_parallelism"]
 
 MIN_ROUNDS: Final = 10
-"""Rounds, alone and together in turn: a moment in which others use the cores falls on both."""
+"""Smallest number of rounds, alone and together in turn, so that other programs affect both."""
 PATIENCE_S: Final = 3.0
-"""How long to go on while the result is impossible."""
-ROUND: Final = 10
+"""Time limit for repetitions while the result is impossible, in seconds."""
+EXECUTIONS_PER_ROUND: Final = 10
 """Executions of each thread in a round: some 10 ms, so that rounds are close to each other."""
-DECIMALS: Final = 2
-"""Of a speedup, as it is told: what they do not show is no excess."""
+SPEEDUP_DECIMALS: Final = 2
+"""Decimals of a reported speedup: a smaller excess over the limit is none."""
 
 
 @dataclass(frozen=True)
 class Parallelism:
-    """A kernel alone, and on all workers at once."""
+    """Duration of a kernel alone, and on all workers at once."""
 
     workers: int
     alone_s: float
-    """The median time of the kernel on one worker, the others idle."""
+    """Median duration on one worker, with the others idle, in seconds."""
     together_s: float
-    """Its median time with all workers busy."""
+    """Median duration with all workers busy, in seconds."""
 
     @property
     def speedup(self) -> float:
-        """How many times one worker's throughput all workers have together, as measured."""
+        """Measured throughput of all workers relative to one."""
         return self.workers * self.alone_s / self.together_s
 
     @property
     def ratio(self) -> float:
-        """Measured slowdown of the kernel while all workers are busy: a factor."""
+        """Measured slowdown of the kernel while all workers are busy."""
         return self.together_s / self.alone_s
 
     @property
     def disturbed_by(self) -> float:
         """Share by which the speedup lies outside 1 to the number of workers; 0 inside."""
-        if 1 <= round(self.speedup, DECIMALS) <= self.workers:
+        if 1 <= round(self.speedup, SPEEDUP_DECIMALS) <= self.workers:
             return 0.0
         return max(self.speedup / self.workers, 1 / self.speedup) - 1
 
     def text(self) -> str:
-        """Return the result for people; an impossible one is told as such."""
-        speedup = f"{self.speedup:.{DECIMALS}f}"
+        """Return the result as text; an impossible one is marked as such."""
+        speedup = f"{self.speedup:.{SPEEDUP_DECIMALS}f}"
         if not self.disturbed_by:
             return (
                 f"{self.workers} threads do the work of {speedup} (a kernel takes "
@@ -82,17 +82,17 @@ def measure_parallelism(
     timed: Callable[[int], Sequence[float]] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Parallelism:
-    """Time a kernel on one thread and on *workers* at once, in turn, until the result is possible.
+    """Time a kernel on one thread and on *workers* threads until the result is possible.
 
     Parameters
     ----------
     workers : int
-        Threads, each on a core of its own where there are enough.
+        Number of threads, each on a core of its own if there are enough.
     patience_s : float
-        How long to go on at most while the result is impossible.
+        Time limit for repetitions while the result is impossible, in seconds.
     timed : callable, optional
-        Returns what executions take on so many threads; by default products of matrices of
-        256 x 256.
+        Returns the durations of executions on a number of threads [default: products of
+        matrices of 256 x 256].
     clock : callable, optional
         Returns the time in seconds.
     """
@@ -116,7 +116,7 @@ def _bodies(workers: int) -> list[Standalone]:
 
 
 def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:
-    """Return what the executions of the first *workers* bodies take, all at once."""
+    """Return the durations of executions of the first *workers* bodies, all at once."""
     usable = usable_cores()
     cores = usable if workers <= len(usable) else [None] * workers
     times: list[float] = []
@@ -127,10 +127,10 @@ def _times(bodies: Sequence[Standalone], workers: int) -> list[float]:
         body.run()  # warms the caches
         start.wait()
         executions = TimedExecutions()
-        for _ in range(ROUND):
+        for _ in range(EXECUTIONS_PER_ROUND):
             executions.time(body.run)
         found = executions.times()
-        # Threads that share a core wait for each other, and that is what counts.
+        # Threads that share a core wait for each other, and this wait counts.
         times.extend((found.wall_s if core is None else found.own_s).tolist())
 
     threads = [

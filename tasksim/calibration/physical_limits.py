@@ -1,4 +1,4 @@
-"""Physical limits of what is measured: figures beyond them were disturbed, by so much at least."""
+"""Physical limits of measurements: finds disturbed values and their least error."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["TooLow", "disturbed_text", "low_rates"]
 
 
 class TooLow(NamedTuple):
-    """A rate that must be higher, as others disturb a measurement only downwards.
+    """A rate below its physical limit: disturbances only lower rates.
 
     Attributes
     ----------
     cores
-        How many cores it is the rate of.
+        Number of cores of the rate.
     off_by
-        By which share it is too low, at least.
+        Least relative error.
     text
-        Which limit it breaks.
+        Description of the broken limit.
     """
 
     cores: int
@@ -30,9 +30,10 @@ class TooLow(NamedTuple):
 
 
 def low_rates(rates: Sequence[float]) -> list[TooLow]:
-    """Return which of the *rates* of 1, 2, ... cores together are too low.
+    """Return the *rates* of 1, 2, ... cores together that are too low.
 
-    More cores together get no less than fewer, and none of them more than one alone.
+    More cores together have no lower rate than fewer, and each of them no higher one than a core
+    alone.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def low_rates(rates: Sequence[float]) -> list[TooLow]:
 
 
 def disturbed_text(off_by: float, text: str) -> str:
-    """Return what is told of a figure that breaks a limit, which *text* names.
+    """Return the message for a value that breaks the limit described by *text*.
 
     >>> disturbed_text(1 / 3, "2 cores together get 6 GB/s, and 1 gets 9")
     'disturbed, off by 33 % at least: 2 cores together get 6 GB/s, and 1 gets 9'

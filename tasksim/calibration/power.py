@@ -1,4 +1,4 @@
-"""Power of this machine, by its own counters: idle, and while all workers run a kernel."""
+"""Power of this machine by its counters: idle, and while all workers run a kernel."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ if TYPE_CHECKING:
     from tasksim.native.energymeter import EnergyMeter
 
     Load = Callable[[KernelCall, int, float], float]
-    """Runs a kernel on so many workers for so many seconds; returns what an execution took."""
+    """Runs a kernel on some workers for some seconds; returns the mean duration of an execution."""
 
 __all__ = ["KernelPower", "MachinePower", "busy_workers", "measure_power", "write_power"]
 
 WINDOW_S: Final = 1.0
-"""Counters are brought up to date about every millisecond: of a second that is a thousandth."""
-ROUNDS: Final = 3
-"""Medians of so many: what others do on the machine counts, too."""
-UNREST: Final = 1.1
-"""Idle windows that differ by more are said: somebody else was busy."""
+"""Duration of a measurement in seconds: counters are updated about every millisecond, a thousandth
+of it."""
+WINDOWS: Final = 3
+"""Number of measurements, of which the median counts: other programs use energy, too."""
+MAX_IDLE_RATIO: Final = 1.1
+"""Ratio of idle measurements from which another program is reported as busy."""
 ARCHITECTURE: Final = "cpu"
 
 
 @dataclass(frozen=True)
 class KernelPower:
-    """What a worker draws beside idleness while it runs a kernel.
+    """Power of a worker that runs a kernel, in addition to idle power.
 
     Attributes
     ----------
     kernel : str
     parameters : mapping of str to float
     watts : float
-        Of one worker.
+        Additional power of one worker.
     duration_s : float
-        Of an execution, in the mean.
+        Mean duration of an execution.
     """
 
     kernel: str
@@ -56,18 +57,18 @@ class KernelPower:
 
     @property
     def joules(self) -> float:
-        """What an execution uses beside idleness."""
+        """Energy of an execution in addition to idle energy."""
         return self.watts * self.duration_s
 
 
 @dataclass(frozen=True)
 class MachinePower:
-    """What a machine draws.
+    """Power of a machine.
 
     Attributes
     ----------
     idle_w : mapping of str to float
-        Each package, and its memory, while nothing runs.
+        Power of each package and its memory while nothing runs.
     kernels : tuple of KernelPower
     notes : tuple of str
     """
@@ -77,7 +78,7 @@ class MachinePower:
     notes: tuple[str, ...] = field(default=())
 
     def section(self) -> dict[str, Any]:
-        """Return what a platform file has of it: all idleness is static, workers add the rest."""
+        """Return the section of a platform file: idle power is static, workers add the rest."""
         names = dict.fromkeys(found.kernel for found in self.kernels)
         watts = {n: fmean(k.watts for k in self.kernels if k.kernel == n) for n in names}
         kernels = {name: _rounded(value) for name, value in watts.items()}
@@ -96,21 +97,21 @@ def measure_power(
     rest: Callable[[float], None] = time.sleep,
     progress: Callable[[str, float], None] | None = None,
 ) -> MachinePower:
-    """Return what this machine draws while idle, and while all *workers* run each of *kernels*.
+    """Return the power of this machine while idle, and while *workers* run each of *kernels*.
 
-    Raises :exc:`TasksimError` if the counters stand still, as some virtual machines have them.
+    Raise :exc:`TasksimError` if the counters do not change, as in some virtual machines.
     """
     load = load or busy_workers
     idle: list[dict[str, float]] = []
     drawn: dict[int, list[tuple[float, float]]] = {number: [] for number in range(len(kernels))}
-    for done in range(ROUNDS):
+    for done in range(WINDOWS):
         meter.start()
         begun = clock()
         rest(WINDOW_S)
         idle.append(_watts(meter, clock() - begun))
         for number, kernel in enumerate(kernels):
             if progress is not None:
-                progress(kernel.name, (done + number / len(kernels)) / ROUNDS)
+                progress(kernel.name, (done + number / len(kernels)) / WINDOWS)
             meter.start()
             begun = clock()
             duration_s = load(kernel, workers, WINDOW_S)
@@ -120,7 +121,7 @@ def measure_power(
     totals = [sum(window.values()) for window in idle]
     if not any(totals) and not any(watts for seen in drawn.values() for watts, _ in seen):
         raise TasksimError(
-            "the counters of energy stand still, as in some virtual machines; write power: in the "
+            "the energy counters do not change, as in some virtual machines; write power: in the "
             "platform file instead"
         )
     found = [
@@ -131,7 +132,7 @@ def measure_power(
 
 
 def busy_workers(kernel: KernelCall, workers: int, for_s: float) -> float:
-    """Run *kernel* on so many workers for so long; return what an execution took in the mean."""
+    """Run *kernel* on *workers* workers for a time; return the mean duration of an execution."""
     parameters = dict(kernel.parameters)
     bodies = [standalone(kernel.name, parameters, seed=worker) for worker in range(workers)]
     with single_threaded_blas():
@@ -139,7 +140,7 @@ def busy_workers(kernel: KernelCall, workers: int, for_s: float) -> float:
 
 
 def write_power(path: Path, found: MachinePower) -> None:
-    """Write what was *found* to the platform file at *path*, whose other sections remain.
+    """Write *found* to the platform file at *path*; its other sections stay.
 
     So do other architectures, and kernels that were not measured this time.
     """
@@ -175,7 +176,7 @@ def _kernel(
 
 def _notes(idle: Sequence[float], kernels: Sequence[KernelPower]) -> list[str]:
     notes = []
-    if min(idle) and max(idle) > UNREST * min(idle):
+    if min(idle) and max(idle) > MAX_IDLE_RATIO * min(idle):
         notes.append(
             f"idle: {min(idle):.3g} to {max(idle):.3g} W: others used the machine; measure again"
         )
@@ -188,5 +189,5 @@ def _notes(idle: Sequence[float], kernels: Sequence[KernelPower]) -> list[str]:
 
 
 def _rounded(watts: float) -> str:
-    """Return watts with four digits: more were not measured."""
+    """Return watts with four digits: measurements have no more."""
     return exact_quantity(float(f"{watts:.4g}"), "power")

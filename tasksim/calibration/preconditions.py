@@ -1,4 +1,4 @@
-"""Preconditions of a calibration: what can be refused before anything is measured."""
+"""Preconditions of a calibration: errors that can be found before the measurement."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["check_preconditions", "check_schedulers", "named_items"]
 
 
 def named_items(items: object) -> list[TaskGraph | KernelCall]:
-    """Return what is to be calibrated, graphs made of their names.
+    """Return the items to calibrate, with graphs generated from their names.
 
     Raises
     ------
     InputError
-        If it is no list of names, graphs and kernels.
+        If *items* is not a list of names, graphs and kernels.
     """
     legal = "a list of graphs, by name or made, and of kernels"
     if isinstance(items, str) or not isinstance(items, Iterable):
@@ -50,16 +50,16 @@ def named_items(items: object) -> list[TaskGraph | KernelCall]:
 
 
 def check_schedulers(names: Iterable[str]) -> None:
-    """Raise :exc:`InputError` unless graphs can be run under each, without models."""
+    """Raise :exc:`InputError` unless graphs can run under each scheduler without models."""
     for name in names:
         refuse_without_estimates(create(name))
 
 
 def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:
-    """Raise :exc:`InputError` for what would be found only after the measuring.
+    """Raise :exc:`InputError` for errors that would otherwise show only after the measurement.
 
-    No items, kernels that there are not, a machine's name that is no file name, terms of kernels
-    that are not measured or of parameters they lack, damaged files of an earlier calibration.
+    These are: no items, unknown kernels, a machine name that is no file name, terms of unmeasured
+    kernels or unknown parameters, damaged files of an earlier calibration.
     """
     if not items:
         raise InputError("nothing to calibrate: name a graph or a kernel")
@@ -75,7 +75,7 @@ def check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: De
 
 
 def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tuple[str, ...]]:
-    """Return the kernels that *items* measure, and the names of their parameters."""
+    """Return the kernels that *items* measure, with the names of their parameters."""
     names: dict[str, tuple[str, ...]] = {}
     for item in items:
         if isinstance(item, KernelCall):

@@ -1,8 +1,7 @@
-"""Resumable file: a CSV of samples that grows while they are measured.
+"""Resumable file: a CSV file of samples that grows during the measurement.
 
-What has been written stays, whatever ends the process: each part is one write of whole lines.
-Who writes says where, so that a part of which an interruption left open whether it was written
-is written again in its place.
+Written samples survive any end of the process: each part is one write of whole lines. The caller
+gives the offset, so that a part whose write was interrupted is written again in its place.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LAST: Final = ("duration_s", "wall_s")
 
 
 def side_path(path: Path) -> Path:
-    """Return where it is written how the samples at *path* were measured.
+    """Return the path of the file that describes the measurement of the samples at *path*.
 
     >>> from pathlib import Path
     >>> str(side_path(Path("gemm.csv")))
@@ -44,16 +43,16 @@ class ResumableFile:
         self.header = ",".join([*FIRST, *names, *LAST]) + "\n"
 
     def create(self, *, force: bool) -> int:
-        """Write the header, with *force* over the file that is there; return where it ends."""
+        """Write the header, with *force* over an existing file; return the end of the file."""
         refuse_existing(self.path, force=force)
         write_text(self.path, self.header, force=force)
         return len(self.header)
 
     def resume(self) -> tuple[Found, int]:
-        """Return what the file has, and where its last whole line ends.
+        """Return the samples in the file, and the end of its last whole line.
 
-        What it has: configuration -> run, duration and wall time in seconds of each sample. Raises
-        :exc:`InputError` if these are not such samples.
+        The samples are configuration -> run, duration and wall time in seconds. Raise
+        :exc:`InputError` if the file has other contents.
         """
         text = read_text(self.path)
         whole = text[: text.rfind("\n") + 1]
@@ -69,7 +68,7 @@ class ResumableFile:
         return found, len(whole.encode())
 
     def put(self, offset: int, rows: Iterable[tuple[int, int, Sequence[int], float, float]]) -> int:
-        """Write samples at *offset*, where the file then ends; return where that is.
+        """Write samples at *offset*, where the file is cut; return the new end of the file.
 
         A sample is its run, repetition, configuration, duration and wall time in seconds.
         """
@@ -102,7 +101,7 @@ class ResumableFile:
 
 
 def read_notes(path: Path) -> dict[str, Any]:
-    """Return what is written beside the samples at *path* on how they were measured."""
+    """Return the description of the measurement beside the samples at *path*."""
     side = side_path(path)
     notes = read_json(side)
     if not isinstance(notes, dict):
@@ -111,12 +110,12 @@ def read_notes(path: Path) -> dict[str, Any]:
 
 
 def check_same(path: Path, earlier: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse to go on with samples that were asked for in another way.
+    """Refuse to continue samples of a different request.
 
     Raises
     ------
     InputError
-        Naming what *earlier* was and is *wanted* differently.
+        With the differences between *earlier* and *wanted*.
     """
     other = [
         f"{name} {earlier.get(name)!r}, now {value!r}"
@@ -125,6 +124,6 @@ def check_same(path: Path, earlier: Mapping[str, Any], wanted: Mapping[str, Any]
     ]
     if other:
         raise InputError(
-            f"{path}: was measured with {'; '.join(other)}; to go on, ask for the same, "
+            f"{path}: was measured with {'; '.join(other)}; to continue, ask for the same, "
             "or choose another name"
         )

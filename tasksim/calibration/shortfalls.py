@@ -1,4 +1,4 @@
-"""Shortfalls of a calibration: what it could not find out in its time, in sentences."""
+"""Shortfalls of a calibration, as sentences: precision that it did not reach in its time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from tasksim.calibration.insitu import Observed
 
 NOTABLE_SHARE = 0.02
-"""Share of the time of all runs that others took, from which it is told."""
+"""Share of the time of all runs that others took, from which it is reported."""
 
 __all__ = ["disturbed_runs", "missing_intervals", "preempted_tasks", "unknown_kernels"]
 
 
 def disturbed_runs(observed: Observed) -> list[str]:
-    """Return sentences about runs that were to be calm, and were not."""
+    """Return sentences about runs that should have been calm but were not."""
     notes, filled = [], observed.filled
     if dropped := observed.disturbed - sum(filled.values()):
         notes.append(f"{dropped} runs do not count: {observed.worst}")
@@ -32,13 +32,13 @@ def disturbed_runs(observed: Observed) -> list[str]:
 
 
 def preempted_tasks(observed: Observed) -> list[str]:
-    """Return a sentence about what others took from the runs, if it was much."""
+    """Return a sentence about time that others took from the runs, if it was much."""
     seen = observed.disturbance
     if seen.wall_s <= (1 + NOTABLE_SHARE) * seen.own_s:
         return []
     return [
         f"others used the cores: {seen.preempted} of {seen.tasks} tasks were preempted and count "
-        f"with their processor time; by the clock on the wall runs took "
+        f"with their processor time; by the wall clock, runs took "
         f"{seen.wall_s / seen.own_s:.3g} times as long"
     ]
 
@@ -80,7 +80,7 @@ def unknown_kernels(kernels: Sequence[KernelSummary], options: CalibrationOption
 
 
 def missing_intervals(reasons: Mapping[str, str]) -> list[str]:
-    """Return sentences about kernels whose predictions have no interval: kernel -> why.
+    """Return sentences about kernels whose predictions have no interval, from kernel -> reason.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""Steered measuring: kernels in short bursts, each time the one that the makespan needs most.
+"""Steered measurement: short bursts of the kernel on which the makespan depends most.
 
-Bursts are of kernels by themselves, all workers busy with one of them. Those of a quarter of a
-second count as one run.
+A burst runs one kernel alone, on all workers. The bursts of a quarter of a second count as one run.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["Burst", "Steered", "check_steerable", "measure_steered"]
 
 
 class Burst(Protocol):
-    """What measures a kernel: the durations, and how long measuring took."""
+    """Measures a kernel; returns the durations, and the time of the measurement."""
 
     def __call__(self, kernel: KernelCall, /) -> tuple[ExecutionTimes, float]:
         """Measure *kernel* for a moment."""
@@ -40,24 +39,24 @@ class Burst(Protocol):
 
 @dataclass
 class Steered:
-    """What steered measuring came to: how well the makespan is known, and what prevented more.
+    """Result of a steered measurement: precision of the makespan, and the obstacle to more.
 
     Attributes
     ----------
     until
-        How well the mean makespan was to be known: half the width of its interval, relative.
+        Requested half-width of the mean makespan's interval, relative.
     half_width
-        How well it is; infinite if nothing can be said yet.
+        Reached half-width; infinite if it is not known yet.
     makespan_s
-        In the mean of the simulations that steered.
+        Mean makespan of the simulations that steered.
     seconds
-        How long measuring took, simulations left out.
+        Measuring time without simulations.
     bursts
-        How many there were of each configuration.
+        Number of bursts of each configuration.
     path_share
-        The share of the makespan that is each one's.
+        Share of each configuration in the makespan.
     prevented
-        Why it is not known as well as asked; None if it is.
+        Why the precision is less than requested; None if it is not.
     """
 
     until: float
@@ -69,7 +68,7 @@ class Steered:
     prevented: str | None = "interrupted before anything was known"
 
     def text(self) -> str:
-        """Return it for people, in a line or two."""
+        """Return the result as text, in a line or two."""
         counts = ", ".join(f"{name} {count}" for name, count in self.bursts.items())
         found = "not known"
         if np.isfinite(self.half_width):
@@ -85,7 +84,7 @@ class Steered:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the result as plain data."""
         return {
             "until": self.until,
             "reached": self.prevented is None,
@@ -99,13 +98,13 @@ class Steered:
 
 
 def check_steerable(graph: TaskGraph) -> None:
-    """Raise :exc:`InputError` if a kernel of *graph* cannot be measured by itself."""
+    """Raise :exc:`InputError` if a kernel of *graph* cannot be measured alone."""
     alone = kernel_names()
     others = [name for name in graph.model_names if name not in alone]
     if others:
         raise InputError(
-            f"{', '.join(others)}: no kernels that can be measured by themselves, so that the "
-            "makespan cannot steer their measuring; calibrate without it"
+            f"{', '.join(others)}: these kernels cannot be measured alone, so the makespan cannot "
+            "steer their measurement; calibrate without it"
         )
 
 
@@ -118,10 +117,10 @@ def measure_steered(
     after_burst: Callable[[str, float], None],
     burst: Burst | None = None,
 ) -> None:
-    """Measure what the makespan of *graph* needs until it is known, or the time is over.
+    """Measure the kernels that the makespan of *graph* depends on until it is known or time is up.
 
-    What is measured is in *collected* at once, what that comes to in *steered*; *after_burst* is
-    called as in :func:`~tasksim.calibration.insitu.measure_in_situ`.
+    Samples are in *collected* at once, the result in *steered*; *after_burst* is called as in
+    :func:`~tasksim.calibration.insitu.measure_in_situ`.
     """
     with single_threaded_blas():
         _measure(graph, workers, collected, options, steered, after_burst, burst)
@@ -156,7 +155,7 @@ def _measure(
         used = (time.monotonic() - begun) / options.max_seconds
         _note(steered, steering)
         after_burst(_progress(steering, str(one)), max(used, _way(steering)))
-        # Whatever the time: without one burst of each kernel nothing could be predicted.
+        # Whatever the time: without a burst of each kernel nothing could be predicted.
         if used >= 1 and min(steering.counts) > 0:
             steered.prevented = _prevented(steering, options.max_seconds)
             break
@@ -184,7 +183,7 @@ def _progress(steering: Steering, what: str) -> str:
 
 
 def _way(steering: Steering) -> float:
-    """Return which share of the way is gone: variances shrink as measuring goes on."""
+    """Return the share of the measurement that is done: variances shrink as it goes on."""
     if not np.isfinite(steering.half_width) or not steering.half_width:
         return 0.0
     return min((steering.until / steering.half_width) ** 2, 1.0)
@@ -196,9 +195,9 @@ def _prevented(steering: Steering, seconds: float) -> str:
     shares = steering.shares()
     most = int(shares.argmax())
     return (
-        f"the time is over ({seconds:g} s); {100 * shares[most]:.0f} % of what is unknown is "
+        f"the time is over ({seconds:g} s); {100 * shares[most]:.0f} % of the variance is due to "
         f"{steering.configurations[most]}; about {duration_text(steering.seconds_to_go())} more "
-        "of measuring would do, if the machine stays as it is"
+        "of measuring would suffice if the machine stays as it is"
     )
 
 

@@ -1,18 +1,18 @@
-"""Steering: what the makespan of a graph needs decides which kernel is measured next.
+"""Steering: the makespan of a graph decides which kernel is measured next.
 
-The graph is simulated with what is known so far, its tasks' noise and what is unknown of their
-means drawn anew each time, and its practical critical path is traced: near-critical paths are
-critical in some of these. A kernel's mean matters as much as the seconds on the path that are its
-own: with g_c of them, a relative deviation s_c of n_c bursts, and seconds t_c a burst,
+The graph is simulated with the kernels' means so far; the noise of tasks and the errors of the
+means are drawn anew each time, and the practical critical path is traced: near-critical paths are
+critical in some of the simulations. A kernel's mean matters as much as its seconds on the path:
+with g_c of them, a relative deviation s_c of n_c bursts, and t_c seconds per burst,
 
     Var(makespan) = sum of g_c^2 s_c^2 / n_c
     next: the largest g_c^2 s_c^2 / (n_c (n_c + 1) t_c)
 
-Measuring ends when Student's interval of that, with Welch and Satterthwaite's degrees of freedom,
-is as narrow as asked. Critter's idea (E. Hutter and E. Solomonik, "Accelerating distributed-memory
-autotuning via statistical analysis of execution paths", IPDPS 2021), but for errors of means, which
-all uses of a kernel share: its intervals divide by how often the path has it, which is right for
-the noise of tasks.
+The measurement ends when Student's interval of the makespan, with Welch and Satterthwaite's degrees
+of freedom, is as narrow as requested. The idea is Critter's (E. Hutter and E. Solomonik,
+"Accelerating distributed-memory autotuning via statistical analysis of execution paths", IPDPS
+2021), applied to errors of means, which all tasks of a kernel share: Critter's intervals divide by
+the number of occurrences on the path, which is right for the noise of tasks.
 """
 
 from __future__ import annotations
@@ -41,23 +41,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Configuration", "Known", "Steering", "configurations_of"]
 
-LEAST_BURSTS: Final = 5
-"""Of each configuration, on the path or not. With 3, of made-up kernels some look known by luck: of
-nine makespans three were off by 3 to 4 % that were to be known to 2 %; with 5 none was."""
-TRACED: Final = 8
-"""Simulations whose paths are traced each time: a path that is critical in one of eight counts."""
-SHARE_BETWEEN: Final = 0.1
-"""Bursts between two looks at the paths, of those made so far: paths change as means do, by less
-and less."""
-TOGETHER: Final = 4
-"""Bursts that follow each other may be slow together: their means, by fours, are then further apart
-than half of what single ones are."""
-LEAST_FOURS: Final = 4
-"""Of fewer their spread is chance."""
-EXECUTIONS: Final = 6
-"""At least so many executions a burst has, with those that warm up."""
-MOST_DEVIATION: Final = 1.0
-"""Bursts that differ by more than their mean: stalls, of which a simulation need not see more."""
+MIN_BURSTS: Final = 5
+"""Smallest number of bursts of each configuration, on the path or not. With 3, some kernels look
+precise by luck: of nine makespans of made-up kernels that were to be known to 2 %, three were off
+by 3 to 4 %; with 5 none was."""
+TRACED_SIMULATIONS: Final = 8
+"""Number of simulations whose paths are traced each time: a path that is critical in one of eight
+counts."""
+TRACE_INTERVAL_SHARE: Final = 0.1
+"""Number of bursts between two traces of the paths, as a share of those made so far: paths change
+as means do, by less and less."""
+BURSTS_PER_MEAN: Final = 4
+"""Number of consecutive bursts that are averaged: consecutive bursts may be slow together, and the
+means of four then differ by more than half of the differences of single ones."""
+MIN_MEANS: Final = 4
+"""Smallest number of such averages: the deviation of fewer is chance."""
+MIN_EXECUTIONS: Final = 6
+"""Smallest number of executions of a burst, with its warm-up."""
+MAX_DEVIATION: Final = 1.0
+"""Largest relative deviation of bursts: larger ones are stalls, which a simulation need not see."""
 
 
 class Configuration(NamedTuple):
@@ -69,7 +71,7 @@ class Configuration(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Its parameters by name."""
+        """Parameters by name."""
         return dict(zip(self.names, self.row, strict=True))
 
     def __str__(self) -> str:
@@ -78,7 +80,7 @@ class Configuration(NamedTuple):
 
 
 def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], NDArray[np.intp]]:
-    """Return the configurations of a graph's tasks, and which of these each task is."""
+    """Return the configurations of a graph's tasks, and the index of each task's configuration."""
     found: list[Configuration] = []
     of_task = np.zeros(len(graph), dtype=np.intp)
     known: dict[Configuration, int] = {}
@@ -99,18 +101,18 @@ def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], NDArray[np
 
 
 class Known(NamedTuple):
-    """What is known of each configuration.
+    """Measurements of each configuration.
 
     Parameters
     ----------
     bursts : ndarray
-        How many there are, which are independent of each other as samples of one are not.
+        Number of bursts; they are independent, samples of one burst are not.
     mean_s : ndarray
-        Of their means.
+        Mean of the bursts' means in seconds.
     deviation : ndarray
-        How far these are apart, relative to the mean.
+        Deviation of the bursts' means, relative to the mean.
     noise : ndarray
-        How far samples are apart, relative to the mean.
+        Deviation of samples, relative to the mean.
     """
 
     bursts: NDArray[np.int64]
@@ -120,22 +122,22 @@ class Known(NamedTuple):
 
 
 class Steering:
-    """Which configuration is measured next, and whether the makespan is known well enough.
+    """Chooses the next configuration, and decides whether the makespan is known well enough.
 
     Parameters
     ----------
     graph : TaskGraph
-        The graph whose makespan is asked for.
+        Graph whose makespan is to be predicted.
     platform : Platform
-        Where it is simulated: cores.
+        Platform of the simulations, with cores only.
     until : float
-        How well to know the mean makespan: half the width of its interval, relative.
+        Half-width of the mean makespan's interval to reach, relative.
     confidence : float, default 0.95
-        Of that interval.
+        Confidence level of that interval.
     scheduler : str, default "lws"
-        Under which it is simulated.
+        Scheduler of the simulations.
     seed : int, default 0
-        Of what is drawn.
+        Seed of all random numbers.
 
     Examples
     --------
@@ -165,20 +167,20 @@ class Steering:
         self._seconds, self._timed = np.zeros(size), np.zeros(size)
         self._looks, self._look_at = 0, 0
         self.path_s = np.zeros(size)
-        """Of the makespan, the seconds that are each configuration's."""
+        """Seconds of the makespan per configuration."""
         self.makespan_s = 0.0
         self.half_width = float("inf")
-        """Of the interval of the mean makespan, relative."""
+        """Half-width of the mean makespan's interval, relative."""
         self._known: Known | None = None
 
     def add(self, which: Configuration, durations_s: Array, seconds: float) -> None:
-        """Note a burst of a configuration, and how long measuring it took."""
+        """Record a burst of a configuration, and its measuring time."""
         index = self._note(which, durations_s)
         self._seconds[index] += seconds
         self._timed[index] += 1
 
     def add_earlier(self, samples: Mapping[str, Samples]) -> None:
-        """Note what earlier measurements say of the configurations; their runs count as bursts."""
+        """Record earlier measurements of the configurations; their runs count as bursts."""
         for one in self.configurations:
             of = samples.get(one.kernel)
             if of is None or of.names != one.names:
@@ -196,24 +198,24 @@ class Steering:
 
     @property
     def counts(self) -> list[int]:
-        """How many bursts there are of each configuration."""
+        """Number of bursts of each configuration."""
         return [len(bursts) for bursts in self._bursts]
 
     @property
     def seconds(self) -> float:
-        """How long all measuring took."""
+        """Total measuring time in seconds."""
         return float(self._seconds.sum())
 
     def next(self) -> Configuration | None:
-        """Return what to measure next; None if the makespan is known as well as was asked."""
+        """Return the next configuration to measure; None if the makespan is precise enough."""
         counts = np.array(self.counts)
-        if counts.min() < LEAST_BURSTS:
+        if counts.min() < MIN_BURSTS:
             return self.configurations[int(counts.argmin())]
         if counts.sum() >= self._look_at:
             self._look(counts)
         self._judge()
         if self.half_width <= self.until:
-            self.judge()  # what the paths were some bursts ago is not what they are
+            self.judge()  # trace again: the paths are some bursts old
             if self.half_width <= self.until:
                 return None
         known = self.known()
@@ -221,12 +223,12 @@ class Steering:
         return self.configurations[int(worth.argmax())]
 
     def judge(self) -> None:
-        """Say how well the makespan is known now."""
+        """Update the precision of the makespan."""
         self._look(np.array(self.counts))
         self._judge()
 
     def known(self) -> Known:
-        """Return what is known of each configuration, outliers left out as in models."""
+        """Return the measurements of each configuration, without outliers, as in models."""
         if self._known is None:
             columns = [_of_bursts(bursts) for bursts in self._bursts]
             count, *rest = zip(*columns, strict=True)
@@ -234,15 +236,15 @@ class Steering:
         return self._known
 
     def shares(self) -> Array:
-        """Return of what is unknown of the makespan the share that is each configuration's."""
+        """Return the share of each configuration in the variance of the makespan."""
         variances = self._variances()
         return np.asarray(variances / variances.sum() if variances.sum() else variances)
 
     def seconds_to_go(self) -> float:
-        """Return how long measuring would take until the makespan is known, noise as it is.
+        """Return the measuring time until the makespan is precise enough, with the noise so far.
 
-        With the best allocation, n_c as g_c s_c / sqrt(t_c), all of it takes
-        (sum of g_c s_c sqrt(t_c))^2 / Var.
+        With the best allocation, n_c proportional to g_c s_c / sqrt(t_c), the total time is (sum of
+        g_c s_c sqrt(t_c))^2 / Var.
         """
         known, quantile = self.known(), self._quantile()
         if not np.isfinite(quantile):
@@ -253,9 +255,9 @@ class Steering:
 
     @property
     def _burst_s(self) -> Array:
-        """Return how long a burst takes; of what was only measured earlier, a few executions."""
+        """Return the duration of a burst; for earlier measurements, that of a few executions."""
         timed = self._seconds / np.maximum(self._timed, 1)
-        return np.where(self._timed > 0, timed, EXECUTIONS * self.known().mean_s)
+        return np.where(self._timed > 0, timed, MIN_EXECUTIONS * self.known().mean_s)
 
     def _variances(self) -> Array:
         known = self.known()
@@ -277,12 +279,12 @@ class Steering:
         return float(stdtrit(freedom, 0.5 + self._confidence / 2))
 
     def _look(self, counts: NDArray[np.int64]) -> None:
-        """Trace the practical critical paths of simulations of what is known now."""
+        """Trace the practical critical paths of simulations with the measurements so far."""
         known = self.known()
         rng = np.random.default_rng([self._seed, self._looks])
         self._looks += 1
-        luck = rng.standard_normal((TRACED // 2, len(known.bursts)))
-        # Each luck of means and its opposite: the mean makespan is not moved by it.
+        luck = rng.standard_normal((TRACED_SIMULATIONS // 2, len(known.bursts)))
+        # Draw each error of means with its opposite: the mean makespan does not move.
         drawn = [self._drawn(known, of, rng) for of in (*luck, *-luck)]
         models = self._models()
         items = [
@@ -297,11 +299,11 @@ class Steering:
             tasks = [task for task, _ in tasks_on_path(table)]
             path_s += np.bincount(self._of_task[tasks], table.duration_s[tasks], size)
             spans.append(float(table.end_s.max(initial=0.0)))
-        self.path_s, self.makespan_s = path_s / TRACED, float(np.mean(spans))
-        self._look_at = int(counts.sum()) + max(1, int(SHARE_BETWEEN * counts.sum()))
+        self.path_s, self.makespan_s = path_s / TRACED_SIMULATIONS, float(np.mean(spans))
+        self._look_at = int(counts.sum()) + max(1, int(TRACE_INTERVAL_SHARE * counts.sum()))
 
     def _drawn(self, known: Known, luck: Array, rng: np.random.Generator) -> Array:
-        """Return what tasks take with means off by *luck* and noise, shape (classes, tasks)."""
+        """Return durations with means off by *luck* and with noise, shape (classes, tasks)."""
         means = known.mean_s * np.exp(luck * known.deviation / np.sqrt(known.bursts))
         spread = np.sqrt(np.log1p(known.noise**2))[self._of_task]
         noise = np.exp(spread * rng.standard_normal(len(spread)) - spread**2 / 2)
@@ -312,7 +314,7 @@ class Steering:
         return _Histories(self.samples())
 
     def samples(self) -> dict[str, Samples]:
-        """Return all that was noted, by kernel; each burst is a run."""
+        """Return all measurements by kernel; each burst is a run."""
         parts: dict[str, list[Samples]] = {}
         run = 0
         for one, bursts in zip(self.configurations, self._bursts, strict=True):
@@ -326,7 +328,7 @@ class Steering:
 
 
 class _Histories:
-    """Histories of samples, as a simulation asks for models."""
+    """History models of samples, for a simulation."""
 
     def __init__(self, samples: Mapping[str, Samples]) -> None:
         self._models = {kernel: HistoryModel().fit(of) for kernel, of in samples.items()}
@@ -336,11 +338,11 @@ class _Histories:
         return self._models[kernel]
 
     def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: kernels by themselves have all data near."""
+        """Return None: kernels measured alone have all data near."""
 
 
 def _of_bursts(bursts: list[Array]) -> tuple[int, float, float, float]:
-    """Return the count of bursts, mean, and the relative deviations of bursts and of samples."""
+    """Return the number of bursts, their mean, and relative deviations of bursts and samples."""
     if not bursts:
         return 0, 0.0, 0.0, 0.0
     durations = np.concatenate(bursts)
@@ -350,16 +352,20 @@ def _of_bursts(bursts: list[Array]) -> tuple[int, float, float, float]:
     means = group_means(durations[kept], which)
     mean = float(means.mean())
     apart = _apart(means) / mean
-    noise = min(float(durations[kept].std() / mean), MOST_DEVIATION)
+    noise = min(float(durations[kept].std() / mean), MAX_DEVIATION)
     return len(means), mean, apart, noise
 
 
 def _apart(means: Array) -> float:
-    """Return how far bursts are apart, or more where those that follow each other are alike."""
+    """Return the deviation of bursts, increased if consecutive ones are correlated."""
     if len(means) < 2:
-        return MOST_DEVIATION * float(means.mean())
+        return MAX_DEVIATION * float(means.mean())
     single = float(means.std(ddof=1))
-    if len(means) < TOGETHER * LEAST_FOURS:
+    if len(means) < BURSTS_PER_MEAN * MIN_MEANS:
         return single
-    fours = means[: len(means) // TOGETHER * TOGETHER].reshape(-1, TOGETHER).mean(axis=1)
-    return max(single, float(fours.std(ddof=1)) * TOGETHER**0.5)
+    fours = (
+        means[: len(means) // BURSTS_PER_MEAN * BURSTS_PER_MEAN]
+        .reshape(-1, BURSTS_PER_MEAN)
+        .mean(axis=1)
+    )
+    return max(single, float(fours.std(ddof=1)) * BURSTS_PER_MEAN**0.5)

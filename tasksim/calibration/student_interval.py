@@ -1,4 +1,4 @@
-"""Student's interval of a mean: whether it is known well enough."""
+"""Student's interval of a mean."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["relative_half_width"]
 def relative_half_width(samples: ArrayLike, confidence: float = 0.95) -> float:
     """Return the half-width of Student's interval of the mean, relative to the mean.
 
-    Infinite for fewer than two samples. With the quantile of Student's distribution, not the
-    normal one, so that a handful of samples does not look better known than it is.
+    It is infinite for fewer than two samples. The quantile is Student's, not the normal one, so
+    that a handful of samples does not look more precise than it is.
 
     >>> round(relative_half_width([9.0, 10.0, 11.0]), 4)
     0.2484

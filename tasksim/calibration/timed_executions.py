@@ -1,4 +1,4 @@
-"""Timed executions of a kernel, with what other programs took left out."""
+"""Timed executions of a kernel, without time that other programs took."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ExecutionTimes", "TimedExecutions"]
 
-FIRST_ROOM: Final = 1024
-"""Executions that there is room for at first; it doubles when it is full."""
+INITIAL_CAPACITY: Final = 1024
+"""Initial capacity in executions; it doubles when it is full."""
 
 
 class ExecutionTimes(NamedTuple):
-    """Durations of executions, one after another."""
+    """Durations of consecutive executions."""
 
     own_s: NDArray[np.float64]
-    """Without what others took."""
+    """Durations without time that others took."""
     wall_s: NDArray[np.float64]
-    """By the clock on the wall."""
+    """Durations by the wall clock."""
 
     @classmethod
     def of(
@@ -39,8 +39,8 @@ class ExecutionTimes(NamedTuple):
     ) -> ExecutionTimes:
         """Return the times of executions of one kernel that had a core for *cpu_s*; NaN: unknown.
 
-        What an execution lost, others took. Of a kernel that waits for something else in each
-        execution, that is so where it was preempted.
+        Others took the time that an execution lost. For a kernel that waits in every execution,
+        this holds only for preempted executions.
         """
         lost_s = np.where(np.isfinite(cpu_s), np.maximum(wall_s - cpu_s, 0.0), 0.0)
         whole = preemptions <= 0
@@ -50,7 +50,7 @@ class ExecutionTimes(NamedTuple):
 
     @property
     def others_share(self) -> float:
-        """The share of the time that others took."""
+        """Share of the time that others took."""
         return 1.0 - float(self.own_s.sum() / self.wall_s.sum())
 
     def only(self, chosen: NDArray[np.intp] | slice) -> ExecutionTimes:
@@ -59,21 +59,20 @@ class ExecutionTimes(NamedTuple):
 
     @classmethod
     def of_all(cls, parts: Iterable[ExecutionTimes]) -> ExecutionTimes:
-        """Return the times of all *parts*, one after another."""
+        """Return the times of all *parts* in order."""
         own_s, wall_s = zip(*parts, strict=True)
         return cls(np.concatenate(own_s), np.concatenate(wall_s))
 
 
 class TimedExecutions:
-    """Times executions of one kernel by one thread, which alone calls it.
+    """Times executions of one kernel by one thread; only this thread calls it.
 
-    Executions share a look at the clock of the thread's processor time where they are short: it is
-    a system call.
+    Short executions share a reading of the thread's processor time, which is a system call.
 
     Parameters
     ----------
     account : callable, optional
-        Makes the account of the thread's processor time.
+        Creates the account of the thread's processor time.
 
     Examples
     --------
@@ -87,14 +86,14 @@ class TimedExecutions:
 
     def __init__(self, account: Callable[[ProcessorUses], ProcessorTime] = ProcessorTime) -> None:
         self._wall_s: list[float] = []
-        self._uses = ProcessorUses(FIRST_ROOM)
+        self._uses = ProcessorUses(INITIAL_CAPACITY)
         self._account = account(self._uses) if has_thread_clock() else None
 
     def __len__(self) -> int:
         return len(self._wall_s)
 
     def time(self, execute: Callable[[], object]) -> None:
-        """Execute, and note how long that takes."""
+        """Run *execute*, and record its duration."""
         account, number = self._account, len(self._wall_s)
         if number == len(self._uses.cpu_s):
             self._uses.double()

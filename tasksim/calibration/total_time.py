@@ -1,8 +1,8 @@
-"""Total time of the tasks of a kernel, and how well it is known: for linear models.
+"""Total time of a kernel's tasks, and its precision, for linear models.
 
-Where every task is another configuration, no configuration is ever known by itself; but the
-coefficients of a linear model are a matter of all tasks together. Tasks of one run share its
-fortune (the frequency, what else the machine did), so the independent unit is the run.
+If tasks hardly repeat a configuration, no configuration is ever known well; but the coefficients of
+a linear model depend on all tasks together. Tasks of one run share its conditions (the frequency,
+other programs), so the independent unit is the run.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["TotalTime", "newest_runs", "runs_alike", "total_time"]
 
 @dataclass(frozen=True)
 class TotalTime:
-    """The time of all tasks of a kernel, one run of each input together.
+    """Total time of a kernel's tasks, with one run of each input.
 
     Attributes
     ----------
     mean_s
-        Its mean over runs; 0 where there are no runs.
+        Mean over runs; 0 if there are none.
     half_width
-        Of the interval of that mean, relative to it.
+        Half-width of the mean's interval, relative to the mean.
     runs
-        How many runs that is known from.
+        Number of runs.
     """
 
     mean_s: float
@@ -44,10 +44,10 @@ class TotalTime:
 
 
 def runs_alike(samples: Samples) -> list[NDArray[np.int64]]:
-    """Return the runs of *samples*, those that had the same tasks together, in ascending order.
+    """Return the runs of *samples*, grouped by their tasks, in ascending order.
 
-    That is, the same configurations, each equally often: the runs of one input. Samples whose
-    run is not known belong to none.
+    Runs with the same configurations, each equally often, are runs of one input. Samples of unknown
+    runs belong to no group.
     """
     if samples.runs is None or not len(samples):
         return []
@@ -63,9 +63,9 @@ def runs_alike(samples: Samples) -> list[NDArray[np.int64]]:
 
 
 def newest_runs(samples: Samples, most: int) -> Samples:
-    """Return *samples* without those of old runs: of the runs of each input, the *most* newest.
+    """Return *samples* without old runs: keep the *most* newest runs of each input.
 
-    Samples whose run is not known stay.
+    Samples of unknown runs stay.
     """
     old = [numbers[:-most] for numbers in runs_alike(samples)]
     if samples.runs is None or not any(map(len, old)):
@@ -74,24 +74,24 @@ def newest_runs(samples: Samples, most: int) -> Samples:
 
 
 def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> TotalTime:
-    """Return the time of all tasks of *samples*, one run of each input, and how well it is known.
+    """Return the total time of the tasks of *samples*, one run of each input, and its precision.
 
     Parameters
     ----------
     confidence
-        Of the interval.
+        Confidence level of the interval.
     since
-        Inputs count that have a run of this number or later; so do their earlier runs.
+        Inputs count if they have a run of this number or later; so do their earlier runs.
 
     Notes
     -----
-    Of input g there are n_g runs, whose totals have the mean T_g and the variance s_g². The sum
-    of the T_g has the variance Σ v_g, v_g = s_g²/n_g, and its interval is Student's with
-    Welch and Satterthwaite's degrees of freedom, (Σ v_g)² / Σ v_g²/(n_g - 1) (B. L. Welch,
-    "The generalization of 'Student's' problem when several different population variances are
-    involved", Biometrika 34, 1947). It is infinite if an input has one run only. An outlier
-    counts as the mean of its configuration: a task that lost its core for a while is no reason
-    to go on measuring.
+    Input g has n_g runs, whose totals have the mean T_g and the variance s_g². The sum of the T_g
+    has the variance Σ v_g, v_g = s_g²/n_g, and its interval is Student's with Welch and
+    Satterthwaite's degrees of freedom, (Σ v_g)² / Σ v_g²/(n_g - 1) (B. L. Welch, "The
+    generalization of 'Student's' problem when several different population variances are
+    involved", Biometrika 34, 1947). It is infinite if an input has only one run. An outlier counts
+    as the mean of its configuration: a task that lost its core for a while is no reason to measure
+    longer.
     """
     runs, totals = _run_totals(samples)
     inputs = [numbers for numbers in runs_alike(samples) if numbers[-1] >= since]
@@ -117,11 +117,11 @@ def _half_width(
 
 
 def _run_totals(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the numbers of the runs, and the time of all tasks of each, without outliers."""
+    """Return the numbers of the runs, and the total time of each without outliers."""
     if samples.runs is None or not len(samples):
         return np.empty(0, dtype=np.int64), np.empty(0)
     group = samples.configurations()[1]
-    kept = inliers(samples, group, FENCE)  # as for the model, whose total this is
+    kept = inliers(samples, group, FENCE)  # as for the model whose total this is
     means = group_means(samples.durations_s[kept], group[kept])
     durations = np.where(kept, samples.durations_s, means[group])
     runs, run = np.unique(samples.runs, return_inverse=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock, preemptions
-from tasksim.run.disturbance import CLOCK_TICK_S, LEAST_OWN_SHARE
+from tasksim.run.disturbance import CLOCK_TICK_S, MIN_OWN_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +216,7 @@ class UsualLoss:
             self._count += 1
             return wall_s
         usual = self._shares / self._count if self._count else 0.0
-        return min(max(cpu_s, CLOCK_TICK_S) / max(1.0 - usual, LEAST_OWN_SHARE), wall_s)
+        return min(max(cpu_s, CLOCK_TICK_S) / max(1.0 - usual, MIN_OWN_SHARE), wall_s)
 
 
 class ThreadAccount(NamedTuple):

@@ -1,4 +1,4 @@
-"""Account of a recorded makespan: what its tasks need, and what each other cause adds."""
+"""Account of a recorded makespan: time that its tasks need, and time due to other causes."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ __all__ = ["Account", "Walk", "account"]
 
 @dataclass(frozen=True)
 class Account:
-    """How a recorded makespan comes about; the parts add up to it.
+    """Decomposition of a recorded makespan; the parts add up to it.
 
     Attributes
     ----------
     replayed_s : float
-        The makespan if each task, on its worker, in the order and for as long as recorded, had
-        started as soon as the one before it on its worker and all that it depends on had ended.
+        Makespan if each task, with its recorded worker, order and duration, had started as soon
+        as its predecessor on the worker and its dependencies had ended.
     others_s : float or None
-        What of that others took from tasks; None: nobody knows.
+        Part of *replayed_s* that others took from tasks; None: unknown.
     submission_s : float
-        What is added as tasks cannot start before they were submitted.
+        Increase because tasks cannot start before they are submitted.
     busy_s : float
-        What is added between two tasks of a worker that has no reason to wait: what the runtime
-        takes to end a task, and to find and fetch the next one.
+        Increase due to delays between two tasks of a worker that need not wait: the time of the
+        runtime to end a task, and to find and fetch the next one.
     idle_s : float
-        What is added by tasks that start later than a waiting worker could have started them: it
-        wakes up; what ran on no worker, a synchronisation or an acquired datum, was between.
+        Increase due to delays of waiting workers: wake-ups, and tasks that ran on no worker, such
+        as a synchronisation or an acquired datum.
     recorded_s : float
-        The makespan.
+        Recorded makespan.
     critical_path_s : float
-        What no number of workers could have beaten.
+        Critical path of the graph: a lower bound for any number of workers.
     waiting_s : dict of str -> float
-        The idle time of all workers together, by what they waited for.
+        Idle time of all workers, by what they waited for.
     """
 
     replayed_s: float
@@ -64,25 +64,25 @@ class Account:
 
 
 def account(run: Run, graph: TaskGraph) -> Account:
-    """Return how the makespan of *run*, of *graph*, comes about.
+    """Return the account of the makespan of *run*, a run of *graph*.
 
     Parameters
     ----------
     run : Run
-        Recorded natively or read from a trace; a simulated one as well.
+        A native run, a run read from a trace, or a simulated one.
     graph : TaskGraph
-        What was run.
+        The graph that was run.
 
     Raises
     ------
     CheckFailed
-        If the records are not possible.
+        If the records are inconsistent.
     InputError
         If the run has no tasks.
 
     See Also
     --------
-    tasksim.run.critical.practical_critical_path : what the last task waited for.
+    tasksim.run.critical.practical_critical_path : The chain of waits that leads to the last task.
 
     Examples
     --------
@@ -116,13 +116,13 @@ def account(run: Run, graph: TaskGraph) -> Account:
 
 
 def _alone(run: Run, graph: TaskGraph, nothing: NDArray[np.float64]) -> float:
-    """Return the makespan of the tasks, assigned and ordered as they were, had others had none."""
+    """Return the makespan of the same schedule without time that others took."""
     tasks = replace(run.tasks, end_s=run.tasks.start_s + undisturbed_s(run))
     return Walk(replace(run, tasks=tasks), graph).makespan(nothing, nothing)
 
 
 class Walk:
-    """The tasks in the order in which they really started, and what each had to wait for."""
+    """Tasks in the order of their recorded starts, with the predecessors that each waited for."""
 
     def __init__(self, run: Run, graph: TaskGraph) -> None:
         tasks = run.tasks
@@ -139,11 +139,11 @@ class Walk:
         self._took = (self._end - self._start).tolist()
 
     def column(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return *values* of the tasks' table by the number of the task."""
+        """Return *values* of the task table by task number."""
         return values[self._of]
 
     def makespan(self, earliest: NDArray[np.float64], delay: NDArray[np.float64]) -> float:
-        """Return when the last task ends, each not before *earliest*, started after a *delay*."""
+        """Return the makespan if each task starts from *earliest* on, a *delay* after it can."""
         free = [0.0] * self._workers
         end = [0.0] * len(self._took)
         least, late = earliest.tolist(), delay.tolist()
@@ -158,9 +158,9 @@ class Walk:
     def delays(
         self, earliest: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return how much later than it could each task started, and if its worker was busy then.
+        """Return the delay of each task's start, and whether its worker was busy before.
 
-        A worker was busy if the task could have started when the one before it on the worker ended.
+        A worker was busy if the task could have started when the worker's previous task ended.
         """
         free = [0.0] * self._workers
         could = earliest.copy()

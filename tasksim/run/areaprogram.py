@@ -1,9 +1,9 @@
-"""The linear program of the area bound: how classes of workers best share independent tasks.
+"""Linear program of the area bound: the best distribution of independent tasks to classes.
 
-With a price for the time of each class every task goes where it is cheapest, and the sum of what
-they cost bounds the time from below whatever the prices (weak duality). Dantzig and Wolfe's
-decomposition (Operations Research 8(1), 1960) finds the best prices: a program of as many
-rows as there are classes mixes the assignments seen so far, its duals are the next prices.
+Given a price for the time of each class of workers, every task goes where it is cheapest, and the
+sum of the costs is a lower bound on the time, whatever the prices (weak duality). Dantzig and
+Wolfe's decomposition (Operations Research 8(1), 1960) finds the best prices: a program with as many
+rows as classes mixes the assignments so far, and its duals are the next prices.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 __all__ = ["area_program", "area_program_highs"]
 
-_GAP: Final = 1e-10
-"""How close the bound has to come to a time that is feasible, relative to it: four digits are
-printed, and a bound that is lower is still one."""
-_ROUNDS: Final = 300
-"""Random programs of up to 2000 groups took at most 51 rounds with 4 classes and 160 with 8."""
-_PIVOTS: Final = 60
-"""Per round; half of them by the steepest column, then by Bland's rule, which cannot circle. Those
-programs took at most 9."""
-_ROUNDING: Final = 1e-12
-"""Of numbers around 1: thousands of times the precision of a float, as rows add up over pivots."""
+_RELATIVE_GAP: Final = 1e-10
+"""Relative gap between the bound and a feasible time at which the search ends: four digits are
+printed, and a lower bound is still a bound."""
+_MAX_ROUNDS: Final = 300
+"""Largest number of rounds: random programs of up to 2000 groups took at most 51 with 4 classes and
+160 with 8."""
+_MAX_PIVOTS: Final = 60
+"""Largest number of pivots per round; the first half by the steepest column, the rest by Bland's
+rule, which cannot cycle. Those programs took at most 9."""
+_ROUNDING_ERROR: Final = 1e-12
+"""Rounding error of numbers around 1: thousands of times the precision of a float, as rows add up
+over pivots."""
 
 
 def area_program(work_s: Floats, workers: Floats) -> float:
     """Return the least time in which classes of workers can share groups of work, in seconds.
 
-    Never more than that, and less by 1e-10 of it at most but for programs that rounding
-    spoils.
+    The result is never above that time, and at most 1e-10 of it below, except for programs that
+    rounding spoils.
 
     Parameters
     ----------
@@ -51,17 +53,17 @@ def area_program(work_s: Floats, workers: Floats) -> float:
     prices = np.full(len(workers), 1.0 / workers.sum())
     best, loads = _cheapest(work, prices)
     mixture = _Mixture(workers, loads)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         bound, loads = _cheapest(work, mixture.prices())
         best = max(best, bound)
-        if best >= mixture.time() * (1 - _GAP):
+        if best >= mixture.time() * (1 - _RELATIVE_GAP):
             break
         mixture.add(loads)
     return best * scale
 
 
 def _cheapest(work: Floats, prices: Floats) -> tuple[float, Floats]:
-    """Return what all work costs where it is cheapest, and the load of each class then."""
+    """Return the cost of all work where it is cheapest, and the resulting load of each class."""
     able = np.isfinite(work)
     cost = np.where(able, work, 0.0) * prices[:, None]
     cost[~able] = np.inf
@@ -72,12 +74,12 @@ def _cheapest(work: Floats, prices: Floats) -> tuple[float, Floats]:
 
 
 class _Mixture:
-    """The mixture of assignments that takes the least time, by the simplex method.
+    """Mixture of assignments with the least time, by the simplex method.
 
-    The first row says that the shares of the assignments add up to 1, one row per class that
-    its load and a slack are its workers' time, the last one has the costs. The columns are an
-    artificial variable and the slacks (together the inverse of the basis), the time, the
-    assignments, and at the end the right-hand side.
+    The first row states that the shares of the assignments add up to 1; one row per class states
+    that its load and a slack equal its workers' time; the last row has the costs. The columns are
+    an artificial variable and the slacks (together the inverse of the basis), the time, the
+    assignments, and the right-hand side.
     """
 
     def __init__(self, workers: Floats, loads: Floats) -> None:
@@ -94,7 +96,7 @@ class _Mixture:
         self._optimise()
 
     def add(self, loads: Floats) -> None:
-        """Let an assignment with these loads take part."""
+        """Add an assignment with these loads."""
         self._append(loads)
         self._optimise()
 
@@ -103,7 +105,7 @@ class _Mixture:
         return -float(self._tableau[-1, -1])
 
     def prices(self) -> Floats:
-        """Return what a second of each class is worth, those of all workers together 1."""
+        """Return the price of a second of each class; the prices of all workers add up to 1."""
         prices = np.maximum(0.0, self._tableau[-1, 1 : len(self._workers) + 1])
         return prices / (prices @ self._workers)
 
@@ -113,11 +115,11 @@ class _Mixture:
         self._tableau = np.insert(self._tableau, -1, column, axis=1)
 
     def _optimise(self) -> None:
-        for step in range(_PIVOTS):
+        for step in range(_MAX_PIVOTS):
             costs = self._tableau[-1, 1:-1]
-            bland = step >= _PIVOTS // 2
-            entering = int((costs < -_ROUNDING).argmax() if bland else costs.argmin())
-            if costs[entering] >= -_ROUNDING:
+            bland = step >= _MAX_PIVOTS // 2
+            entering = int((costs < -_ROUNDING_ERROR).argmax() if bland else costs.argmin())
+            if costs[entering] >= -_ROUNDING_ERROR:
                 return
             row = self._leaving(entering + 1)
             if row < 0:
@@ -125,9 +127,9 @@ class _Mixture:
             self._pivot(row, entering + 1)
 
     def _leaving(self, column: int) -> int:
-        """Return the row that limits *column* first; -1: none."""
+        """Return the row that limits *column* first, or -1 if there is none."""
         up = self._tableau[:-1, column]
-        rows = np.flatnonzero(up > _ROUNDING)
+        rows = np.flatnonzero(up > _ROUNDING_ERROR)
         if not len(rows):
             return -1
         return int(rows[(self._tableau[rows, -1] / up[rows]).argmin()])
@@ -141,13 +143,13 @@ class _Mixture:
 
 
 def area_program_highs(work: Floats, workers: Floats) -> float:
-    """Return what :func:`area_program` does, by HiGHS and slower; *work* should be around 1."""
+    """Return the result of :func:`area_program` by HiGHS, slower; *work* should be around 1."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     group, klass = np.nonzero(np.isfinite(work))
     groups, classes = work.shape
-    # A share of each group for each class that can run it, then the time.
+    # One share per group and class that can run it, then the time.
     shares, t = np.arange(len(group)), len(group)
     load = np.concatenate((work[group, klass], -workers))
     rows = np.concatenate((klass, np.arange(classes)))

@@ -1,9 +1,9 @@
-"""Lower bounds on the makespan: no schedule of the graph on the platform can beat them.
+"""Lower bounds on the makespan of any schedule of a graph on a platform.
 
-The critical path says that tasks wait for each other, the area bound that workers are few. The
-area bound is that of StarPU (``src/profiling/bound.c``, without dependencies) and of
-StarVZ's "area bound estimation": a linear program over how many tasks of each kernel each
-class of workers takes. Neither counts transfers nor the costs of the runtime.
+The critical path accounts for dependencies, the area bound for the number of workers. The area
+bound is that of StarPU (``src/profiling/bound.c``, without dependencies) and StarVZ's "area bound
+estimation": a linear program over the number of tasks of each kernel on each class of workers.
+Neither includes transfers or overheads of the runtime.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Bounds:
     """Lower bounds on the makespan, in seconds."""
 
     critical_path_s: float
-    """The longest path of the graph, each task on its fastest class of workers."""
+    """Length of the graph's longest path, with each task on its fastest class of workers."""
     area_s: float
-    """All work, divided over the workers as well as can be, without dependencies."""
+    """Time for all work without dependencies, with the best distribution over the workers."""
 
     @property
     def best_s(self) -> float:
-        """The larger of the two, hence the better."""
+        """The larger and therefore better bound."""
         return max(self.critical_path_s, self.area_s)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return a summary for notebooks."""
         from tasksim.base.notebook import html_summary
 
         named = (("critical path", self.critical_path_s), ("area bound", self.area_s))
@@ -69,7 +69,7 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
 
     Notes
     -----
-    For the area bound, tasks of one configuration are taken together if they take as long.
+    For the area bound, tasks of one configuration form a group if their durations are equal.
     """
     expect(graph, TaskGraph, "graph")
     durations = _checked_durations(graph, durations_s, workers)
@@ -86,12 +86,12 @@ def critical_path_bound(graph: TaskGraph, durations_s: ArrayLike) -> float:
 
 
 def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) -> float:
-    """Return the least time in which classes of workers can share out independent tasks.
+    """Return the least time in which classes of workers can share independent tasks.
 
-    Minimise *T* over ``n[g, c] >= 0`` with ``sum_c n[g, c] = counts[g]`` for each group of
-    tasks and ``sum_g durations_s[g, c] n[g, c] <= workers[c] T`` for each class; parts of tasks
-    may go to different classes. :mod:`tasksim.run.areaprogram` solves it; with one class of
-    workers (classes of equal durations count as one) there is nothing to solve.
+    Minimise *T* over ``n[g, c] >= 0`` with ``sum_c n[g, c] = counts[g]`` for each group of tasks
+    and ``sum_g durations_s[g, c] n[g, c] <= workers[c] T`` for each class; tasks may be split
+    between classes. :mod:`tasksim.run.areaprogram` solves the program; with one class of workers
+    (classes of equal durations count as one) the solution is explicit.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
 
     Examples
     --------
-    Six tasks of 1 s on two workers of one class, three of them as well on a third worker
+    Six tasks of 1 s on two workers of one class; then three of them can also run on a third worker
     that needs 3 s:
 
     >>> area_bound([6], [[1.0]], [2])
@@ -131,11 +131,11 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
 def area_bound_lp(
     counts: NDArray[np.float64], durations_s: NDArray[np.float64], workers: NDArray[np.float64]
 ) -> float:
-    """Return the area bound by HiGHS, for any number of classes of workers."""
+    """Return the area bound computed by HiGHS, for any number of classes of workers."""
     from tasksim.run.areaprogram import area_program_highs
 
-    # In fractions of each group and of the time at full speed everywhere, so that
-    # microseconds and hours are alike to the solver's tolerances.
+    # Scaled by groups and by the time at full speed everywhere, so that the solver's tolerances fit
+    # microseconds and hours alike.
     scale = float((counts * durations_s.min(axis=1)).sum() / workers.sum())
     if not scale:
         return 0.0
@@ -145,7 +145,7 @@ def area_bound_lp(
 def _merged_classes(
     durations_s: NDArray[np.float64], workers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return durations and workers with classes of equal durations as one, in order."""
+    """Return durations and workers with classes of equal durations merged, in order."""
     seen: dict[bytes, int] = {}
     index = [seen.setdefault(durations_s[:, c].tobytes(), len(seen)) for c in range(len(workers))]
     first = [index.index(c) for c in range(len(seen))]
@@ -155,15 +155,16 @@ def _merged_classes(
 def _by_configuration(
     graph: TaskGraph, durations_s: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return how many tasks each configuration has and their durations per class.
+    """Return the number of tasks and the durations per class of each configuration.
 
-    Every task by itself where those of a configuration differ.
+    If durations differ within a configuration, each task is a group of its own.
     """
     rows = [len(table) for table in graph.parameters]
     configuration = (np.cumsum([0, *rows])[:-1])[graph.kernel] + graph.row
     counts = np.bincount(configuration, minlength=sum(rows))
     first = np.zeros(len(counts), dtype=np.intp)
-    first[configuration[::-1]] = np.arange(len(graph) - 1, -1, -1)  # what is written last stays
+    # the last assignment wins: the first task
+    first[configuration[::-1]] = np.arange(len(graph) - 1, -1, -1)
     if all(np.array_equal(times[first][configuration], times) for times in durations_s):
         return counts[counts > 0].astype(np.float64), durations_s[:, first[counts > 0]].T
     return np.ones(len(graph)), durations_s.T
@@ -196,7 +197,7 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
 def _checked_groups(
     counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the arguments of :func:`area_bound` as arrays, without classes of no worker."""
+    """Return the arguments of :func:`area_bound` as arrays, without classes without workers."""
     n, d, w = map(_numbers, (counts, durations_s, workers), ("counts", "durations_s", "workers"))
     if n.ndim != 1 or w.ndim != 1 or d.shape != (len(n), len(w)):
         raise InputError(

@@ -1,7 +1,7 @@
-"""Coherence of the data of a run: where they are valid, replayed from its tasks and its copies.
+"""Coherence of a run's data: where they are valid, replayed from its tasks and copies.
 
-As in the protocol of StarPU (MSI): a task that writes a datum leaves the only valid copy in the
-memory of its worker; a copy made since then is valid too, in the memory that it led to.
+As in StarPU's protocol (MSI), a task that writes a datum leaves the only valid copy in the memory
+of its worker; a copy made since then is also valid, in its target memory.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _READS = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
 
 
 class Coherence:
-    """Which reads and copies of a *run* of *graph* found a valid copy.
+    """Test which reads and copies of a *run* of *graph* found a valid copy.
 
-    Times closer than *slack_s* are one instant. That copies are dropped to make room is not
-    recorded, so a datum counts as valid until it is written elsewhere. Data with reductions, of
-    which every worker has a part of its own, are passed over, and what is copied but accessed by no
-    task: a trace without accesses does not say who wrote it where.
+    Times closer than *slack_s* count as one instant. Evictions are not recorded, so a datum counts
+    as valid until it is written elsewhere. Two kinds of data are skipped: those with reductions, of
+    which every worker has a part of its own, and those that are copied but accessed by no task, as
+    a trace without accesses does not show who wrote them where.
     """
 
     def __init__(self, run: Run, graph: TaskGraph, slack_s: float) -> None:
@@ -40,7 +40,7 @@ class Coherence:
         self._end_s, self._start_s = run.tasks.end_s, run.tasks.start_s
         memories = np.array([worker.memory for worker in run.workers], dtype=np.int64)
         self._memory = memories[run.tasks.worker]
-        # Tasks at one instant take no time but the last: ends, then numbers put them in order.
+        # Of tasks at one instant, all but the last take no time: sort by ends, then by numbers.
         order = np.lexsort((run.tasks.task, run.tasks.end_s, run.tasks.start_s))
         self._starts = run.tasks.start_s[order]
         self._rank = np.empty(len(order), dtype=np.int64)
@@ -57,11 +57,11 @@ class Coherence:
         return task[~valid], handle[~valid]
 
     def invalid_sources(self) -> NDArray[np.bool_]:
-        """Return per copy whether there was nothing valid to copy when it started."""
+        """Return, per copy, whether its source was invalid when it started."""
         handle = self._transfers.handle.astype(np.int64)
         source, start_s = self._transfers.source.astype(np.int64), self._transfers.start_s
         valid = (self._reduced() | ~self._accessed())[handle]
-        # A task that starts at that very instant may write before or after it.
+        # A task that starts at the same instant may write before or after the copy.
         first = np.searchsorted(self._starts, start_s - self._slack_s, side="left")
         last = np.searchsorted(self._starts, start_s + self._slack_s, side="right")
         for before in (first, last):
@@ -73,7 +73,7 @@ class Coherence:
     def _accesses(
         self, modes: tuple[AccessMode, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return task and handle of all accesses of these *modes*, without reduced data."""
+        """Return task and handle of all accesses with these *modes*, without reduced data."""
         handle = self._graph.access_handle.astype(np.int64)
         wanted = np.isin(self._graph.access_mode, modes) & ~self._reduced()[handle]
         counts = np.diff(self._graph.access_ptr)
@@ -103,7 +103,7 @@ class Coherence:
     def _last_writer(
         self, handle: NDArray[np.int64], before: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the last task of a rank less than *before* that wrote *handle*; -1: none."""
+        """Return the last task of a rank below *before* that wrote *handle*; -1: none."""
         place = np.searchsorted(self._writes, self._write_keys(handle, before)) - 1
         found = place >= 0
         found[found] = self._written[place[found]] == handle[found]
@@ -114,7 +114,7 @@ class Coherence:
     # Copies
 
     def _index_arrivals(self, transfers: TransferTable, memories: int) -> None:
-        """Sort the copies by datum, memory and end; note the latest start up to each."""
+        """Sort the copies by datum, memory and end; record the latest start up to each."""
         self._memories = memories
         group = transfers.handle.astype(np.int64) * memories + transfers.target
         self._ends, self._departures = np.sort(transfers.end_s), np.sort(transfers.start_s)
@@ -128,7 +128,7 @@ class Coherence:
     def _last_departure_s(
         self, handle: NDArray[np.int64], memory: NDArray[np.int64], time_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the latest start of the copies of *handle* to *memory* that ended by *time_s*."""
+        """Return the latest start of copies of *handle* to *memory* that ended by *time_s*."""
         group, width = handle * self._memories + memory, len(self._ends) + 1
         ended = np.searchsorted(self._ends, time_s + self._slack_s, side="right")
         place = np.searchsorted(self._arrivals, group * width + ended) - 1
@@ -148,7 +148,7 @@ class Coherence:
         """Return whether *memory* has *handle* at *time_s*, after the writes that came *before*."""
         writer = self._last_writer(handle, before)
         initial = writer < 0
-        # Not minus infinity, which is what a datum that was never copied departed at.
+        # Not minus infinity: that is the departure of a datum that was never copied.
         since_s = np.where(initial, -self._slack_s, self._end_s[writer])
         place = np.where(initial, self._graph.handle_home[handle], self._memory[writer])
         there = (place == memory) & (since_s <= time_s + self._slack_s)

@@ -1,4 +1,4 @@
-"""Comparison of two runs: how far one is from the other, and where the difference comes from."""
+"""Comparison of two runs: the size of the difference, and its causes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["Comparison", "EndShift", "KernelComparison", "Side", "compare", "ks_
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs, in a few numbers."""
+    """Summary of one of the two runs."""
 
     kind: str
     graph: str
     platform: str
     workers: dict[str, int]
-    """How many there are, per architecture."""
+    """Number of workers per architecture."""
     scheduler: str
     makespan_s: float
     busy_s: float
@@ -45,25 +45,25 @@ class Side:
     """Tasks per worker."""
     worker_idleness_percent: tuple[float, ...]
     idle_waits_s: dict[str, float]
-    """What idle workers waited for, over all of them (:mod:`tasksim.run.idleness`)."""
+    """Idle time of all workers by what they waited for (:mod:`tasksim.run.idleness`)."""
     transfers: int | None
-    """How many copies were made between memories; None: that was not recorded."""
+    """Number of copies between memories; None: not recorded."""
     transferred_bytes: int | None
     evictions: int | None
     others_s: float | None = None
-    """What others took of the cores of a native run; None: nobody knows."""
+    """Time that others took from the cores of a native run; None: unknown."""
     alone_s: float | None = None
-    """How long a native run would have been alone; None: nobody knows."""
+    """Makespan that a native run would have had alone; None: unknown."""
 
     @property
     def undisturbed_s(self) -> float:
-        """The makespan that counts against a prediction: alone, if that is known."""
+        """Makespan to compare with a prediction: that of the run alone, if known."""
         return self.makespan_s if self.alone_s is None else self.alone_s
 
 
 @dataclass(frozen=True, slots=True)
 class KernelComparison:
-    """One kernel in the two runs; a count of 0 where a run has none of it, means then None."""
+    """One kernel in the two runs; where a run has none of it, the count is 0 and the mean None."""
 
     kernel: str
     count_a: int
@@ -77,12 +77,12 @@ class KernelComparison:
     ks_distance: float | None
     """Kolmogorov-Smirnov distance of the two distributions of durations, from 0 to 1."""
     alone_ratio: float | None = None
-    """Mean duration of b over that of a without what others took; None: nobody knows."""
+    """Ratio of the mean durations without time that others took; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndShift:
-    """How much later each task ended in b than in a, over the tasks, in seconds."""
+    """Shift of the tasks' ends from a to b, over all tasks, in seconds."""
 
     mean_s: float
     median_s: float
@@ -90,12 +90,12 @@ class EndShift:
     p95_absolute_s: float
     largest_s: float
     largest_task: int
-    """The task that ended furthest from where it did in a."""
+    """Task whose end shifted most."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Run *b* measured against run *a*."""
+    """Run *b* compared with run *a*."""
 
     a: Side
     b: Side
@@ -103,21 +103,22 @@ class Comparison:
     """``100 (makespan of b / makespan of a - 1)``."""
     kernels: tuple[KernelComparison, ...]
     end_shift: EndShift | None
-    """None if the runs are of different graphs."""
+    """None if the runs have different graphs."""
     error_alone_percent: float | None = None
-    """The same as ``error_percent`` of the makespans that the runs would have had alone: what a
-    model misses, without what others did; None: nobody knows of either run."""
+    """As ``error_percent``, with the makespans that the runs would have had alone: the error of the
+    model without the effect of other programs; None: unknown for both runs."""
     messages: MessageComparison | None = None
-    """Of runs on several nodes; None unless both have recorded messages."""
+    """For runs on several nodes; None unless both recorded messages."""
     inside: Inside | None = None
-    """Whether one is where the other says that runs are; None if neither says, or both."""
+    """Whether one run is inside the prediction interval of the other; None if neither has one, or
+    both."""
 
     def __repr__(self) -> str:
         a, b = duration_text(self.a.makespan_s), duration_text(self.b.makespan_s)
         return f"<Comparison {self.a.graph}: {a} and {b}, {self.error_percent:+.2f} %>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: both makespans, the kernels of both."""
+        """Return a summary for notebooks: both makespans, and the kernels of both runs."""
         facts = [(name, _described(side)) for name, side in (("a", self.a), ("b", self.b))]
         facts.append(("b against a", f"{self.error_percent:+.2f} %"))
         rows = [[k.kernel, _mean(k.mean_a_s), _mean(k.mean_b_s)] for k in self.kernels]
@@ -135,16 +136,16 @@ class Comparison:
 
 
 def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
-    """Compare run *b* with the reference *a*: the older, or the real one.
+    """Compare run *b* with the reference *a*, usually the older or the native one.
 
     Parameters
     ----------
     a : Run
         The reference.
     b : Run
-        What is measured against it.
+        Run to compare with it.
     any_graph : bool, default False
-        Whether runs of different graphs are compared too; tasks have no partners then.
+        Whether to compare runs of different graphs, too; then tasks are not matched.
 
     Returns
     -------
@@ -153,15 +154,15 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     Raises
     ------
     InputError
-        If the runs are of different graphs and *any_graph* is not given: unequal generators or
-        arguments (other than ``priorities``), or tasks of other kernels.
+        If the runs have different graphs and *any_graph* is not given: other generators or
+        arguments (except ``priorities``), or tasks of other kernels.
     CheckFailed
-        If the records of one of them are not possible.
+        If the records of a run are inconsistent.
 
     See Also
     --------
-    practical_critical_path : where the time of one run went.
-    figure : draws both.
+    practical_critical_path : Where the time of one run went.
+    figure : Draws both runs.
 
     Examples
     --------
@@ -180,8 +181,8 @@ def compare(a: Run, b: Run, *, any_graph: bool = False) -> Comparison:
     difference = _graph_difference(a, b)
     if difference and not any_graph:
         raise InputError(
-            f"the runs are of different graphs: {difference}; "
-            f"{option('any_graph', 'True')} compares them too"
+            f"the runs have different graphs: {difference}; "
+            f"{option('any_graph', 'True')} compares them all the same"
         )
     if not a.makespan_s:
         raise InputError(f"the reference run of {a.graph_label} takes no time")
@@ -222,7 +223,7 @@ def ks_distance(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def _graph_difference(a: Run, b: Run) -> str:
-    """Say in what the graphs of the two runs differ; empty if they are the same."""
+    """Return the difference between the graphs of two runs; empty if they are equal."""
     if a.graph_name != b.graph_name or _essential(a) != _essential(b):
         return f"{a.graph_label} and {b.graph_label}"
     if len(a) != len(b):
@@ -235,7 +236,7 @@ def _graph_difference(a: Run, b: Run) -> str:
 
 
 def _essential(run: Run) -> dict[str, str | int | float]:
-    """Return the arguments that decide which tasks there are."""
+    """Return the arguments that determine the tasks."""
     return {k: v for k, v in run.graph_arguments.items() if k != "priorities"}
 
 
@@ -280,7 +281,7 @@ def _kernels(a: Run, b: Run) -> tuple[KernelComparison, ...]:
 
 
 def _means_alone(run: Run) -> dict[str, float]:
-    """Return the mean duration of the tasks of each kernel without what others took."""
+    """Return the mean duration of each kernel's tasks without time that others took."""
     count = np.bincount(run.tasks.kernel, minlength=len(run.kernel_names))
     total = np.bincount(run.tasks.kernel, undisturbed_s(run), len(count))
     pairs = zip(run.kernel_names, total / np.maximum(count, 1), strict=True)

@@ -1,4 +1,4 @@
-"""Comparison of the messages of two runs over nodes: how many, how long, between whom."""
+"""Comparison of the messages of two runs over nodes: counts, times, and pairs of nodes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["MessageComparison", "MessageTotals", "PairComparison", "compare_mess
 
 @dataclass(frozen=True, slots=True)
 class MessageTotals:
-    """Messages, added up."""
+    """Sums over messages."""
 
     count: int
     bytes: int
     moving_s: float
-    """From when they begin to move until they are there, of all of them."""
+    """Total time for which their data moved."""
     waiting_s: float
-    """From when they could have been sent until they begin to move, of all of them."""
+    """Total time from when they could have been sent until their data began to move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,18 @@ class PairComparison:
 
 @dataclass(frozen=True, slots=True)
 class MessageComparison:
-    """The messages of run *b* beside those of run *a*."""
+    """Messages of run *b* compared with those of run *a*."""
 
     a: MessageTotals
     b: MessageTotals
     pairs: tuple[PairComparison, ...]
-    """Per pair of nodes that talk in one of the runs, by sender and receiver."""
+    """Per pair of nodes with messages in either run, by source and target."""
     first_difference: str | None
-    """The first message, in the order in which they were posted, that is not the same in both."""
+    """The first message, in posting order, that differs between the runs."""
 
 
 def compare_messages(a: Run, b: Run) -> MessageComparison | None:
-    """Return the messages of both runs; None unless both have recorded them.
+    """Return the comparison of both runs' messages; None unless both recorded them.
 
     Examples
     --------

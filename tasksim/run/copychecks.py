@@ -1,4 +1,4 @@
-"""Checks of the copies of a run: what :func:`tasksim.run.runchecks.check_run` asks of them."""
+"""Checks of a run's copies for :func:`tasksim.run.runchecks.check_run`."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["CopyChecker", "others", "place"]
 
 
 def place(run: Run, graph: TaskGraph | None, row: int) -> str:
-    """Return how messages name a task and where it ran: ``gemm #1 on worker gpu0``."""
+    """Return a task and its worker as messages name them: ``gemm #1 on worker gpu0``."""
     worker = run.workers[run.tasks.worker[row]].name
     name = run.label(row) if graph is None else graph.label(row)
     return f"task {name} on worker {worker}"
 
 
 def others(wrong: NDArray[np.bool_]) -> str:
-    """Say how many more there are than the one that is named."""
+    """Return the number of further errors as text."""
     more = int(np.count_nonzero(wrong)) - 1
     return f" (and {more} more)" if more else ""
 
 
 class CopyChecker:
-    """The checks of one run's copies and memories; each names the first row at fault."""
+    """Checks of one run's copies and memories; each names the first faulty row."""
 
     def __init__(self, run: Run, graph: TaskGraph | None, slack_s: float) -> None:
         self.run = run
@@ -45,7 +45,7 @@ class CopyChecker:
         self.slack_s = slack_s
 
     def check(self) -> None:
-        """Check all that the run and, if there is one, the graph let one check."""
+        """Run all checks that the run and, if given, the graph allow."""
         for worker in self.run.workers:
             if not 0 <= worker.memory < max(len(self.run.memories), 1):
                 raise CheckFailed(
@@ -66,7 +66,7 @@ class CopyChecker:
     # Memories
 
     def memory(self) -> None:
-        """Check that changes come in order, and that nothing is fuller than it can be."""
+        """Check that changes are in order of time, and that no memory exceeds its size."""
         table, memories = self.run.memory, self.run.memories
         assert table is not None
         self.demand(
@@ -96,7 +96,7 @@ class CopyChecker:
     # Copies
 
     def indices(self, transfers: TransferTable) -> None:
-        """Check that what the copies refer to exists."""
+        """Check that the indices in the copies exist."""
         memories, tasks = len(self.run.memories), len(self.run)
         limits = {
             "source": (0, memories),
@@ -113,7 +113,7 @@ class CopyChecker:
                 raise CheckFailed(f"copy #{row}: {name} {column[row]} does not exist")
         self.demand(
             transfers.source != transfers.target,
-            lambda row: f"{self.copy(row)} leads nowhere",
+            lambda row: f"{self.copy(row)} has the same source and target",
         )
 
     def times(self, transfers: TransferTable) -> None:
@@ -134,18 +134,18 @@ class CopyChecker:
                 )
 
     def arrivals(self) -> None:
-        """Check that tasks wait for what is copied for them."""
+        """Check that tasks wait for the copies made for them."""
         tasks, arrival_s = self.run.tasks, data_arrival_s(self.run)
         self.demand(
             tasks.start_s >= arrival_s - self.slack_s,
             lambda row: (
                 f"{place(self.run, self.graph, row)}: starts at {tasks.start_s[row]} s, before "
-                f"the data that are copied for it are there at {arrival_s[row]} s"
+                f"the data that are copied for it arrive at {arrival_s[row]} s"
             ),
         )
 
     def sizes(self, transfers: TransferTable, graph: TaskGraph) -> None:
-        """Check that whole data are copied."""
+        """Check that copies have the sizes of their data."""
         sizes = graph.handle_size[transfers.handle]
         self.demand(
             transfers.size_bytes == sizes,
@@ -155,7 +155,7 @@ class CopyChecker:
         )
 
     def coherence(self, transfers: TransferTable, graph: TaskGraph) -> None:
-        """Check that what is read or copied is valid where it is read or copied from."""
+        """Check that reads and copies find valid data at their source."""
         replayed = Coherence(self.run, graph, self.slack_s)
         names = [memory.name for memory in self.run.memories]
         self.demand(
@@ -175,10 +175,10 @@ class CopyChecker:
                 + others(np.ones(len(task), dtype=bool))
             )
 
-    # How
+    # Helpers
 
     def copy(self, row: int) -> str:
-        """Return how messages name a copy: ``copy #3 of A[1, 0] from ram to gpu0``."""
+        """Return a copy as messages name it: ``copy #3 of A[1, 0] from ram to gpu0``."""
         transfers, memories = self.run.transfers, self.run.memories
         assert transfers is not None
         handle = int(transfers.handle[row])
@@ -187,6 +187,6 @@ class CopyChecker:
         return f"copy #{row} of {name} from {ends[0]} to {ends[1]}"
 
     def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-        """Fail at the first row where *holds* is false."""
+        """Raise an error for the first row where *holds* is false."""
         if not holds.all():
             raise CheckFailed(message(int(np.argmin(holds))) + others(~holds))

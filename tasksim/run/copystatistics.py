@@ -1,4 +1,4 @@
-"""Statistics of the copies of a run between memories: pure functions of its records."""
+"""Statistics of a run's copies between memories: pure functions of its records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PairStatistics:
     count: int
     bytes: int
     busy_s: float
-    """How long at least one of them was under way."""
+    """Time for which at least one of them was in progress."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the statistics as plain JSON data."""
@@ -49,10 +49,9 @@ class PairStatistics:
 
 
 def data_arrival_s(run: Run) -> NDArray[np.float64]:
-    """Return per task when the last of the copies made for it was in its worker's memory.
+    """Return, per task, the arrival of the last copy made for it in its worker's memory.
 
-    Counted are fetches and prefetches whose ``task`` it is and that led there; minus infinity
-    for tasks without any.
+    Fetches and prefetches for the task to that memory count; tasks without any have minus infinity.
     """
     arrival_s = np.full(len(run), -np.inf)
     transfers = run.transfers
@@ -69,14 +68,14 @@ def data_arrival_s(run: Run) -> NDArray[np.float64]:
 
 
 def moved_bytes(run: Run) -> int:
-    """Return how many bytes were copied between memories."""
+    """Return the number of bytes copied between memories."""
     return 0 if run.transfers is None else int(run.transfers.size_bytes.sum())
 
 
 def thrashing(run: Run) -> float:
-    """Return the bytes that were copied over those of the distinct data among them; 0 without.
+    """Return the copied bytes divided by the size of the distinct data among them; 0 if none.
 
-    1 says that every datum that moved moved once; more, that data come and go.
+    A value of 1 means that every copied datum was copied once; more, that data come and go.
     """
     transfers = run.transfers
     if transfers is None:
@@ -86,10 +85,10 @@ def thrashing(run: Run) -> float:
 
 
 def _first_rows(keys: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the row of each key that comes first, in order of the keys.
+    """Return the first row of each key, in order of the keys.
 
-    As :func:`numpy.unique` with ``return_index``: key and row are sorted as one number, which
-    takes a tenth of the time that an order of rows does.
+    Like :func:`numpy.unique` with ``return_index``, but key and row are sorted as one number, which
+    takes a tenth of the time of an argsort.
     """
     both: NDArray[np.int64] = np.sort(keys.astype(np.int64) << 32 | np.arange(len(keys)))
     first: NDArray[np.int64] = both[np.diff(both >> 32, prepend=-(2**32)) != 0] & (2**32 - 1)
@@ -97,9 +96,9 @@ def _first_rows(keys: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def pair_statistics(run: Run) -> list[PairStatistics]:
-    """Return the statistics per pair of memories that anything was copied between.
+    """Return the statistics per pair of memories with copies between them.
 
-    Ordered by source, then target, as the memories are.
+    They are ordered by source, then by target, in the order of the memories.
     """
     transfers, memories = run.transfers, run.memories
     if transfers is None or not len(transfers):
@@ -134,7 +133,7 @@ def _covered_s(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> floa
 
 
 def reason_statistics(run: Run) -> dict[str, dict[str, int]]:
-    """Return count and bytes of the copies by the name of their reason, all reasons in order."""
+    """Return count and bytes of the copies per reason, all reasons in order."""
     columns = np.zeros((2, len(TransferReason)), dtype=np.int64)
     if run.transfers is not None:
         np.add.at(columns[0], run.transfers.reason, 1)
@@ -146,7 +145,7 @@ def reason_statistics(run: Run) -> dict[str, dict[str, int]]:
 
 
 def transfer_summary(run: Run) -> dict[str, Any]:
-    """Return what was copied in a few numbers, as plain JSON data."""
+    """Return a summary of the copies as plain JSON data."""
     return {
         "count": 0 if run.transfers is None else len(run.transfers),
         "bytes": moved_bytes(run),

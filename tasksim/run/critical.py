@@ -1,7 +1,7 @@
-"""The practical critical path: what the last task waited for, and that one, back to the start.
+"""Practical critical path: the chain of waits from the start of a run to its last task.
 
-Where the critical path of a graph says how fast a run could be, this one says why it was not:
-each task on it started as soon as what is before it on the path allowed.
+The critical path of a graph bounds how fast a run can be; the practical one shows why a run was not
+faster: each task on it started as soon as its predecessor on the path allowed.
 """
 
 from __future__ import annotations
@@ -37,19 +37,18 @@ class Step:
 
     task: int
     reason: Reason
-    """What its start waited for: the end of the task before it on the path, on which it depends
-    (``dependency``) or which ran on its worker (``worker``); its submission; nothing (``start``).
-    """
+    """Cause of its wait: the end of its predecessor on the path, on which it depends
+    (``dependency``) or which ran on its worker (``worker``); its submission; none (``start``)."""
     waited_s: float
-    """From the end of the task before it on the path (from 0 for the first) to its start."""
+    """From the end of its predecessor on the path (from 0 for the first) to its start."""
     duration_s: float
     transfer_s: float = 0.0
-    """The part of ``waited_s`` in which its worker had taken it and waited for its data."""
+    """Part of ``waited_s`` in which its worker had taken it and waited for its data."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PracticalPath:
-    """The practical critical path, first task first.
+    """The practical critical path, from the first task to the last.
 
     The durations and waits of its steps add up to the makespan.
     """
@@ -60,7 +59,7 @@ class PracticalPath:
     reason_tasks: dict[Reason, int]
     """Number of tasks on the path per reason."""
     waited_s: dict[str, float]
-    """Seconds waited on the path per reason; those for data under ``transfer`` instead, if any."""
+    """Seconds waited on the path per reason; waits for data, if any, count under ``transfer``."""
 
     def __repr__(self) -> str:
         kernels, waits = sum(self.kernel_s.values()), sum(self.waited_s.values())
@@ -68,7 +67,7 @@ class PracticalPath:
         return f"<PracticalPath: {len(self.steps)} tasks, {spent}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: where the time of the path went."""
+        """Return a summary for notebooks: where the time of the path went."""
         facts = [(f"in {kernel}", duration_text(s)) for kernel, s in self.kernel_s.items()]
         facts += [(f"waiting: {why}", duration_text(s)) for why, s in self.waited_s.items() if s]
         return html_summary(f"Practical critical path of {len(self.steps)} tasks", facts)
@@ -92,11 +91,11 @@ class PracticalPath:
 
 
 def practical_critical_path(run: Run) -> PracticalPath:
-    """Return what each task waited for, from the task that ended last back to the start.
+    """Return the chain of waits from the task that ended last back to the start.
 
-    A task that became ready before its worker was free waited for the worker; another for the
-    task that released it, or for its submission. Of several tasks that end last, the first in
-    order of submission is taken.
+    A task that became ready before its worker was free waited for the worker; another one for the
+    task that released it, or for its submission. If several tasks end last, the path starts from
+    the first in submission order.
 
     Parameters
     ----------
@@ -110,13 +109,13 @@ def practical_critical_path(run: Run) -> PracticalPath:
     Raises
     ------
     InputError
-        If the records go round in a circle, which no real run does.
+        If the records form a cycle, which those of a real run cannot.
     CheckFailed
-        If they are not possible at all.
+        If the records are inconsistent.
 
     See Also
     --------
-    bounds : the critical path of a graph, which no run can beat.
+    bounds : Lower bounds, with the critical path of the graph.
 
     Examples
     --------
@@ -157,23 +156,23 @@ def _totals(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
 def tasks_on_path(
     tasks: TaskTable, label: Callable[[int], str] = "#{}".format
 ) -> list[tuple[int, Reason]]:
-    """Return the tasks of the practical critical path, the last first, and why each waited.
+    """Return the tasks of the practical critical path, last first, and the reason of each wait.
 
     Parameters
     ----------
     tasks : TaskTable
-        What became of the tasks of a run.
+        Records of the tasks.
     label : function
-        What messages call a task.
+        Returns the name of a task for messages.
 
     Raises
     ------
     InputError
-        If the records go round in a circle.
+        If the records form a cycle.
 
     See Also
     --------
-    practical_critical_path : also says how long, and for what.
+    practical_critical_path : Also returns the times.
 
     Examples
     --------
@@ -188,7 +187,7 @@ def tasks_on_path(
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
     while task >= 0:
         if passed[task]:
-            raise InputError(f"{label(task)} waited for itself: these are no records of a run")
+            raise InputError(f"{label(task)} waited for itself: the records form a cycle")
         passed[task] = True
         before, reason = _waited_for(tasks, task, int(previous[task]))
         found.append((task, reason))
@@ -211,7 +210,7 @@ def _walk(run: Run) -> list[Step]:
 
 
 def _waited_for(tasks: TaskTable, task: int, previous: int) -> tuple[int, Reason]:
-    """Return the task that *task* waited for (-1: none) and why."""
+    """Return the task that *task* waited for (-1: none), and the reason."""
     if previous >= 0 and tasks.end_s[previous] > tasks.ready_s[task]:
         return previous, "worker"
     if tasks.released_by[task] >= 0:
@@ -220,12 +219,12 @@ def _waited_for(tasks: TaskTable, task: int, previous: int) -> tuple[int, Reason
 
 
 def _previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:
-    """Return per task the one before it on its worker, -1 for the first."""
+    """Return each task's predecessor on its worker, -1 for the first."""
     order = np.lexsort((tasks.start_s, tasks.worker))
     same = np.diff(tasks.worker[order]) == 0
     if (same & (np.diff(tasks.start_s[order]) == 0)).any():
-        # Ready before task number: of tasks that take no time at one instant, the one that was
-        # ready first ran first, else the walk could turn in a circle.
+        # By ready time before task number: of tasks without duration at one instant, the one that
+        # was ready first ran first, otherwise the walk could cycle.
         order = np.lexsort((tasks.task, tasks.ready_s, tasks.end_s, tasks.start_s, tasks.worker))
     previous = np.full(len(tasks), -1, dtype=np.int64)
     previous[order[1:][same]] = order[:-1][same]

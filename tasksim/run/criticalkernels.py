@@ -1,8 +1,8 @@
-"""Critical kernels: those that a model of the whole must know, the rest taken together.
+"""Critical kernels: the kernels that a model of the whole must include separately.
 
-Of at least three runs on different numbers of workers: a kernel is critical if it takes a large
-share of the time, or if its time does not fall with the number of workers. (N. Ding et al., "APMT:
-an automatic hardware counter-based performance modeling tool for HPC applications".)
+At least three runs on different numbers of workers are needed: a kernel is critical if it takes a
+large share of the time, or if its time does not fall with the number of workers. (N. Ding et al.,
+"APMT: an automatic hardware counter-based performance modeling tool for HPC applications".)
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.samples import RecordedRun
 
-__all__ = ["FEWEST_RUNS", "REST", "CriticalKernels", "KernelScaling", "critical_kernels"]
+__all__ = ["AGGREGATED_NAME", "MIN_RUNS", "CriticalKernels", "KernelScaling", "critical_kernels"]
 
-REST: Final = "other"
-"""What the aggregated kernels are called."""
-FEWEST_RUNS: Final = 3
-"""Of different numbers of workers: two make a line through anything."""
-THRESHOLD: Final = 0.05
-FALLS: Final = -0.1
-"""The exponent of a kernel's time over the workers, beyond which it does not fall. Perfect is -1;
-.1 is what a run differs from the next one over twice as many workers."""
-SHORTEST_S: Final = 1e-15
-"""What counts as no time: a kernel that a run does not have."""
+AGGREGATED_NAME: Final = "other"
+"""Name of the aggregated kernels."""
+MIN_RUNS: Final = 3
+"""Smallest number of different numbers of workers: two points always lie on a line."""
+SHARE_THRESHOLD: Final = 0.05
+MAX_FALLING_EXPONENT: Final = -0.1
+"""Largest exponent of a kernel's time over the number of workers with which it falls. The ideal is
+-1; 0.1 is the difference between runs when the number of workers doubles."""
+MIN_TIME_S: Final = 1e-15
+"""Time in seconds that stands for none, for a kernel that a run does not have."""
 
 
 @dataclass(frozen=True)
 class KernelScaling:
-    """A kernel over the runs.
+    """Scaling of a kernel over the runs.
 
     Attributes
     ----------
-    name
+        Name of its model.
         Of its model.
-    shares
+        Share of the time of all tasks, per run.
         Of the time of all tasks, per run.
-    times_s
+        Time of the worker that spends most on it, per run.
         Per run, the time of the worker that spends most on it.
-    exponent
+        Exponent of that time over the number of workers; -1 for ideal scaling.
         Of that time over the number of workers; -1 where it is shared perfectly.
-    reason
+        Reason why it is critical, as text; None if it is not.
         Why it is critical, in words; None if it is not.
     """
 
@@ -63,14 +63,14 @@ class KernelScaling:
 
 @dataclass(frozen=True)
 class CriticalKernels:
-    """What runs tell of all their kernels.
+    """Scaling of all kernels of some runs.
 
     Attributes
     ----------
     workers
-        Per run, ascending.
+        Number of workers per run, ascending.
     kernels
-        Those with the largest share first.
+        Kernels with the largest share first.
     """
 
     workers: tuple[int, ...]
@@ -78,54 +78,55 @@ class CriticalKernels:
 
     @property
     def critical(self) -> tuple[str, ...]:
-        """The names of the critical ones."""
+        """Names of the critical kernels."""
         return tuple(kernel.name for kernel in self.kernels if kernel.reason is not None)
 
     @property
     def rest(self) -> tuple[str, ...]:
-        """The names of the others, which are aggregated."""
+        """Names of the other kernels, which are aggregated."""
         return tuple(kernel.name for kernel in self.kernels if kernel.reason is None)
 
     @property
     def covered(self) -> float:
-        """The share of the time that the critical ones take, in the run where it is least."""
+        """Smallest share, over the runs, of the time that the critical kernels take."""
         shares = [kernel.shares for kernel in self.kernels if kernel.reason is not None]
         return min(map(sum, zip(*shares, strict=True)), default=0.0)
 
     def aggregated(self, graph: TaskGraph) -> TaskGraph:
-        """Return *graph* with the rest as one kernel, as far as models are concerned.
+        """Return *graph* with all other kernels modelled as one.
 
-        Tasks keep the names of their kernels; the model that says how long they take is that of
-        ``other``.
+        Tasks keep the names of their kernels; their durations come from the model of ``other``.
         """
         rest = set(self.rest)
-        names = tuple(REST if name in rest else name for name in graph.model_names)
+        names = tuple(AGGREGATED_NAME if name in rest else name for name in graph.model_names)
         return replace(graph, model_names=names)
 
 
-def critical_kernels(runs: Sequence[RecordedRun], threshold: float = THRESHOLD) -> CriticalKernels:
+def critical_kernels(
+    runs: Sequence[RecordedRun], threshold: float = SHARE_THRESHOLD
+) -> CriticalKernels:
     """Return which kernels of *runs* are critical.
 
     Parameters
     ----------
     runs
-        Three at least, on different numbers of workers; recorded, simulated or imported.
+        At least three runs on different numbers of workers; recorded, simulated or imported.
     threshold
-        The share of the time, in any run, from which a kernel is critical.
+        Share of the time, in any run, from which a kernel is critical.
 
     Raises
     ------
     InputError
-        If there are fewer, or *threshold* is no share.
+        If there are fewer runs, or *threshold* is no share.
     """
     if not 0 < threshold < 1:
         raise InputError(f"threshold {threshold!r}: must be a share between 0 and 1")
     ordered = sorted(runs, key=lambda run: len(run.run.workers))
     workers = tuple(len(run.run.workers) for run in ordered)
-    if len(set(workers)) < FEWEST_RUNS:
+    if len(set(workers)) < MIN_RUNS:
         raise InputError(
-            f"critical kernels need runs on at least {FEWEST_RUNS} different numbers of workers, "
-            f"got {', '.join(map(str, workers)) or 'none'}: two cannot tell what does not fall"
+            f"critical kernels need runs on at least {MIN_RUNS} different numbers of workers, "
+            f"got {', '.join(map(str, workers)) or 'none'}: two cannot show which times fall"
         )
     tables = [_times(run) for run in ordered]
     totals = [sum(float(times.sum()) for times in table.values()) or 1.0 for table in tables]
@@ -135,7 +136,7 @@ def critical_kernels(runs: Sequence[RecordedRun], threshold: float = THRESHOLD) 
 
 
 def _times(recorded: RecordedRun) -> dict[str, NDArray[np.float64]]:
-    """Return kernel -> the time that each worker spends on it."""
+    """Return kernel -> time that each worker spends on it."""
     run, graph, tasks = recorded.run, recorded.graph, recorded.run.tasks
     of_task = graph.kernel[tasks.task]
     found: dict[str, NDArray[np.float64]] = {}
@@ -160,10 +161,10 @@ def _scaling(
     times = [table.get(name, nothing) for table in tables]
     shares = tuple(float(t.sum()) / total for t, total in zip(times, totals, strict=True))
     longest = tuple(float(t.max()) for t in times)
-    exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, SHORTEST_S)), 1)[0])
+    exponent = float(np.polyfit(np.log(workers), np.log(np.maximum(longest, MIN_TIME_S)), 1)[0])
     reason = None
     if max(shares) > threshold:
         reason = f"takes {max(shares):.1%} of the time"
-    elif exponent > FALLS:
+    elif exponent > MAX_FALLING_EXPONENT:
         reason = "its time does not fall with the workers"
     return KernelScaling(name, shares, longest, exponent, reason)

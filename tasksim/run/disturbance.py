@@ -1,8 +1,8 @@
-"""Disturbance of a native run: what other programs, the host and limits took from its workers.
+"""Disturbance of a native run: time that other programs, the host and limits took from workers.
 
-A task that the system interrupts takes longer by the clock on the wall, and not by the processor
-time of its thread. A kernel that waits for something else, a file or another thread, takes longer
-than its processor time in every task, interrupted or not: that is its own.
+A task that the system interrupts takes longer by the wall clock, but not by the processor time of
+its thread. A kernel that waits, for a file or another thread, takes longer than its processor time
+in every task, interrupted or not: this wait is its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = [
-    "LONGEST_OWN_GAP_S",
+    "MAX_OWN_GAP_S",
     "Disturbance",
     "blocking_kernels",
     "disturbance_account",
@@ -32,41 +32,41 @@ __all__ = [
 ]
 
 BLOCKING_SHARE: Final = 0.05
-"""Median share of the duration of uninterrupted tasks beyond which their kernel is said to block: a
-computing kernel loses less than a thousandth without an interruption."""
+"""Median share of the duration of uninterrupted tasks without a core beyond which their kernel is
+said to block: a computing kernel loses less than a thousandth without an interruption."""
 
-LONGEST_OWN_GAP_S: Final = 300e-6
-"""Time between two tasks of a worker beyond which somebody else had its core, in seconds: a runtime
-needs .3 to 50 us, and up to 100 us to wake a thread; a slice of a core is .7 ms or more."""
+MAX_OWN_GAP_S: Final = 300e-6
+"""Time between two tasks of a worker beyond which another program had its core, in seconds: a
+runtime needs 0.3 to 50 us, and up to 100 us to wake a thread; a time slice is 0.7 ms or more."""
 STEAL_TICK_S: Final = 0.01
-"""Resolution of what systems tell of the host, in seconds: a tick more may be of before the run."""
+"""Resolution of the reported host time, in seconds: one tick may be from before the run."""
 CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
-LEAST_OWN_SHARE: Final = 1e-3
-"""Share of its duration that a task computes, at least: less is as good as only waiting."""
+MIN_OWN_SHARE: Final = 1e-3
+"""Smallest share of its duration that a task computes: less counts as waiting only."""
 MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
 """Fields after those of the workers."""
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What the system told of the workers' threads and of the machine during a native run.
+    """Report of the system on the workers' threads and the machine during a native run.
 
     Attributes
     ----------
     waited_s : tuple of float or None
-        Per worker, how long its thread was ready and had no core; None: the system does not tell.
+        Per worker, time in which its thread was ready and had no core; None if not reported.
     preemptions : tuple of int
-        Per worker, how often its core was taken from it.
+        Per worker, number of times that the system took its core.
     steal_s : float or None
-        What the host took of this machine's cores, all together, where it tells.
+        Time that the host took from all cores of this machine, if reported.
     throttled_s : float or None
-        How long a limit of the control group held the process up.
+        Time for which a limit of the control group throttled the process.
     alone_s : float or None
-        The makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None:
-        nobody has replayed it.
+        Makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None if it
+        was not replayed.
     pressure_s : float or None
-        How long some thread of the machine, whoever's, was ready and had no core.
+        Time in which any thread of the machine was ready and had no core.
     """
 
     waited_s: tuple[float | None, ...]
@@ -78,14 +78,14 @@ class Disturbance:
 
     @property
     def total_s(self) -> float:
-        """What other programs and the host took from all workers together, in seconds."""
+        """Time in seconds that other programs and the host took from all workers."""
         stolen_s = max((self.steal_s or 0.0) - STEAL_TICK_S, 0.0)
         return sum(waited or 0.0 for waited in self.waited_s) + stolen_s
 
     def without(self, own_s: float) -> Disturbance:
-        """Return it less *own_s*, for which a thread of the run itself had the workers' cores.
+        """Return the disturbance less *own_s*, in which a thread of the run had the workers' cores.
 
-        From each worker it took as large a part of what that waited.
+        The time is subtracted from each worker in proportion to its wait.
         """
         waited_s = sum(waited or 0.0 for waited in self.waited_s)
         share = max(1.0 - own_s / waited_s, 0.0) if waited_s else 1.0
@@ -98,7 +98,7 @@ class Disturbance:
 
     @classmethod
     def from_json(cls, node: Node, workers: int) -> Disturbance:
-        """Return what :meth:`to_json` has written of a run on so many *workers*."""
+        """Return the disturbance written by :meth:`to_json` for a run on *workers* workers."""
         waited = [_known(each) for each in node["waited_s"]]
         preemptions = [each.integer() for each in node["preemptions"]]
         for name, values in (("waited_s", waited), ("preemptions", preemptions)):
@@ -115,12 +115,12 @@ def _known(node: Node) -> float | None:
 
 
 def has_processor_times(run: Run) -> bool:
-    """Return whether it is known how long the tasks of *run* had a core."""
+    """Return whether processor times of the tasks of *run* are known."""
     return bool(np.isfinite(run.tasks.cpu_s).any())
 
 
 def others_share(run: Run) -> float:
-    """Return the share of its workers' time that others took from *run*; 0 if nobody knows."""
+    """Return the share of the workers' time that others took from *run*; 0 if unknown."""
     whole_s = run.makespan_s * len(run.workers)
     if run.disturbance is None or not whole_s:
         return 0.0
@@ -128,14 +128,14 @@ def others_share(run: Run) -> float:
 
 
 def lost_s(run: Run) -> NDArray[np.float64]:
-    """Return how long each task ran without a core; 0 where that is not known."""
+    """Return the time that each task ran without a core; 0 where it is unknown."""
     tasks = run.tasks
     known = np.isfinite(tasks.cpu_s)
     return np.where(known, np.maximum(tasks.duration_s - tasks.cpu_s, 0.0), 0.0)
 
 
 def blocking_kernels(run: Run) -> list[str]:
-    """Return the kernels whose tasks wait for something else than a core."""
+    """Return the kernels whose tasks wait for other things than a core."""
     _, usual, _ = _usual(run)
     return [
         name for name, share in zip(run.kernel_names, usual, strict=True) if share > BLOCKING_SHARE
@@ -143,16 +143,15 @@ def blocking_kernels(run: Run) -> list[str]:
 
 
 def undisturbed_s(run: Run) -> NDArray[np.float64]:
-    """Return how long each task of *run* would have taken had nobody else had its core.
+    """Return the duration that each task of *run* would have had if no other program had its core.
 
-    A task that was interrupted takes its processor time, and what tasks of its kernel that were
-    not wait besides; others take what they took. Where the host of a virtual machine took time, or
-    may have, what tasks of a kernel that does not block lost without an interruption is left out
-    too.
+    An interrupted task takes its processor time plus the usual wait of its kernel's uninterrupted
+    tasks; other tasks keep their durations. Where the host of a virtual machine took time, or may
+    have, time that tasks of non-blocking kernels lost without an interruption is left out, too.
 
     See Also
     --------
-    tasksim.run.sharedcores.alone_s : the same of simulated workers that shared cores.
+    tasksim.run.sharedcores.alone_s : The same for simulated workers that shared cores.
     """
     tasks = run.tasks
     lost, usual, kernel = _usual(run)
@@ -169,19 +168,19 @@ def own_s(
     usual: NDArray[np.float64] | float,
     interrupted: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return what executions would have taken without what was *lost* by those *interrupted*.
+    """Return the durations of executions without the time *lost* by the *interrupted* ones.
 
-    *usual* is the share of its duration that an execution of the kernel loses anyway.
+    *usual* is the share of its duration that an execution of the kernel always loses.
     """
-    own = (durations_s - lost) / np.maximum(1.0 - usual, LEAST_OWN_SHARE)
-    # A clock that jumps may say that an execution had no core at all.
+    own = (durations_s - lost) / np.maximum(1.0 - usual, MIN_OWN_SHARE)
+    # A clock that jumps may show that an execution had no core at all.
     own = np.clip(own, np.minimum(CLOCK_TICK_S, durations_s), durations_s)
     found: NDArray[np.float64] = np.where(interrupted, own, durations_s)
     return found
 
 
 def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    """Return what each task lost, by kernel the share lost without interruption, and the kernel."""
+    """Return each task's loss, the usual share lost per kernel, and each task's kernel."""
     tasks, lost = run.tasks, lost_s(run)
     kernel = tasks.kernel.astype(np.intp)
     whole = (tasks.preemptions == 0) & (tasks.duration_s > 0)
@@ -194,7 +193,7 @@ def _usual(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[
 
 
 def disturbance_account(run: Run) -> dict[str, Any] | None:
-    """Return the account of a disturbed *run* as JSON: the total, each worker; None: unknown."""
+    """Return the account of a disturbed *run* as JSON: totals and workers; None: unknown."""
     told = run.disturbance
     if told is None or not has_processor_times(run):
         return None
@@ -214,7 +213,7 @@ def disturbance_account(run: Run) -> dict[str, Any] | None:
 
 
 def disturbance_summary(run: Run) -> str | None:
-    """Return in a sentence what others took from *run*; None if nobody knows."""
+    """Return a sentence on the time that others took from *run*; None: unknown."""
     from tasksim.base.units import duration_text
 
     told = run.disturbance

@@ -1,4 +1,4 @@
-"""Energy of a run, in joules: what its workers, kernels and copies have used."""
+"""Energy of a run in joules: used by its workers, kernels and copies."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ __all__ = ["Energy", "energy", "power_curve"]
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """What a run has used, in joules.
+    """Energy used by a run, in joules.
 
     Parameters
     ----------
     static_j : float
-        Of the machine, whatever ran, over the makespan.
+        Static energy of the machine over the makespan.
     idle_j : ndarray, float64 [workers]
-        Of each worker, while it ran nothing.
+        Energy of each worker while it ran nothing.
     tasks_j : ndarray, float64 [workers]
-        Of each worker, while it ran tasks.
+        Energy of each worker while it ran tasks.
     kernels_j : dict[str, float]
         The latter by kernel.
     copies_j : float
-        Of links, while copies crossed them.
+        Energy of links while copies crossed them.
 
     See Also
     --------
-    energy : makes one.
-    power_curve : when it was used.
+    energy : Computes it.
+    power_curve : Power over time.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class Energy:
 
     @property
     def total_j(self) -> float:
-        """All together."""
+        """Total energy."""
         return self.static_j + float(self.idle_j.sum() + self.tasks_j.sum()) + self.copies_j
 
     def to_json(self, run: Run) -> dict[str, Any]:
-        """Return plain JSON data; *run* names its workers."""
+        """Return the energy as plain JSON data; *run* names its workers."""
         workers = (self.idle_j + self.tasks_j).tolist()
         return {
             "total_j": self.total_j,
@@ -78,25 +78,25 @@ class Energy:
 
 
 def energy(run: Run) -> Energy:
-    """Return what *run* has used.
+    """Return the energy used by *run*.
 
-    A worker draws one power while it runs nothing and one, by kernel, while it runs a task; the
-    machine and its links draw theirs besides. Energy is the integral over the makespan. What
-    switches between nodes draw is not counted.
+    A worker draws one power while it is idle and one, by kernel, while it runs a task; the machine
+    and its links draw theirs in addition. Energy is the integral over the makespan. The power of
+    switches between nodes is not included.
 
     Parameters
     ----------
     run : Run
-        Of a platform with a section ``power:``.
+        Run on a platform with a section ``power:``.
 
     Raises
     ------
     InputError
-        If nobody knows what its machine draws.
+        If the power of its machine is unknown.
 
     See Also
     --------
-    power_curve : the same, over time.
+    power_curve : Power over time.
 
     Examples
     --------
@@ -126,10 +126,10 @@ def energy(run: Run) -> Energy:
 
 
 def power_curve(run: Run, edges_s: Float64) -> dict[str, Float64]:
-    """Return the mean power in each slice of time, in watts, by what draws it.
+    """Return the mean power in each slice of time, in watts, by consumer.
 
-    That is ``static``, ``idle``, ``tasks`` and ``copies``. The slices lie between *edges_s*, which
-    ascend.
+    Consumers are ``static``, ``idle``, ``tasks`` and ``copies``. The slices lie between the
+    ascending *edges_s*.
     """
     power = _power(run)
     tasks = run.tasks
@@ -153,19 +153,19 @@ def power_curve(run: Run, edges_s: Float64) -> dict[str, Float64]:
 def _power(run: Run) -> PowerInfo:
     if run.power is None:
         raise InputError(
-            f"run of {run.graph_label}: nobody knows what platform {run.platform} draws: give it a "
+            f"run of {run.graph_label}: the power of platform {run.platform} is unknown: give it a "
             "section `power:`, e.g. power: {static: 30 W, arch: {cpu: {idle: 1.5 W, busy: 9 W}}}"
         )
     return run.power
 
 
 def _idle_w(power: PowerInfo) -> Float64:
-    """Return what each worker draws when idle."""
+    """Return the idle power of each worker."""
     return np.array([power.kinds[kind].idle_w for kind in power.kind_of], dtype=np.float64)
 
 
 def _task_w(run: Run, power: PowerInfo) -> Float64:
-    """Return what each task draws, idleness of its worker included."""
+    """Return the power of each task, including its worker's idle power."""
     names = run.kernel_names
     table = np.array([[kind.of(name) for name in names] for kind in power.kinds])
     kind_of = np.array(power.kind_of, dtype=np.int64)

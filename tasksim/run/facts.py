@@ -1,4 +1,4 @@
-"""Facts of a run for people, a name and a text each: what was run, where, and how long it took."""
+"""Facts of a run for people, as names and texts: the task graph, the platform, the times."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BOUND_NAMES: Final = {
     "volume_s": "messages of the node with most",
     "path_s": "critical path with messages",
 }
-"""What people call the bounds."""
+"""Names of the bounds for people."""
 
 
 def run_facts(run: Run) -> list[tuple[str, str]]:
-    """Return what was run, where, and how long it took."""
+    """Return the facts of *run*: graph, platform, makespan and the like."""
     kinds = Counter(worker.architecture for worker in run.workers)
     return [
         ("graph", f"{run.graph_label} ({_count(len(run), 'task')})"),
@@ -45,12 +45,12 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
 
 
 def above(value: float, reference: float) -> str:
-    """Return by how much *value* is above *reference*; ``-`` where that is 0."""
+    """Return the relative excess of *value* over *reference* as text; ``-`` if that is 0."""
     return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"
 
 
 def _others(run: Run) -> list[tuple[str, str]]:
-    """Return what others took of the cores, and how long it would have been alone, if known."""
+    """Return the time that others took, and the makespan of the run alone, if known."""
     if run.disturbance is None:
         return []
     from tasksim.run.disturbance import disturbance_summary
@@ -62,15 +62,15 @@ def _others(run: Run) -> list[tuple[str, str]]:
 
 
 def _alone(run: Run, alone_s: float | None) -> str:
-    """Return how long *run* would have been alone, and how that is known, or could be."""
+    """Return the makespan of *run* alone, with its source, or how to get it."""
     if alone_s is not None:
         return f"{duration_text(alone_s)} (the same run replayed without what others took)"
     replay = f"tasksim simulate RUN --durations alone --scheduler {run.scheduler}"
-    return f"not known, as nobody has replayed it under {run.scheduler}; '{replay}' does"
+    return f"unknown until it is replayed under {run.scheduler}: '{replay}'"
 
 
 def _messages(run: Run) -> list[tuple[str, str]]:
-    """Return how many messages went between nodes, where there are several."""
+    """Return the number of messages between nodes, if there are several nodes."""
     if run.messages is None:
         return []
     nodes = len({worker.node for worker in run.workers})
@@ -79,7 +79,7 @@ def _messages(run: Run) -> list[tuple[str, str]]:
 
 
 def _energy(run: Run) -> list[tuple[str, str]]:
-    """Return what was used, as far as it is known what the machine draws."""
+    """Return the used energy, as far as the machine's power is known."""
     facts = []
     if run.power is not None:
         from tasksim.run.energy import energy
@@ -97,7 +97,7 @@ def _energy(run: Run) -> list[tuple[str, str]]:
 
 
 def _noise(run: Run) -> str:
-    """Return whether tasks took draws or means, if the run says it; native ones take what comes."""
+    """Return whether a simulated run used draws or means, if the run has it."""
     if run.kind != "simulated" or "noise" not in run.config:
         return ""
     return ", no noise" if run.config["noise"] == "none" else ", with the models' noise"
@@ -122,7 +122,7 @@ def _mean_waits(run: Run) -> list[str]:
 
 
 def _copies(run: Run) -> list[tuple[str, str]]:
-    """Return what was moved, if that is known."""
+    """Return the copied data, if recorded."""
     if run.transfers is None:
         return []
     from tasksim.run.copystatistics import moved_bytes, thrashing

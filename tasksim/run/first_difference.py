@@ -1,4 +1,4 @@
-"""First difference of two runs: the earliest thing that happened in one and not in the other."""
+"""First difference of two runs: the earliest event that happened in only one of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TASK_EVENTS: Final = (
     ("start_s", "starts"),
     ("end_s", "ends"),
 )
-"""The times that are noted of tasks, in the order in which they happen."""
+"""Times recorded of tasks, in the order in which they happen."""
 COPY_EVENTS: Final = (("requested_s", "is asked for"), ("start_s", "starts"), ("end_s", "ends"))
-"""Those of copies."""
+"""Times recorded of copies."""
 MESSAGE_EVENTS: Final = (
     ("posted_s", "is posted"),
     ("ready_s", "may be sent"),
@@ -31,20 +31,20 @@ MESSAGE_EVENTS: Final = (
     ("start_s", "starts"),
     ("end_s", "ends"),
 )
-"""Those of messages."""
+"""Times recorded of messages."""
 
 
 class Event(NamedTuple):
-    """Something that happened in a run: when, and what in words."""
+    """An event of a run: its time and its description."""
 
     time_s: float
     what: str
 
 
 def events(run: Run) -> list[Event]:
-    """Return what is noted of tasks, copies and messages of *run*, in order of time.
+    """Return the recorded events of tasks, copies and messages of *run*, in order of time.
 
-    Of one instant: tasks before copies before messages, in the order of what happens to them, by
+    At one instant, tasks come before copies before messages, each in the order of its events and by
     number.
     """
     found = [*_task_events(run), *_copy_events(run), *_message_events(run)]
@@ -52,20 +52,20 @@ def events(run: Run) -> list[Event]:
 
 
 def first_difference(one: Run, other: Run) -> str | None:
-    """Return, in words, the first event of one run that the other has not; None: they are equal.
+    """Return the first event that differs between two runs, as text; None if they are equal.
 
-    For whoever looks for the place where two engines, or two versions of one, part: all that
-    differs later may follow from it.
+    Use it to find where two engines, or two versions of one, diverge: later differences may follow
+    from the first.
 
     Parameters
     ----------
     one, other : Run
-        Of the same graph on the same platform.
+        Runs of the same graph on the same platform.
 
     Raises
     ------
     InputError
-        If one of them is no run.
+        If one of them is not a run.
 
     Examples
     --------

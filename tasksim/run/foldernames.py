@@ -1,4 +1,4 @@
-"""Names of the files in the folder of a run, by which it is known."""
+"""Names of the files in a run's folder."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
 MESSAGES = "messages.parquet"
 GRAPH = "graph.npz"
-"""The graph, where it is kept with the run."""
+"""The graph, if it is kept with the run."""
 PLATFORM = "platform.yaml"
-"""Where it ran, of runs that were imported or recorded with what is known of that."""
+"""The platform, for runs that were imported or recorded with a description of it."""
 ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, GRAPH, PLATFORM))
 
 
@@ -40,5 +40,5 @@ def is_run_folder(path: Path) -> bool:
 
 
 def refuse_run_folder(path: Path, *, force: bool) -> None:
-    """Raise, before the work is done, what saving a run would raise of an existing *path*."""
+    """Raise the error of saving a run to an existing *path*, before the work is done."""
     refuse_folder(path, force=force, what="a run folder", mark=RUN_JSON)

@@ -1,4 +1,4 @@
-"""``run.json``: what a run is besides its task records, written for people, read with care."""
+"""``run.json``: description of a run beside its task records, for people and for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA_VERSION", "Rows", "encode", "read_header"]
 
 SCHEMA_VERSION = 1
-"""Of ``run.json``; grows when a reader of the old ones would be misled."""
+"""Version of ``run.json``; it grows when readers of older versions would be misled."""
 
 _KINDS = ("simulated", "native")
 _WORKER = ("name", "architecture", "node", "memory")
@@ -29,7 +29,7 @@ _MEMORY = ("name", "node", "size_bytes")
 
 
 class Rows(NamedTuple):
-    """How many rows the tables of a run have; None where there is no such table."""
+    """Number of rows of each table of a run; None if there is no such table."""
 
     tasks: int
     transfers: int | None
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 def encode(run: Run) -> str:
     """Return the text of ``run.json``.
 
-    Raises :exc:`InputError` if the configuration is not plain JSON data.
+    Raise :exc:`InputError` if the configuration is not plain JSON data.
     """
     header = {
         "schema_version": SCHEMA_VERSION,
@@ -73,19 +73,19 @@ def encode(run: Run) -> str:
 
 
 def _engine_json(run: Run) -> dict[str, str]:
-    """Return what made a simulated run, and why it was not the compiled core."""
+    """Return the engine of a simulated run, and why it was not the compiled core."""
     said = {"engine": run.engine, "engine_why": run.engine_why}
     return {name: text for name, text in said.items() if text}
 
 
 def _worker_json(worker: WorkerInfo) -> dict[str, Any]:
-    """Return a worker; in the first memory, as most are, it names none."""
+    """Return a worker; it omits the first memory, the usual one."""
     names = _WORKER if worker.memory else _WORKER[:-1]
     return {name: getattr(worker, name) for name in names}
 
 
 def _memories_json(run: Run) -> dict[str, Any]:
-    """Return what a run with several memories has besides."""
+    """Return the additional fields of a run with several memories."""
     if not run.memories and run.transfers is None and run.memory is None:
         return {}
     return {
@@ -99,7 +99,7 @@ def _memories_json(run: Run) -> dict[str, Any]:
 def read_header(path: Path) -> tuple[Run, Rows]:
     """Return the run that the file *path* describes, without its tables, and their lengths.
 
-    Raises :exc:`InputError` with ``file:line:column``, what was got and what is legal.
+    Raise :exc:`InputError` with ``file:line:column``, the value and the legal values.
     """
     text = read_text(path)
     if not text.strip():

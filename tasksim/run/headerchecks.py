@@ -1,4 +1,4 @@
-"""Checks of ``run.json``: whether the numbers in it are those of the records beside it."""
+"""Checks of ``run.json``: its numbers must agree with the records beside it."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["check_header"]
 
 _ROUNDING: Final = 1e-9
-"""Relative: other versions of NumPy add in another order, which changes the last digits; what
-somebody wrote by hand differs in the first."""
+"""Relative tolerance: other versions of NumPy add in another order, which changes the last digits;
+numbers edited by hand differ in the first ones."""
 _EARLIER_KEYS: Final = {"parallel_efficiency": "efficiency"}
-"""What metrics were called in files of earlier versions."""
+"""Names of metrics in files of earlier versions."""
 
 
 def check_header(run: Run, path: Path) -> None:
-    """Raise :exc:`CheckFailed` if the file *path* says of *run* what its records do not say.
+    """Raise :exc:`CheckFailed` if the file *path* contradicts the records of *run*.
 
     Parameters
     ----------
     run : Run
-        The run as it was read, with its tables.
+        The run as read, with its tables.
     path : Path
-        Its ``run.json``. Only the makespan and the metrics are looked at: all else is read from
-        the file and cannot differ.
+        Its ``run.json``. Only the makespan and the metrics are checked: all else is read from the
+        file and cannot differ.
     """
     text = read_text(path)
     said = parse_json(text)
@@ -53,7 +53,7 @@ def check_header(run: Run, path: Path) -> None:
 def _differences(
     said: Any, computed: Any, place: Place, tolerance: float
 ) -> Iterator[tuple[Place, Any, Any]]:
-    """Yield what differs, as far as both say something."""
+    """Yield differences between values that both have."""
     if isinstance(said, dict) and isinstance(computed, dict):
         for key in (key for key in said if _EARLIER_KEYS.get(key, key) in computed):
             there = computed[_EARLIER_KEYS.get(key, key)]

@@ -19,19 +19,19 @@ __all__ = ["IdleTime", "idle_time"]
 
 @dataclass(frozen=True, slots=True)
 class IdleTime:
-    """The idle time of each worker, split by what it waited for, in seconds.
+    """Idle time of each worker, split by what it waited for, in seconds.
 
-    The parts of a worker add up to :func:`tasksim.run.metrics.idle_s`. A worker that is idle
-    before a task that it runs waits, in this order:
+    The parts of a worker add up to :func:`tasksim.run.metrics.idle_s`. Before a task that it runs,
+    an idle worker waits in this order:
     """
 
     dependency_s: NDArray[np.float64]
-    """Until the task is ready: until it is submitted and its predecessors have ended."""
+    """Until the task is ready, that is submitted and with all predecessors ended."""
     transfer_s: NDArray[np.float64]
-    """For data: since the task is ready and the worker has taken it, until the last copy made
-    for it is there (:func:`tasksim.run.copystatistics.data_arrival_s`)."""
+    """For data: from when the task is ready and taken by the worker until the last copy made for it
+    arrives (:func:`tasksim.run.copystatistics.data_arrival_s`)."""
     queue_s: NDArray[np.float64]
-    """For the runtime: while a ready task is not taken yet, and after its data are there."""
+    """For the runtime: while a ready task is not taken yet, and after its data arrived."""
     end_s: NDArray[np.float64]
     """For the end of the run, after its last task."""
 
@@ -49,9 +49,9 @@ class IdleTime:
 
 
 def idle_time(run: Run) -> IdleTime:
-    """Return what the workers waited for while they were idle.
+    """Return the idle time of the workers by what they waited for.
 
-    Where it is not known when a task was taken, nothing counts as waiting for data.
+    If it is unknown when a task was taken, no time counts as waiting for data.
     """
     order, free_s, last_s = _timeline(run)
     tasks, worker = run.tasks, run.tasks.worker[order]

@@ -1,4 +1,4 @@
-"""Place of a run within the intervals of a prediction: of its makespan, and of its kernels."""
+"""Position of a run relative to the intervals of a prediction, for makespan and kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Inside", "KernelInside", "inside"]
 
 @dataclass(frozen=True, slots=True)
 class KernelInside:
-    """The mean duration of a kernel's tasks in a run, and where it was predicted to be."""
+    """Mean duration of a kernel's tasks in a run, and its predicted interval."""
 
     kernel: str
     architecture: str
@@ -28,24 +28,24 @@ class KernelInside:
 
     @property
     def inside(self) -> bool:
-        """Whether it is there."""
+        """Whether the mean is inside the interval."""
         return self.low_s <= self.mean_s <= self.high_s
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Whether a run is within the prediction interval of another.
+    """Whether a run is inside the prediction interval of another.
 
     Parameters
     ----------
     makespan_s : float
-        Of the run.
+        Makespan of the run.
     low_s, high_s : float
-        Between which the prediction says that one run is.
+        Bounds of the prediction interval of one run.
     level : float
-        How often that is so.
+        Confidence level of the interval.
     inside : bool
-        Whether this one is.
+        Whether this run is inside.
     kernels : tuple of KernelInside
         Each kernel on each architecture that both have.
     """
@@ -58,7 +58,7 @@ class Inside:
     kernels: tuple[KernelInside, ...]
 
     def text(self) -> str:
-        """Return it for people, in a line or two."""
+        """Return the result as text, in a line or two."""
         from tasksim.base.units import duration_text
 
         bounds = f"{duration_text(self.low_s)} to {duration_text(self.high_s)}"
@@ -72,9 +72,9 @@ class Inside:
 
 
 def inside(a: Run, b: Run) -> Inside | None:
-    """Return whether one of two runs is where the other says; None if neither says.
+    """Return whether one run is inside the interval of the other; None if neither has one, or both.
 
-    Raises :exc:`InputError` if the uncertainty of a run is not what simulations write.
+    Raise :exc:`InputError` if the uncertainty of a run is malformed.
     """
     if (a.uncertainty is None) == (b.uncertainty is None):
         return None

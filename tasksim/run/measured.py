@@ -1,4 +1,4 @@
-"""Measured durations of a recorded run, task by task, instead of what models say."""
+"""Measured durations of a recorded run, task by task, in place of kernel models."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ __all__ = ["WORDS", "MeasuredDurations", "Word"]
 
 Word = Literal["measured", "means", "alone"]
 WORDS: Final = ("measured", "means", "alone")
-"""What can be taken of a recorded run: each task's own duration, means, or what it would have taken
-had nobody else had its core."""
+"""Durations to take from a recorded run: those of each task, means, or those without time that
+others took."""
 
 
 class MeasuredDurations:
-    """What the tasks of a run took, instead of kernel models; for the same graph, run again.
+    """Durations of the tasks of a run, in place of kernel models, for the same graph.
 
     Parameters
     ----------
     run : Run
-        The recorded one. If its workers shared cores, what its tasks would have taken alone.
+        The recorded run. If its workers shared cores, tasks get their durations alone.
     graph : TaskGraph
-        What was run.
+        The graph that was run.
     what : {"measured", "means", "alone"}, default "measured"
-        Where a task ran on workers of an architecture, it takes there what it took; on workers of
-        another architecture, what tasks of its configuration (kernel and parameters) took there in
-        the mean, or, if there was none, tasks of its kernel. ``means``: in the mean everywhere.
-        ``alone``: as ``measured``, less what others took (:mod:`tasksim.run.disturbance`). On an
-        architecture that never ran a kernel, no task of it can run.
+        Where a task ran on workers of an architecture, it takes there its measured duration; on
+        other architectures, the mean of tasks of its configuration (kernel and parameters) or, if
+        there was none, of its kernel. ``means``: means everywhere. ``alone``: as ``measured``, less
+        time that others took (:mod:`tasksim.run.disturbance`). On an architecture that never ran a
+        kernel, its tasks cannot run.
     speeds : mapping of str -> float, default {}
-        How fast the workers of the run were, by architecture, as its platform said; 1 where
-        nothing is said. On a platform with other speeds tasks take accordingly longer.
+        Speeds of the run's workers by architecture, from its platform; 1 by default. On a
+        platform with other speeds durations are scaled accordingly.
 
     See Also
     --------
-    tasksim.simulate : takes one as *models*; ``durations="measured"`` makes one.
+    tasksim.simulate : Accepts an instance as *models*; ``durations="measured"`` creates one.
 
     Examples
     --------
@@ -88,12 +88,12 @@ class MeasuredDurations:
         Raises
         ------
         InputError
-            If *graph* has other tasks than the one that was run, or a task ran on architectures
-            only that *platform* does not have.
+            If *graph* has other tasks than the graph that was run, or a task ran only on
+            architectures that *platform* does not have.
         """
         if len(graph) != len(self._graph):
             raise InputError(
-                f"durations were measured of {len(self._graph)} tasks; graph {graph.name} has "
+                f"the measured run has {len(self._graph)} tasks; graph {graph.name} has "
                 f"{len(graph)}"
             )
         never = np.full(len(graph), np.inf)
@@ -113,14 +113,14 @@ class MeasuredDurations:
         return table
 
     def model(self, kernel: str, architecture: str) -> NoReturn:
-        """Raise :exc:`InputError`: what was measured belongs to tasks, not to kernels."""
+        """Raise :exc:`InputError`: measured durations belong to tasks, not to kernels."""
         raise InputError(f"{kernel} on {architecture}: durations of a run are no kernel model")
 
     def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: what was measured contains where the data were."""
+        """Return None: measured durations include the effect of locality."""
 
     def _row(self, architecture: int) -> NDArray[np.float64]:
-        """Return what each task takes on an architecture; infinite where nothing is known."""
+        """Return the duration of each task on an architecture; infinite where it is unknown."""
         here = self._where == architecture
         graph = self._graph
         width = max((len(table) for table in graph.parameters), default=0) + 1
@@ -134,7 +134,7 @@ class MeasuredDurations:
 def _means(
     group: NDArray[np.integer], seconds: NDArray[np.float64], chosen: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return per task the mean over the *chosen* of its group, infinite where there are none."""
+    """Return, per task, the mean over *chosen* tasks of its group; infinite without any."""
     count = np.bincount(group[chosen], minlength=int(group.max(initial=-1)) + 1)
     total = np.bincount(group[chosen], weights=seconds[chosen], minlength=len(count))
     with np.errstate(invalid="ignore", divide="ignore"):

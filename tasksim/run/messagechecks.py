@@ -1,4 +1,4 @@
-"""Checks of the messages of a run: what :func:`tasksim.run.runchecks.check_run` asks of them."""
+"""Checks of a run's messages for :func:`tasksim.run.runchecks.check_run`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _WRITES = np.isin(range(8), (AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE
 
 
 def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
-    """Raise :exc:`CheckFailed` unless the messages of *run* are possible.
+    """Raise :exc:`CheckFailed` unless the messages of *run* are consistent.
 
-    They lead from one node to another, are ready once they are posted, move once they are ready and
-    awaited, and nothing that they were sent for starts before they have come.
+    They go from one node to another, are ready after they are posted, move after they are ready and
+    awaited, and tasks start after the messages sent for them have arrived.
     """
     messages = run.messages
     assert messages is not None
@@ -36,7 +36,7 @@ def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
     for name in ("source", "target"):
         column = getattr(messages, name)
         _demand((column >= 0) & (column <= last), messages, f"its {name} is no node")
-    _demand(messages.source != messages.target, messages, "it leads nowhere")
+    _demand(messages.source != messages.target, messages, "its source and target are the same")
     order = ("posted_s", "ready_s", "start_s", "end_s")
     for earlier, later in (*itertools.pairwise(order), ("awaited_s", "end_s")):
         times = getattr(messages, earlier), getattr(messages, later)
@@ -46,7 +46,7 @@ def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
     _demand(reader | (where == messages.source), messages, "its task runs on neither node")
     start_s, end_s = run.tasks.start_s[messages.task], run.tasks.end_s[messages.task]
     late = reader & (start_s < messages.end_s - slack_s)
-    _demand(~late, messages, "its task starts before it has come")
+    _demand(~late, messages, "its task starts before it has arrived")
     early = ~reader & (messages.start_s < end_s - slack_s)
     _demand(~early, messages, "it is sent before its task has ended")
     if graph is not None:
@@ -57,7 +57,7 @@ def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
 
 
 def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None:
-    """Fail at the first message for which something does not hold."""
+    """Raise an error for the first message that fails a check."""
     if not holds.all():
         row = int(np.argmin(holds))
         ends = f"from node {messages.source[row]} to node {messages.target[row]}"
@@ -67,9 +67,10 @@ def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None
 def binding_across_nodes(
     run: Run, graph: TaskGraph, before: NDArray[np.intp], after: NDArray[np.int32]
 ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Return those of the dependencies *before* -> *after* that bind tasks of several nodes.
+    """Return the dependencies *before* -> *after* that must hold, given the nodes of the tasks.
 
-    Across nodes, a task need not wait until another has read what it writes: that has a copy.
+    Across nodes, a task need not wait until another one has read the data that it overwrites: the
+    reader has a copy.
     """
     node = np.array([worker.node for worker in run.workers])[run.tasks.worker]
     across = np.flatnonzero(node[before] != node[after])
@@ -80,17 +81,17 @@ def binding_across_nodes(
 
 
 def _hands_over(graph: TaskGraph, before: int, after: int) -> bool:
-    """Return whether *after* reads what *before* writes, or they have no datum in common."""
+    """Return whether *after* reads data that *before* writes, or both have no datum in common."""
     first, second = dict(graph.accesses_of(before)), dict(graph.accesses_of(after))
     common = first.keys() & second.keys()
     return not common or any(_WRITES[first[h]] and _READS[second[h]] for h in common)
 
 
 def waiting_for_a_send(run: Run, graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return per task whether it overwrites what the task *before* it wrote and its node has sent.
+    """Return, per task, whether it overwrites data that *before* wrote and its node sent.
 
-    A datum is read until it has been sent; what released the sending is said to release who writes
-    next, though other readers may be between the two in the graph.
+    A datum counts as read until it is sent; the task that released the send is recorded as
+    releasing the next writer, although other readers may be between both in the graph.
     """
     found = np.zeros(len(graph), np.bool_)
     if run.messages is None:

@@ -1,4 +1,4 @@
-"""Line of messages: a latency and a time per byte, laid through what those of a run have taken."""
+"""Line through message times: a latency and a time per byte, fitted to the messages of a run."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Hockney", "fitted_hockney", "network_of_messages"]
 
-UNDISTURBED: Final = 0.25
-"""Share of the messages of a size that nobody disturbs, in busy minutes, too: beside two busy
-processes on two cores the quickest quarter took 5 % longer than in calm, the median up to 170 %."""
-LEAST_BETA_S: Final = 1e-15
-"""Seconds per byte, at least: no network has a petabyte per second."""
+UNDISTURBED_SHARE: Final = 0.25
+"""Share of the messages of a size that are undisturbed even on a busy machine: beside two busy
+processes on two cores, the fastest quarter took 5 % longer than on a calm machine, the median up to
+170 %."""
+MIN_BETA_S: Final = 1e-15
+"""Smallest time per byte, in seconds: no network has a petabyte per second."""
 
 
 @dataclass(frozen=True)
 class Hockney:
-    """A message of s bytes takes ``alpha + beta s``, whoever sends it to whom."""
+    """A message of s bytes takes ``alpha + beta s``, whatever its source and target."""
 
     alpha_s: float
     beta_s: float
 
     def seconds(self, ranks: int, size_bytes: float) -> float:  # noqa: ARG002
-        """Return how long a message takes."""
+        """Return the time of a message."""
         return self.alpha_s + self.beta_s * size_bytes
 
 
 def fitted_hockney(
     size_bytes: NDArray[np.floating], seconds: NDArray[np.floating], share: float = 0.5
 ) -> Hockney:
-    """Return the line through messages of some sizes, by relative errors; nothing is below 0.
+    """Return the line through message times with the least relative errors, without negative parts.
 
-    What such a *share* of the messages of a size took at most counts, by default the median.
+    For each size, the quantile *share* of its times counts, by default the median.
 
     Examples
     --------
@@ -64,11 +65,11 @@ def fitted_hockney(
 
 
 def network_of_messages(messages: MessageTable) -> str:
-    """Return a network, as ``--network`` has it, in which messages take what those of a run took.
+    """Return a network, in the format of ``--network``, with the message times of a run.
 
-    From when the sender had the data and the receiver was ready for them until they were there, so
-    with what the runtime took; of each size, what a quarter of them took at most. No message slows
-    another down, as what they took already has that.
+    Times are from when the sender had the data and the receiver was ready until the arrival, so
+    they include the runtime; for each size, the lower quartile counts. Messages do not slow each
+    other down, as the measured times include that already.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def network_of_messages(messages: MessageTable) -> str:
     line = Hockney(0.0, 0.0)
     if known.any():
         sizes = messages.size_bytes[known].astype(np.float64)
-        line = fitted_hockney(sizes, taken_s[known], UNDISTURBED)
-    bandwidth = 1 / max(line.beta_s, LEAST_BETA_S)
-    # A cable from the sender, and one to the receiver.
+        line = fitted_hockney(sizes, taken_s[known], UNDISTURBED_SHARE)
+    bandwidth = 1 / max(line.beta_s, MIN_BETA_S)
+    # one cable from the sender, one to the receiver
     return f"switch:bandwidth={bandwidth:.9g}B/s,latency={line.alpha_s / 2:.9g}s,model=ideal"

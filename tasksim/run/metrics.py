@@ -37,7 +37,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class KernelStatistics:
-    """How long the tasks of one kernel took, in seconds."""
+    """Statistics of the durations of one kernel's tasks, in seconds."""
 
     kernel: str
     count: int
@@ -49,20 +49,20 @@ class KernelStatistics:
     min_s: float
     max_s: float
     quantiles_s: tuple[float, ...]
-    """At :data:`QUANTILES`."""
+    """Values at :data:`QUANTILES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Where each task's time before its start went, in seconds, one entry per task."""
+    """Waiting time of each task before its start, in seconds, by cause."""
 
     dependency_s: NDArray[np.float64]
-    """From its submission until it was ready."""
+    """From its submission until it is ready."""
     transfer_s: NDArray[np.float64]
-    """Since it was ready and a worker had taken it until its data were there."""
+    """From when it is ready and taken by a worker until its data arrive."""
     queue_s: NDArray[np.float64]
-    """The rest until it started: in the scheduler's queues, behind other tasks of its worker, and
-    the runtime's own costs."""
+    """The rest until its start: in the scheduler's queues, behind other tasks of its worker, and in
+    the runtime."""
 
 
 def makespan_s(run: Run) -> float:
@@ -71,36 +71,36 @@ def makespan_s(run: Run) -> float:
 
 
 def busy_s(run: Run) -> NDArray[np.float64]:
-    """Return per worker how long it ran tasks."""
+    """Return the time for which each worker ran tasks."""
     busy = np.bincount(run.tasks.worker, run.tasks.duration_s, minlength=len(run.workers))
     return busy.astype(np.float64)
 
 
 def idle_s(run: Run) -> NDArray[np.float64]:
-    """Return per worker how long it ran none, until the makespan."""
+    """Return the time for which each worker ran no task, until the makespan."""
     return run.makespan_s - busy_s(run)
 
 
 def idleness_percent(run: Run) -> NDArray[np.float64]:
-    """Return per worker ``100 (1 - busy / makespan)``; 0 where the makespan is 0."""
+    """Return ``100 (1 - busy / makespan)`` per worker; 0 if the makespan is 0."""
     if not run.makespan_s:
         return np.zeros(len(run.workers))
     return 100.0 * (1.0 - busy_s(run) / run.makespan_s)
 
 
 def task_counts(run: Run) -> NDArray[np.int64]:
-    """Return per worker how many tasks it ran."""
+    """Return the number of tasks per worker."""
     return np.bincount(run.tasks.worker, minlength=len(run.workers)).astype(np.int64)
 
 
 def efficiency(run: Run) -> float:
-    """Return the share of the workers' time that tasks took: ``sum busy / (workers makespan)``."""
+    """Return the busy share of the workers' time: ``sum busy / (workers makespan)``."""
     capacity = len(run.workers) * run.makespan_s
     return float(busy_s(run).sum() / capacity) if capacity else 0.0
 
 
 def kernel_durations(run: Run) -> dict[str, NDArray[np.float64]]:
-    """Return per kernel that ran the durations of its tasks, in task order."""
+    """Return the durations of the tasks of each kernel that ran, in task order."""
     durations, kernel = run.tasks.duration_s, run.tasks.kernel
     order = np.argsort(kernel, kind="stable")
     limits = np.searchsorted(kernel[order], np.arange(len(run.kernel_names) + 1))
@@ -130,7 +130,7 @@ def _statistics(kernel: str, values: NDArray[np.float64]) -> KernelStatistics:
 
 
 def _quantile(ordered: NDArray[np.float64], level: float) -> float:
-    """Return what :func:`numpy.quantile` does, which would import masked arrays."""
+    """Return the result of :func:`numpy.quantile`, which would import masked arrays."""
     place = (len(ordered) - 1) * level
     below = int(place)
     share = place - below
@@ -159,7 +159,7 @@ def submitted_curve(run: Run) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 def _steps(
     up_s: NDArray[np.float64], down_s: NDArray[np.float64], until_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the step function that counts one up at each of *up_s*, one down at each *down_s*."""
+    """Return the step function that goes up at each of *up_s* and down at each of *down_s*."""
     times, index = np.unique(np.concatenate(([0.0, until_s], up_s, down_s)), return_inverse=True)
     change = np.bincount(index[2 : 2 + len(up_s)], minlength=len(times))
     change -= np.bincount(index[2 + len(up_s) :], minlength=len(times))
@@ -167,7 +167,7 @@ def _steps(
 
 
 def waits(run: Run) -> Waits:
-    """Return what each task waited for: its dependencies, its data, the scheduler and a worker."""
+    """Return the waits of each task: for dependencies, for data, for the scheduler and a worker."""
     tasks = run.tasks
     queue_s = tasks.start_s - tasks.ready_s
     taken_s = np.maximum(tasks.taken_s, tasks.ready_s)
@@ -181,7 +181,7 @@ def waits(run: Run) -> Waits:
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """Return the metrics in a few numbers, as plain JSON data: what ``run.json`` keeps."""
+    """Return a summary of the metrics as plain JSON data, as in ``run.json``."""
     from tasksim.run.idleness import idle_time
 
     waited = waits(run)
@@ -205,7 +205,7 @@ def summary(run: Run) -> dict[str, Any]:
 
 
 def _copies(run: Run, mean_wait_s: float) -> dict[str, Any]:
-    """Return what a run that moved data has besides."""
+    """Return the additional metrics of a run with copies."""
     if run.transfers is None:
         return {}
     from tasksim.run.copystatistics import transfer_summary

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["PathMessages", "in_flight", "node_idleness", "node_rates", "path_messages"]
 
 ROUNDING_S: Final = 1e-9
-"""A tick of the clock of a replay: times that are equal may differ by it."""
+"""Rounding of a replay's clock, in seconds: equal times may differ by it."""
 
 
 def in_flight(run: Run) -> tuple[Curve, Curve]:
-    """Return how many messages move, and how many wait to be sent, as steps over time.
+    """Return the numbers of moving and of waiting messages, as step functions of time.
 
-    One waits from when its datum is there, and it is submitted, until its data begin to move.
+    A message waits from when it is posted and its datum is ready until its data move.
     """
     messages = _messages(run)
     waits = np.minimum(np.fmax(messages.posted_s, messages.ready_s), messages.start_s)
@@ -37,7 +37,7 @@ def in_flight(run: Run) -> tuple[Curve, Curve]:
 
 
 def _steps(begin: Float64, end: Float64) -> Curve:
-    """Return times, and how many of the spans there are from each on."""
+    """Return times, and the number of spans in progress from each time on."""
     known = np.isfinite(begin) & np.isfinite(end) & (end > begin)
     times, place = np.unique(np.concatenate((begin[known], end[known])), return_inverse=True)
     change = np.zeros(len(times), np.int64)
@@ -48,11 +48,11 @@ def _steps(begin: Float64, end: Float64) -> Curve:
 
 
 def node_rates(run: Run, edges_s: Float64) -> tuple[Float64, Float64]:
-    """Return the bytes per second out of each node, and into each, in each slice of time.
+    """Return the bytes per second out of each node and into each node, in each slice of time.
 
-    Runs do not say how fast a message is at each moment, only from when to when its data move.
-    Those that leave a node together share its way evenly here, as do those that reach one; so a
-    way that is shared fairly never carries more than it can.
+    A run records when the data of a message move, but not how fast at each moment. Here, messages
+    that leave a node together share its link evenly, as do messages that reach one; so a fairly
+    shared link never carries more than it can.
 
     Returns
     -------
@@ -75,11 +75,12 @@ def _sums(messages: MessageTable, node: NDArray[np.int32], nodes: int, edges_s: 
 
 
 def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Float64:
-    """Return how many bytes of the messages in *rows* have moved at each of the times."""
+    """Return the number of bytes of the messages in *rows* that have moved at each time."""
     start_s, end_s = messages.start_s[rows], messages.end_s[rows]
     end_s = np.maximum(end_s, start_s + 1e-12)
     times, share = _shares(start_s, end_s)
-    # Whoever gets the k-th part of a way where k share it is as fast at all moments of this clock.
+    # On a clock that runs at a k-th of its speed while k messages share a link, each message has a
+    # constant rate.
     start, end, at = (np.interp(moments, times, share) for moments in (start_s, end_s, at_s))
     slope = messages.size_bytes[rows] / (end - start)
     turns = np.concatenate((start, end))
@@ -90,14 +91,14 @@ def _moved(messages: MessageTable, rows: NDArray[np.intp], at_s: Float64) -> Flo
 
 
 def _shares(start_s: Float64, end_s: Float64) -> tuple[Float64, Float64]:
-    """Return times, and how much one of those that share a way evenly has had of it by then."""
+    """Return times, and the share of an evenly shared link that one message had by then."""
     times, moving = _steps(start_s, end_s)
     passed = np.diff(times) / np.maximum(moving[:-1], 1)
     return times, np.concatenate(([0.0], np.cumsum(passed)))
 
 
 def node_idleness(run: Run) -> Float64:
-    """Return the part of the makespan that the workers of each node were idle, on average.
+    """Return the idle share of the makespan of each node's workers, on average.
 
     Examples
     --------
@@ -119,12 +120,12 @@ class PathMessages:
     count: int
     size_bytes: int
     moving_s: float
-    """How long their data moved."""
+    """Time for which their data moved."""
     waiting_s: float
-    """How long they waited before, from when their data were there."""
+    """Time for which they waited before, from when their data were ready."""
 
     def to_json(self) -> dict[str, float]:
-        """Return it as an object of JSON."""
+        """Return the messages as plain JSON data."""
         return {
             "count": self.count,
             "bytes": self.size_bytes,
@@ -134,10 +135,10 @@ class PathMessages:
 
 
 def path_messages(run: Run) -> PathMessages:
-    """Return what the messages on the practical critical path of *run* cost.
+    """Return the cost of the messages on the practical critical path of *run*.
 
-    Where the path goes from one node to another, that is the last message between the two that
-    came after the first task and before the second.
+    Where the path goes from one node to another, the last message between both counts that started
+    after the first task and arrived before the second.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Others' share of a native run: what they took from each task, each worker, and over time.
+"""Time that other programs took from a native run: per task, per worker, and over time.
 
-The system tells how long a thread had no core, not when: that time is spread evenly over the task,
-and what a worker lost between its tasks over the time between them.
+The system reports how long a thread had no core, but not when: the time is spread evenly over the
+task, and a worker's losses between its tasks over the time between them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ __all__ = ["others_between_s", "others_curve", "others_percent", "others_s"]
 
 
 def others_s(run: Run) -> Float64:
-    """Return how long others had the core of each task; 0 where nobody knows."""
+    """Return the time that others had each task's core; 0 where it is unknown."""
     return run.tasks.duration_s - undisturbed_s(run)
 
 
 def others_percent(run: Run) -> Float64:
-    """Return per worker how much of the makespan others had its core; NaN where nobody knows.
+    """Return, per worker, the percentage of the makespan that others had its core; NaN: unknown.
 
-    The worker was ready, in a task or between two.
+    The worker was ready then, in a task or between two.
     """
     return 100.0 * _waited_s(run) / (run.makespan_s or 1.0)
 
 
 def others_between_s(run: Run) -> Float64:
-    """Return per worker how long others had its core between its tasks; 0 where nobody knows."""
+    """Return, per worker, the time that others had its core between tasks; 0 where unknown."""
     in_tasks_s = np.bincount(run.tasks.worker, others_s(run), len(run.workers))
     return np.nan_to_num(np.maximum(_waited_s(run) - in_tasks_s, 0.0))
 
 
 def others_curve(run: Run, edges_s: Float64) -> Float64:
-    """Return which share of the workers' cores others had in each slice of time, from 0 to 1."""
+    """Return the share of the workers' cores that others had in each slice of time, 0 to 1."""
     tasks, worker, begin_s, end_s = run.tasks, *_gaps(run)
     gap_s = np.bincount(worker, end_s - begin_s, len(run.workers))
     lost = np.minimum(others_between_s(run) / np.where(gap_s > 0, gap_s, np.inf), 1.0)
@@ -57,16 +57,16 @@ def others_curve(run: Run, edges_s: Float64) -> Float64:
 
 
 def _waited_s(run: Run) -> Float64:
-    """Return how long the thread of each worker was ready without a core; NaN: not known."""
+    """Return the time that each worker's thread was ready without a core; NaN: unknown."""
     if run.disturbance is None:
         return np.full(len(run.workers), np.nan)
     return np.array(run.disturbance.waited_s, dtype=np.float64)  # None becomes NaN
 
 
 def _gaps(run: Run) -> tuple[NDArray[np.intp], Float64, Float64]:
-    """Return the times in which workers ran no task: the worker, the beginning and the end."""
+    """Return the times in which workers ran no task: worker, beginning and end."""
     tasks, workers = run.tasks, np.arange(len(run.workers))
-    # A task that takes no time ends each worker's last gap with the run.
+    # An empty task at the end of the run closes each worker's last gap.
     last_s = np.full(len(workers), run.makespan_s)
     worker = np.concatenate([tasks.worker, workers]).astype(np.intp)
     start_s, end_s = (np.concatenate([at, last_s]) for at in (tasks.start_s, tasks.end_s))

@@ -1,9 +1,9 @@
-"""Path profile: where the time of the practical critical path went, and its costs beside others'.
+"""Profile of the practical critical path: where its time went, and its costs.
 
-Costs are those of the bulk-synchronous model: a task that depends on one of another worker
-*synchronises* with it, what it reads that another worker wrote last are *words*, what it computes
-is *flop*. Along the path they are what the makespan is made of; the most that a worker has, and the
-mean over workers (volume), say what else there is.
+Costs are those of the bulk-synchronous model: a task that depends on a task of another worker
+*synchronises* with it, data that it reads and another worker wrote last are *words*, and its
+operations are *flop*. The costs along the path make up the makespan; the maximum and the mean over
+workers (volume) show the rest.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 __all__ = ["WORD_BYTES", "Costs", "KernelOnPath", "PathCosts", "PathProfile", "path_profile"]
 
 WORD_BYTES: Final = 8
-"""Of a word: a double, as in the papers that count words."""
+"""Size of a word: a double, as in the papers that count words."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelOnPath:
-    """What the path has of a kernel.
+    """Part of a kernel in the path.
 
     Attributes
     ----------
     kernel : str
     tasks : int
-        On the path.
+        Number of its tasks on the path.
     of : int
-        In the run.
+        Number of its tasks in the run.
     total_s : float
-        On the path.
+        Seconds on the path.
     costs : Costs or None
-        Of its tasks on the path; None where the run's graph is not known.
+        Costs of its tasks on the path; None if the run's graph is unknown.
     """
 
     kernel: str
@@ -62,12 +62,12 @@ class Costs:
     Attributes
     ----------
     synchronisations : float
-        Tasks that depend on a task of another worker.
+        Number of tasks that depend on a task of another worker.
     words : float or None
-        Of eight bytes: data that tasks read and another worker wrote last; once per worker, however
-        many of its tasks read them, with the first. None where the graph knows no data.
+        Words of eight bytes that tasks read and another worker wrote last; counted once per worker,
+        at its first read. None if the graph has no data.
     flop : float or None
-        None where a kernel does not say how many it has.
+        Operations; None if a kernel does not define them.
     """
 
     synchronisations: float
@@ -77,31 +77,31 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class PathCosts:
-    """Costs along the path, of the worker that has most, and the mean over workers."""
+    """Costs along the path, the maximum over workers, and the mean over workers."""
 
     path: Costs
     most: Costs
-    """Of each cost the greatest of any worker: three workers, perhaps."""
+    """Maximum of each cost over the workers, possibly of different workers."""
     mean: Costs
 
 
 @dataclass(frozen=True, slots=True)
 class PathProfile:
-    """What the practical critical path of a run is made of.
+    """Composition of a run's practical critical path.
 
     Attributes
     ----------
     makespan_s : float
     tasks : int
-        On the path.
+        Number of tasks on the path.
     kernels : tuple of KernelOnPath
-        Those that take longest first.
+        Kernels, the longest total first.
     waited_s : dict of str to float
-        Seconds per reason, as :attr:`tasksim.run.critical.PracticalPath.waited_s`.
+        Seconds per reason, as in :attr:`tasksim.run.critical.PracticalPath.waited_s`.
     copies, copied_bytes : int
-        The copies between memories for which tasks of the path waited.
+        Copies between memories that tasks of the path waited for.
     costs : PathCosts or None
-        None where the graph of the run is not known.
+        None if the graph of the run is unknown.
     """
 
     makespan_s: float
@@ -123,16 +123,16 @@ class PathProfile:
 
 
 def path_profile(run: Run, graph: TaskGraph | None) -> PathProfile:
-    """Return the profile of the practical critical path of *run*, by one walk backwards.
+    """Return the profile of the practical critical path of *run*.
 
-    Without its *graph* there are no costs, but the times.
+    Without *graph*, only the times are computed, not the costs.
 
     Raises
     ------
     InputError
-        If the records go round in a circle.
+        If the records form a cycle.
     CheckFailed
-        If they are not possible at all.
+        If the records are inconsistent.
 
     Examples
     --------
@@ -173,10 +173,10 @@ def _kernels(
 
 
 def _copies_waited_for(run: Run, path: PracticalPath) -> list[int]:
-    """Return the sizes of the copies that tasks of the path waited for, in bytes.
+    """Return the sizes in bytes of the copies that tasks of the path waited for.
 
-    A copy is waited for if it was made for the task and was on its way while the task's worker,
-    which had taken it, had nothing else to do.
+    A copy counts if it was made for the task and was in progress while the task's worker, which had
+    taken the task, had nothing else to do.
     """
     waiting_from: dict[int, float] = {}
     for step in path.steps:
@@ -199,7 +199,7 @@ def _copies_waited_for(run: Run, path: PracticalPath) -> list[int]:
 
 
 class _TaskCosts:
-    """What each task of a run costs in the bulk-synchronous model."""
+    """Cost of each task of a run in the bulk-synchronous model."""
 
     def __init__(self, run: Run, graph: TaskGraph) -> None:
         self._worker = run.tasks.worker.astype(np.int64)
@@ -231,7 +231,7 @@ def _costs(sums: dict[str, float]) -> Costs:
 
 
 def _synchronisations(graph: TaskGraph, worker: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 per task that depends on a task of another worker."""
+    """Return 1 for each task that depends on a task of another worker, otherwise 0."""
     before = np.repeat(worker, np.diff(graph.successor_ptr))
     crosses = before != worker[graph.successors]
     found = np.zeros(len(graph))
@@ -242,15 +242,16 @@ def _synchronisations(graph: TaskGraph, worker: NDArray[np.int64]) -> NDArray[np
 def _bytes_of_others(
     graph: TaskGraph, worker: NDArray[np.int64], start_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return per task the bytes that another worker wrote last, and that it is the first to read.
+    """Return, per task, the bytes last written by another worker that it is the first to read.
 
-    The first of its worker: what that has read once is there until it is written anew.
+    It is the first of its worker: data that a worker has read stay there until they are written
+    again.
     """
     if not graph.handles:
         return np.full(len(graph), np.nan)
     counts = graph.access_mode != AccessMode.SCRATCH
     handle = graph.access_handle[counts].astype(np.int64)
-    order = np.argsort(handle, kind="stable")  # by datum, then in the order of submission
+    order = np.argsort(handle, kind="stable")  # by datum, then in submission order
     handle, mode = handle[order], graph.access_mode[counts][order]
     task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[counts][order]
     writer = _last_writer(handle, mode != AccessMode.R)
@@ -264,8 +265,8 @@ def _bytes_of_others(
 
 
 def _last_writer(handle: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return per access, sorted by *handle*, the place of the last write before it; -1: none."""
+    """Return, per access sorted by *handle*, the index of the last write before it; -1: none."""
     places = np.where(writes, np.arange(len(handle)), -1)
     before = np.concatenate(([-1], np.maximum.accumulate(places)[:-1])) if len(handle) else places
-    first = np.searchsorted(handle, handle)  # where the accesses to its datum begin
+    first = np.searchsorted(handle, handle)  # first access to the datum
     return np.where(before >= first, before, -1)

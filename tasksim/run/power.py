@@ -1,4 +1,4 @@
-"""Power as a run remembers it: what its machine draws, in watts, at the frequencies it ran at."""
+"""Power in a run's record: power of its machine, in watts, at the frequencies of the run."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ __all__ = ["PowerInfo", "WorkerPower", "power_info"]
 
 @dataclass(frozen=True)
 class WorkerPower:
-    """What a worker draws, in watts."""
+    """Power of a worker, in watts."""
 
     idle_w: float
-    """While it runs no task."""
+    """Power while it runs no task."""
     busy_w: float
-    """While it runs a task, idleness included."""
+    """Power while it runs a task, including idle power."""
     kernels: dict[str, float] = field(default_factory=dict)
-    """The same while it runs tasks of these kernels."""
+    """Power while it runs tasks of specific kernels."""
 
     def of(self, kernel: str) -> float:
-        """Return what it draws while it runs a task of *kernel*."""
+        """Return the power while it runs a task of *kernel*."""
         return self.kernels.get(kernel, self.busy_w)
 
 
 @dataclass(frozen=True)
 class PowerInfo:
-    """What the machine of a run draws, in watts."""
+    """Power of a run's machine, in watts."""
 
     static_w: float
-    """Whatever runs."""
+    """Power whatever runs."""
     kinds: tuple[WorkerPower, ...]
-    """What workers draw, by kind."""
+    """Kinds of workers by power."""
     kind_of: tuple[int, ...]
-    """The kind of each worker."""
+    """Index of the kind of each worker."""
     copies: dict[tuple[int, int], float] = field(default_factory=dict)
-    """What is drawn besides while something is copied, by source and target."""
+    """Additional power while data are copied, by source and target."""
 
     @property
     def idle_w(self) -> float:
-        """What the whole machine draws while nothing runs."""
+        """Power of the whole machine while nothing runs."""
         return self.static_w + sum(self.kinds[kind].idle_w for kind in self.kind_of)
 
     @classmethod
     def from_json(cls, node: Node, workers: int) -> PowerInfo:
-        """Return what :meth:`to_json` wrote, of a run of so many *workers*."""
+        """Return the object written by :meth:`to_json`, for a run on *workers* workers."""
         kinds = tuple(_kind(kind) for kind in node["kinds"])
         kind_of = tuple(number.integer() for number in node["kind_of"])
         if len(kind_of) != workers or not all(0 <= kind < len(kinds) for kind in kind_of):
@@ -66,7 +66,7 @@ class PowerInfo:
         return cls(_watts(node["static_w"]), kinds, kind_of, copies)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return the power as plain JSON data."""
         kinds = [
             {"idle_w": kind.idle_w, "busy_w": kind.busy_w, "kernels": kind.kernels}
             for kind in self.kinds
@@ -90,16 +90,16 @@ def _watts(node: Node) -> float:
 
 
 def power_info(nodes: Sequence[Platform]) -> PowerInfo | None:
-    """Return what the machine of these *nodes* draws; None if nobody knows.
+    """Return the power of the machine of these *nodes*; None if it is unknown.
 
-    Raises :exc:`InputError` if it is known of some nodes only.
+    Raise :exc:`InputError` if it is known for some nodes only.
     """
     known = [platform for platform in nodes if platform.power is not None]
     if not known:
         return None
     if len(known) < len(nodes):
         unknown = next(platform.name for platform in nodes if platform.power is None)
-        raise InputError(f"platform {unknown}: power is known of other nodes, not of this one")
+        raise InputError(f"platform {unknown}: has no power, but other nodes have")
     kinds: list[WorkerPower] = []
     kind_of: list[int] = []
     copies: dict[tuple[int, int], float] = {}
@@ -120,7 +120,7 @@ def power_info(nodes: Sequence[Platform]) -> PowerInfo | None:
 
 
 def _workers(platform: Platform) -> dict[str, WorkerPower]:
-    """Return what workers draw by architecture, at the frequency it has."""
+    """Return the power of workers by architecture, at its frequency."""
     assert platform.power is not None
     found = {}
     for architecture in platform.architectures:
@@ -130,7 +130,7 @@ def _workers(platform: Platform) -> dict[str, WorkerPower]:
 
 
 def _copies(platform: Platform) -> dict[tuple[int, int], float]:
-    """Return what is drawn while something is copied: the sum over the links of its way."""
+    """Return the additional power of copies: the sum over the links of their route."""
     watts = [link.power_w for link in platform.links]
     if not any(watts):
         return {}

@@ -1,4 +1,4 @@
-"""Runs: the records that came out of one, and what is needed to repeat it."""
+"""Runs: records of a run of a task graph, and everything needed to repeat it."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ RunKind = Literal["simulated", "native"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """A worker as a run remembers it."""
+    """A worker in a run's record."""
 
     name: str
     architecture: str
     node: int = 0
     memory: int = 0
-    """The index of the memory that its tasks read and write."""
+    """Index of the memory that its tasks read and write."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryInfo:
-    """A memory as a run remembers it."""
+    """A memory in a run's record."""
 
     name: str
     node: int = 0
     size_bytes: float | None = None
-    """None: without limit."""
+    """None if it has no limit."""
 
 
 @cache
@@ -71,64 +71,64 @@ def _versions() -> dict[str, str]:
 class Run:
     """A run of a task graph on workers, simulated or native.
 
-    Two runs are equal if everything but ``wall_s``, the engine and ``graph`` is. In a notebook, a
-    run shows what it was, how busy its workers were, and its kernels.
+    Two runs are equal if everything but ``wall_s``, the engine and ``graph`` is equal. A notebook
+    shows the facts of a run, how busy its workers were, and its kernels.
 
     Parameters
     ----------
     kind : {"simulated", "native"}
-        What made it.
+        Whether it was simulated or executed.
     graph_name : str
-        The generator of its graph.
+        Generator of its graph.
     graph_arguments : dict
-        What that was called with.
+        Arguments of the generator.
     kernel_names : tuple of str
-        The kernels of the graph.
+        Kernels of the graph.
     workers : tuple of WorkerInfo
-        What ran the tasks.
+        Workers that ran the tasks.
     platform : str
-        The name of the platform.
+        Name of the platform.
     scheduler : str
-        The scheduler with its options.
+        Scheduler with its options.
     seed : int or None
-        Of random choices.
+        Seed of random choices.
     tasks : TaskTable
-        The task records.
+        Task records.
     config : dict, optional
-        What repeats the run.
+        Configuration that repeats the run.
     versions : dict, optional
-        Of tasksim, Python and libraries; default: those here.
+        Versions of tasksim, Python and libraries [default: those here].
     wall_s : float, default 0.0
-        How long it took to simulate or to execute.
+        Wall time of the simulation or execution in seconds.
     engine : str, default ""
-        What made it: ``compiled`` or ``simpy``, natively ``compiled`` or ``python``.
+        Engine: ``compiled`` or ``simpy``; for native runs ``compiled`` or ``python``.
     engine_why : str, default ""
-        Why it was not the compiled core; or that this called a scheduler written in Python.
+        Why it was not the compiled core, or that the core called a Python scheduler.
     bounds : dict or None, default None
-        Lower bounds on the makespan, in seconds.
+        Lower bounds on the makespan in seconds.
     transfers, memory : TransferTable, MemoryTable or None, default None
-        The copies between memories, and how full these were.
+        Copies between memories, and use of the memories.
     memories : tuple of MemoryInfo, default ()
-        The memories of the platform.
+        Memories of the platform.
     evictions : int, default 0
-        How many copies of data were dropped to make room.
+        Number of copies that were dropped to make room.
     uncertainty : dict or None, default None
-        How sure the makespan is, of a simulation that was asked for it.
+        Uncertainty of the makespan, if the simulation was asked for it.
     graph : TaskGraph or None, default None
-        What was run, where no generator makes it again: it is kept with the run.
+        The graph, if no generator can make it again; it is kept with the run.
     messages : MessageTable or None, default None
-        The messages between nodes, where there are several.
+        Messages between nodes, if there are several.
     power : PowerInfo or None, default None
-        What its machine draws; None: nobody knows.
+        Power of its machine; None if unknown.
     counted_j : float or None, default None
-        The energy that the machine counted during a native run, in joules; None: it counts none.
+        Energy that the machine counted during a native run in joules; None if it has no counters.
     disturbance : Disturbance or None, default None
-        What others took from the workers of a native run; None: nobody knows.
+        Time that others took from the workers of a native run; None if unknown.
 
     See Also
     --------
-    simulate, execute : make runs.
-    load_run : reads one.
+    simulate, execute : Make runs.
+    load_run : Reads one.
 
     Examples
     --------
@@ -142,47 +142,47 @@ class Run:
     kind: RunKind
     graph_name: str
     graph_arguments: dict[str, str | int | float]
-    """What the generator was called with."""
+    """Arguments of the generator."""
     kernel_names: tuple[str, ...]
     workers: tuple[WorkerInfo, ...]
     platform: str
-    """The name of the platform."""
+    """Name of the platform."""
     scheduler: str
-    """The scheduler with its options, as text."""
+    """Scheduler with its options, as text."""
     seed: int | None
     tasks: TaskTable
     config: dict[str, Any] = field(default_factory=dict)
-    """Everything that repeats the run, fully resolved: plain JSON data."""
+    """Configuration that repeats the run, fully resolved: plain JSON data."""
     versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
     """Versions of tasksim, Python and the libraries that made the run; default: those here."""
     wall_s: float = field(default=0.0, compare=False)
-    """How long it took to simulate or to execute."""
+    """Wall time of the simulation or execution in seconds."""
     engine: str = field(default="", compare=False)
-    """What made it: ``compiled``, or ``simpy``, natively ``python``; empty: it is not known."""
+    """Engine: ``compiled`` or ``simpy``, natively ``python``; empty if unknown."""
     engine_why: str = field(default="", compare=False)
     """Why it was not the compiled core."""
     bounds: dict[str, float] | None = None
     """Lower bounds on the makespan, in seconds, by name (see :mod:`tasksim.run.bounds`)."""
     transfers: TransferTable | None = None
-    """The copies between memories; None: no data were moved, or nobody watched."""
+    """Copies between memories; None if no data were moved, or copies were not recorded."""
     memory: MemoryTable | None = None
-    """How full the memories were."""
+    """Use of the memories."""
     memories: tuple[MemoryInfo, ...] = ()
-    """The memories of the platform; none if ``transfers`` and ``memory`` are None."""
+    """Memories of the platform; empty if ``transfers`` and ``memory`` are None."""
     evictions: int = 0
-    """How many copies of data were dropped to make room."""
+    """Number of copies that were dropped to make room."""
     uncertainty: dict[str, Any] | None = None
-    """How sure the makespan is: what ``Prediction.to_json`` says."""
+    """Uncertainty of the makespan, as written by ``Prediction.to_json``."""
     graph: TaskGraph | None = field(default=None, compare=False)
-    """What was run, where it is kept with the run, as no generator makes it again."""
+    """The graph, if it is kept with the run because no generator can make it again."""
     messages: MessageTable | None = None
-    """The messages between nodes; None: there is one."""
+    """Messages between nodes; None if there is only one node."""
     power: PowerInfo | None = None
-    """What its machine draws, for :func:`tasksim.run.energy.energy`."""
+    """Power of its machine, for :func:`tasksim.run.energy.energy`."""
     counted_j: float | None = field(default=None, compare=False)
-    """The energy that the machine itself counted, all programs together."""
+    """Energy that the machine itself counted, for all programs together, in joules."""
     disturbance: Disturbance | None = field(default=None, compare=False)
-    """What others took from the workers of a native run."""
+    """Time that others took from the workers of a native run."""
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -192,19 +192,19 @@ class Run:
         return f"<Run {what}: {len(self)} tasks, {duration_text(self.makespan_s)}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: facts, how busy the workers were, the kernels."""
+        """Return a summary for notebooks: facts, how busy the workers were, the kernels."""
         from tasksim.run.runhtml import run_html
 
         return run_html(self)
 
     @property
     def makespan_s(self) -> float:
-        """The end of the last task; the clock starts at 0 with the first submission."""
+        """End of the last task in seconds; the clock starts at 0 with the first submission."""
         return float(self.tasks.end_s.max()) if len(self.tasks) else 0.0
 
     @property
     def graph_label(self) -> str:
-        """The graph as one writes it: ``cholesky tiles=20 tile_size=256``."""
+        """Generator and arguments of the graph: ``cholesky tiles=20 tile_size=256``."""
         arguments = (f"{name}={value}" for name, value in self.graph_arguments.items())
         return " ".join([self.graph_name, *arguments])
 
@@ -213,7 +213,7 @@ class Run:
         return f"{self.kernel_names[self.tasks.kernel[task]]} #{self.tasks.task[task]}"
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the task records as a pandas frame: :meth:`frame`, as other libraries call it."""
+        """Return the task records as a pandas frame; the usual name for :meth:`frame`."""
         return self.frame()
 
     def frame(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables of the records of a run: NumPy columns of equal length that nobody can change."""
+"""Tables of a run's records: read-only NumPy columns of equal length."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _TIME = np.dtype(np.float64)
 
 
 class TransferReason(IntEnum):
-    """Why a copy was made: the codes in the column ``reason`` of a :class:`TransferTable`."""
+    """Reason for a copy: code in the column ``reason`` of a :class:`TransferTable`."""
 
     FETCH = 0
     """A task waited for it."""
     PREFETCH = 1
     """A task was expected to need it."""
     IDLE = 2
-    """It was written back while nothing else was to be done."""
+    """It was written back while the link was idle."""
     EVICTION = 3
     """It was written back to make room."""
 
 
 class RecordTable:
-    """Columns of equal length: whatever sequences are given become read-only arrays.
+    """Columns of equal length; sequences given as columns become read-only arrays.
 
     Subclasses are frozen dataclasses whose fields are the columns.
 
@@ -57,19 +57,19 @@ class RecordTable:
     ------
     InputError
         If a column is not one-dimensional, has another length than the first, or holds a value
-        that its type cannot.
+        out of the range of its type.
     """
 
     what: ClassVar[str]
-    """What messages call the table."""
+    """Name of the table in messages."""
     rows: ClassVar[str]
-    """What they call its rows."""
+    """Name of its rows in messages."""
     dtypes: ClassVar[dict[str, np.dtype[Any]]]
-    """The columns in order, with their types."""
+    """Columns in order, with their types."""
     wider: ClassVar[dict[str, np.dtype[Any]]] = {}
-    """Columns that have another type where a value does not fit in theirs."""
+    """Columns with their wider type, used if a value does not fit into the first."""
     optional: ClassVar[dict[str, float]] = {}
-    """Columns that files may lack, and what stands there where nothing is known."""
+    """Columns that files may lack, with the value for unknown."""
 
     def __post_init__(self) -> None:
         first = next(iter(self.dtypes))
@@ -144,34 +144,34 @@ class TaskTable(RecordTable):
     optional: ClassVar[dict[str, float]] = {"popped_s": np.nan, "cpu_s": np.nan, "preemptions": -1}
 
     task: NDArray[np.int32]
-    """The number of the task in its graph."""
+    """Number of the task in its graph."""
     kernel: NDArray[np.int16]
     """Index into the run's ``kernel_names``."""
     worker: NDArray[np.integer[Any]]
-    """Index into the run's ``workers``; 32 bits where these are more than 32767."""
+    """Index into the run's ``workers``; 32 bits if there are more than 32767."""
     priority: NDArray[np.int32]
     submitted_s: NDArray[np.float64]
     ready_s: NDArray[np.float64]
-    """When it was submitted and its dependencies were done."""
+    """Time when it was submitted and its dependencies were done."""
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     released_by: NDArray[np.int32]
-    """The task whose end made it ready; -1: none, it waited for its submission."""
+    """Task whose end made it ready; -1 if it waited for its submission."""
     popped_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """When its worker took it from the scheduler; NaN, the default: not known."""
+    """Time when its worker took it from the scheduler; NaN (default) if unknown."""
     cpu_s: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """Processor time that its worker's thread had in a native run; NaN, the default: not known."""
+    """Processor time of its worker's thread in a native run; NaN (default) if unknown."""
     preemptions: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    """How often the system took the core from it; -1, the default: not known."""
+    """Number of times that the system took its core; -1 (default) if unknown."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:
-        """How long each task ran."""
+        """Duration of each task."""
         return self.end_s - self.start_s
 
     @property
     def taken_s(self) -> NDArray[np.float64]:
-        """When its worker took each task; where that is not known, when it started."""
+        """Time when its worker took each task; its start if that is unknown."""
         return np.where(np.isnan(self.popped_s), self.start_s, self.popped_s)
 
 
@@ -189,8 +189,8 @@ class TransferTable(RecordTable):
 
     See Also
     --------
-    MemoryTable : what was allocated for them.
-    Run : has one where there are several memories.
+    MemoryTable : Memory allocated for the copies.
+    Run : Has a transfer table if there are several memories.
     """
 
     what: ClassVar[str] = "transfer table"
@@ -208,33 +208,33 @@ class TransferTable(RecordTable):
     }
 
     handle: NDArray[np.int32]
-    """The number of the datum in its graph."""
+    """Number of the datum in its graph."""
     source: NDArray[np.int16]
-    """The memory it was copied from."""
+    """Memory that it was copied from."""
     target: NDArray[np.int16]
-    """The memory it was copied to."""
+    """Memory that it was copied to."""
     size_bytes: NDArray[np.int64]
-    """What was copied."""
+    """Number of copied bytes."""
     requested_s: NDArray[np.float64]
-    """When it was asked for."""
+    """Time of the request."""
     start_s: NDArray[np.float64]
-    """When the copy began."""
+    """Start of the copy."""
     end_s: NDArray[np.float64]
-    """When the datum was there."""
+    """Arrival of the datum."""
     reason: NDArray[np.int8]
     """A :class:`TransferReason`."""
     task: NDArray[np.int32]
-    """The task that it was made for; -1: none."""
+    """Task for which it was made; -1: none."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:
-        """How long each copy took."""
+        """Duration of each copy."""
         return self.end_s - self.start_s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MemoryTable(RecordTable):
-    """How full the memories of a run were: a row per change, in order of time.
+    """Use of a run's memories: a row per change, in order of time.
 
     Examples
     --------
@@ -243,8 +243,8 @@ class MemoryTable(RecordTable):
 
     See Also
     --------
-    TransferTable : the copies that filled them.
-    Run : has one where memories are limited.
+    TransferTable : The copies that fill the memories.
+    Run : Has a memory table if memories are limited.
     """
 
     what: ClassVar[str] = "memory table"
@@ -256,16 +256,16 @@ class MemoryTable(RecordTable):
     }
 
     time_s: NDArray[np.float64]
-    """When it changed."""
+    """Time of the change."""
     memory: NDArray[np.int16]
     """Index into the run's ``memories``."""
     used_bytes: NDArray[np.int64]
-    """What is allocated from this time on."""
+    """Bytes allocated from this time on."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MessageTable(RecordTable):
-    """The messages between the nodes of a run, one row per message as they were posted.
+    """Messages between the nodes of a run, one row per message in posting order.
 
     Times are in seconds since the start of the run, nodes are those of its workers.
 
@@ -277,8 +277,8 @@ class MessageTable(RecordTable):
 
     See Also
     --------
-    TransferTable : the copies inside of nodes.
-    Run : has one where there are several nodes.
+    TransferTable : The copies within nodes.
+    Run : Has a message table if there are several nodes.
     """
 
     what: ClassVar[str] = "message table"
@@ -298,41 +298,41 @@ class MessageTable(RecordTable):
     }
 
     source: NDArray[np.int32]
-    """The node that sent it."""
+    """Sending node."""
     target: NDArray[np.int32]
-    """The node that received it."""
+    """Receiving node."""
     handle: NDArray[np.int32]
-    """The number of the datum in its graph; beyond its data: an order without bytes."""
+    """Number of the datum in its graph; numbers beyond the graph's data: an order without bytes."""
     size_bytes: NDArray[np.int64]
-    """The data, without envelopes."""
+    """Size of the data, without envelopes."""
     priority: NDArray[np.int32]
     task: NDArray[np.int32]
-    """The task that caused it: the first that reads the datum there, or the one that wrote it."""
+    """Task that caused it: the first one that reads the datum there, or the one that wrote it."""
     posted_s: NDArray[np.float64]
-    """When the sender submitted it."""
+    """Time when the sender submitted it."""
     ready_s: NDArray[np.float64]
-    """When the datum was there to be sent."""
+    """Time when the datum was ready to be sent."""
     awaited_s: NDArray[np.float64]
-    """When the receiver could take it."""
+    """Time when the receiver was ready for it."""
     start_s: NDArray[np.float64]
-    """When the data began to move."""
+    """Time when the data began to move."""
     end_s: NDArray[np.float64]
-    """When they were there."""
+    """Time when they arrived."""
 
     @property
     def duration_s(self) -> NDArray[np.float64]:
-        """How long the data of each moved."""
+        """Time for which the data of each message moved."""
         return self.end_s - self.start_s
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:
-    """Return *values*, which nobody else knows, as what tables take without copying it."""
+    """Return *values*, which must have no other reference, as a column that is not copied."""
     values.setflags(write=False)
     return values
 
 
 def task_table(graph: TaskGraph, columns: Mapping[str, NDArray[Any]]) -> TaskTable:
-    """Return what became of the tasks of *graph*, as the core tells it; states are left out."""
+    """Return the task table of *graph* from the core's columns; states are left out."""
     return TaskTable(
         task=frozen(np.arange(len(graph), dtype=np.int32)),
         kernel=frozen(graph.kernel.astype(np.int16)),
@@ -342,7 +342,7 @@ def task_table(graph: TaskGraph, columns: Mapping[str, NDArray[Any]]) -> TaskTab
 
 
 def _is_the_column(values: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Return whether *values* are a column already: nobody can write what they show."""
+    """Return whether *values* are a column already, with read-only memory."""
     if values.dtype != dtype or values.ndim != 1 or values.flags.writeable:
         return False
     shown = getattr(values.base, "__array_interface__", None)
@@ -350,7 +350,7 @@ def _is_the_column(values: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Return whether two columns are equal; what is not known equals itself."""
+    """Return whether two columns are equal; NaN equals NaN."""
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
@@ -359,7 +359,7 @@ def _column(
 ) -> NDArray[Any]:
     """Return *values* as a read-only array of *dtype* that shares no writable memory.
 
-    Of type *wide* where a value is too large.
+    If a value is too large, the type is *wide*.
     """
     if isinstance(values, np.ndarray) and _is_the_column(values, dtype):
         return values

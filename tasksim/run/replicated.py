@@ -1,14 +1,14 @@
-"""Replicated makespans: their mean, one of them, and where their spread comes from.
+"""Replicated makespans: mean, prediction interval, and sources of the variance.
 
-A group of replications shares what is drawn first, a model; within it some share what comes next, a
-run; the noise of tasks is each one's own. With three such sources a group has three members, of
-which two share the run: a staggered nested design, which spends no more on the inner sources than
-on the outer ones (T. R. Bainbridge, "Staggered, nested designs for estimating variance components",
+The replications of a group share the first draw, a model; some of them share the next one, a run;
+the noise of tasks is drawn for each. With these three sources a group has three members, two of
+which share the run: a staggered nested design, which spends no more on the inner sources than on
+the outer ones (T. R. Bainbridge, "Staggered, nested designs for estimating variance components",
 Industrial Quality Control 22, 1965).
 
-What the mean over runs would be for a drawn model, a group of three does not tell. A regression of
-all makespans on what kernels took in them does: makespans are nearly linear in these, since all
-kernels twice as long make them twice as long.
+A group of three does not show the mean over runs for its model. A regression of all makespans on
+the kernels' total times does: makespans are nearly linear in these, as they double if all kernels
+take twice as long.
 """
 
 from __future__ import annotations
@@ -34,26 +34,28 @@ __all__ = [
 ]
 
 MEMBERS: Final = {1: ((0,),), 2: ((0, 0), (0, 1)), 3: ((0, 0, 0), (0, 0, 1), (0, 1, 0))}
-"""By how many sources there are, of each member of a group which draw of each source it has."""
-FREE: Final = 20
-"""Replications beyond the coefficients, without which a regression fits chance."""
-SURE: Final = 0.999
-"""What a regression leaves of groups counts as theirs if chance leaves less so often."""
-BATCHES: Final = 10
-"""Their spread is known to a quarter, and each is still long enough for its own quantiles."""
+"""Number of sources -> for each member of a group, which draw of each source it has."""
+MIN_FREE_REPLICATIONS: Final = 20
+"""Smallest number of replications beyond the coefficients for a regression: with fewer it fits
+chance."""
+SIGNIFICANCE_LEVEL: Final = 0.999
+"""Confidence level at which the residual differences of groups are significant."""
+BATCH_COUNT: Final = 10
+"""Number of batches: their spread is known to a quarter, and each is still large enough for its own
+quantiles."""
 
 
 class Replicates(NamedTuple):
-    """What came out of replications.
+    """Results of replications.
 
     Parameters
     ----------
     makespans_s : ndarray, shape (groups, members)
-        Members as in :data:`MEMBERS`.
+        Makespans; members as in :data:`MEMBERS`.
     ratios : ndarray, shape (groups, members, kernels)
-        What the tasks of each kernel took, over what is expected.
+        Total time of each kernel's tasks divided by its expectation.
     model_ratios : ndarray, shape (groups, kernels)
-        The same of the group's model alone.
+        The same with the group's model alone.
     """
 
     makespans_s: Array
@@ -61,12 +63,12 @@ class Replicates(NamedTuple):
     model_ratios: Array
 
     def part(self, groups: slice) -> Replicates:
-        """Return some of the groups."""
+        """Return a part of the groups."""
         return Replicates(*(column[groups] for column in self))
 
 
 class Summary(NamedTuple):
-    """What replications say, in seconds."""
+    """Statistics of replications in seconds."""
 
     mean_s: float
     median_s: float
@@ -77,10 +79,10 @@ class Summary(NamedTuple):
 
 
 def summary(found: Replicates, level: float, *, models: bool) -> Summary:
-    """Return mean and median, the interval of the mean, and that of one run, at a *level*.
+    """Return mean, median, and the intervals of the mean and of one run, at a *level*.
 
-    The mean is uncertain by the *models*, if they were drawn, and by how few replications there
-    are; without models by the latter alone.
+    The error of the mean has two sources: the *models*, if they were drawn, and the number of
+    replications.
     """
     spans = found.makespans_s
     means = _group_means(spans)
@@ -89,7 +91,7 @@ def summary(found: Replicates, level: float, *, models: bool) -> Summary:
     center = float(means.mean())
     low = high = 0.0
     if models:
-        # The positions (n + 1)·level: of one more draw the share that is inside is the level.
+        # Positions (n + 1) level: one more draw is inside with this probability.
         low, high = np.quantile(_mean_draws(found), tails, method="weibull") - center
     run_low, run_high = np.quantile(spans, tails, method="weibull")
     return Summary(
@@ -103,7 +105,7 @@ def summary(found: Replicates, level: float, *, models: bool) -> Summary:
 
 
 def components(spans: Array) -> list[float]:
-    """Return the variances that the sources cause, the outermost first, not below 0."""
+    """Return the variance components of the sources, the outermost first, at least 0."""
     means = _group_means(spans)
     whole = float(means.var(ddof=1))
     members = spans.shape[1]
@@ -118,7 +120,7 @@ def components(spans: Array) -> list[float]:
 
 
 def contributions(found: Replicates) -> Array:
-    """Return which share of the variance of makespans goes along with what each kernel takes."""
+    """Return the share of the makespans' variance that is explained by each kernel."""
     spans, slopes = found.makespans_s.ravel(), _slopes(found)
     variance = float(spans.var())
     if slopes is None or not variance:
@@ -132,9 +134,10 @@ def contributions(found: Replicates) -> Array:
 
 
 def swings(found: Replicates) -> Array:
-    """Return how much longer, in seconds, a makespan is where a kernel's tasks are.
+    """Return the increase of the makespan, in seconds, with the duration of each kernel.
 
-    Where they take one standard deviation longer, in the mean of a run, and other kernels do not.
+    It is the effect of one standard deviation of the kernel's mean in a run, with other kernels
+    fixed.
     """
     slopes = _slopes(found)
     if slopes is None:
@@ -143,9 +146,9 @@ def swings(found: Replicates) -> Array:
 
 
 def position(spans: Array, measured_s: float) -> float:
-    """Return which share of runs is shorter than one *measured*, by replications of it.
+    """Return the share of runs that are shorter than *measured_s*, by replications.
 
-    As in :func:`summary`, of n replications the k-th has the position k / (n + 1).
+    As in :func:`summary`, the k-th of n replications has the position k / (n + 1).
 
     >>> position(np.array([3.0, 1.0, 2.0]), 2.5)
     0.625
@@ -156,19 +159,19 @@ def position(spans: Array, measured_s: float) -> float:
 
 
 def errors(found: Replicates, level: float, *, models: bool) -> Summary:
-    """Return how far each number of the summary may be off, by the means of batches.
+    """Return the error of each number of the summary, by batches.
 
-    Half the width of the interval at the *level* that the spread of batches says.
+    It is the half-width of the interval at *level*, from the spread of the batches.
     """
-    size = len(found.makespans_s) // BATCHES
+    size = len(found.makespans_s) // BATCH_COUNT
     if size < 2:
         return Summary(*[float("inf")] * len(Summary._fields))
     batches = [
         summary(found.part(slice(i * size, (i + 1) * size)), level, models=models)
-        for i in range(BATCHES)
+        for i in range(BATCH_COUNT)
     ]
-    spread = np.std(batches, axis=0, ddof=1) / BATCHES**0.5
-    return Summary(*(float(value) for value in _student(level, BATCHES) * spread))
+    spread = np.std(batches, axis=0, ddof=1) / BATCH_COUNT**0.5
+    return Summary(*(float(value) for value in _student(level, BATCH_COUNT) * spread))
 
 
 def _group_means(spans: Array) -> Array:
@@ -178,17 +181,17 @@ def _group_means(spans: Array) -> Array:
 
 
 def _slopes(found: Replicates) -> Array | None:
-    """Return how many seconds the makespan grows with the ratio of each kernel; None: unknown."""
+    """Return the seconds that the makespan grows per unit of each kernel's ratio, or None."""
     spans = found.makespans_s.ravel()
     ratios = found.ratios.reshape(len(spans), -1)
-    if len(spans) - ratios.shape[1] - 1 < FREE:
+    if len(spans) - ratios.shape[1] - 1 < MIN_FREE_REPLICATIONS:
         return None
     centered = ratios - ratios.mean(axis=0)
     return np.asarray(np.linalg.lstsq(centered, spans - spans.mean(), rcond=1e-9)[0])
 
 
 def _mean_draws(found: Replicates) -> Array:
-    """Return what the mean over runs and noise would be for the model of each group."""
+    """Return the mean over runs and noise for the model of each group."""
     spans = found.makespans_s
     means = _group_means(spans)
     if spans.shape[1] == 1:
@@ -208,12 +211,12 @@ def _mean_draws(found: Replicates) -> Array:
 
 
 def _significant(rest: Array, noise: float) -> bool:
-    """Return whether groups differ by more than noise alone makes them."""
+    """Return whether groups differ by more than noise explains."""
     from scipy.stats import f
 
     if not noise:
         return True
-    return bool(rest.var(ddof=1) / noise > f.ppf(SURE, len(rest) - 1, len(rest)))
+    return bool(rest.var(ddof=1) / noise > f.ppf(SIGNIFICANCE_LEVEL, len(rest) - 1, len(rest)))
 
 
 def _student(level: float, count: int) -> float:

@@ -1,4 +1,4 @@
-"""Checks of a run: whether it is possible, as the engine and everything that makes runs asks."""
+"""Checks of a run's consistency, used by the engine and everything that makes runs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ def check_run(
     platform: Platform | None = None,
     durations_s: ArrayLike | None = None,
 ) -> None:
-    """Raise unless *run* is possible.
+    """Raise an error unless *run* is consistent.
 
-    Always checked: every task once, times in order (submitted <= ready <= popped <= start <=
-    end), no two tasks at once on a worker; of copies, that they lead from one memory to another,
-    times in order (requested <= start <= end), and tasks after the copies made for them; of
-    memories, that nothing is fuller than it can be. Differences of 1e-12 of the makespan are
-    rounding.
+    These checks are always made: every task once, times in order (submitted <= ready <= popped <=
+    start <= end), no two tasks at once on a worker; copies lead from one memory to another, with
+    times in order (requested <= start <= end), and tasks start after the copies made for them; no
+    memory exceeds its size. Differences of 1e-12 of the makespan are rounding.
 
     Parameters
     ----------
@@ -44,22 +43,22 @@ def check_run(
         The run.
     graph : TaskGraph or None, default None
         Its graph, to check tasks and kernels, every task after its predecessors, commutative
-        accesses to one handle one at a time, ``released_by`` a task whose end made this one
-        ready, and that whatever is read or copied is valid where it is read or copied from.
+        accesses to one handle one at a time, ``released_by`` a task whose end made this one ready,
+        and that reads and copies find valid data at their source.
     platform : Platform or None, default None
         Its platform, to check its workers and memories.
     durations_s : array_like or None, default None
         With *platform*: a row per class of workers, a column per task, infinite where a class
-        cannot run a task, to check that every worker is able.
+        cannot run a task, to check that every worker can run its tasks.
 
     Raises
     ------
     CheckFailed
-        If it is not; the message names the task and the worker.
+        If it is inconsistent; the message names the task and the worker.
 
     See Also
     --------
-    simulate : its ``check`` does this.
+    simulate : Makes these checks with ``check``.
 
     Examples
     --------
@@ -73,21 +72,21 @@ def check_run(
 
 
 def check_records(run: Run, where: object = "") -> None:
-    """Raise :exc:`CheckFailed` unless the task records of *run* can be those of a run.
+    """Raise :exc:`CheckFailed` unless the task records of *run* are consistent.
 
-    What every number that is computed of a run stands on: every task once, on a worker that there
-    is, times in order from 0 on, and no two tasks at once on a worker.
+    All numbers computed from a run rely on these checks: every task once, on an existing worker,
+    times in order from 0 on, and no two tasks at once on a worker.
 
     Parameters
     ----------
     run : Run
         The run.
     where : object, default ""
-        Where it was read from, for the message.
+        Source of the run, for the message.
 
     See Also
     --------
-    check_run : the same, and all that a graph and a platform let one check.
+    check_run : All checks that a graph and a platform allow.
     """
     expect(run, Run, "run")
     try:
@@ -98,14 +97,14 @@ def check_records(run: Run, where: object = "") -> None:
 
 
 class _Checker:
-    """The checks of one run; each looks at whole columns and names the first row at fault."""
+    """Checks of one run; each inspects whole columns and names the first faulty row."""
 
     def __init__(self, run: Run, graph: TaskGraph | None) -> None:
         self.run = run
         self.tasks = run.tasks
         self.graph = graph
         finite = run.tasks.end_s[np.isfinite(run.tasks.end_s)]
-        # Rounding of sums of thousands of durations; a thousandth of a nanosecond in a second.
+        # Rounding of sums of thousands of durations: a thousandth of a nanosecond per second.
         self.slack_s = 1e-12 * float(finite.max(initial=0.0))
 
     def check(self, platform: Platform | None, durations_s: ArrayLike | None) -> None:
@@ -123,7 +122,7 @@ class _Checker:
             check_messages(self.run, self.graph, self.slack_s)
         CopyChecker(self.run, self.graph, self.slack_s).check()
 
-    # What is checked of every run
+    # Checks of every run
 
     def records(self) -> None:
         self.every_task_once()
@@ -192,7 +191,7 @@ class _Checker:
                 f"ends at {tasks.end_s[other]} s",
             )
 
-    # What is checked against a platform
+    # Checks with a platform
 
     def workers_of(self, platform: Platform) -> None:
         if self.run.memories:
@@ -235,7 +234,7 @@ class _Checker:
             lambda row: f"has no implementation for {kind[self.tasks.worker[row]]}",
         )
 
-    # What is checked against a graph
+    # Checks with a graph
 
     def kernels_of(self, graph: TaskGraph) -> None:
         here = np.array(self.run.kernel_names, dtype=object)[self.tasks.kernel]
@@ -278,8 +277,9 @@ class _Checker:
         )
         waited = by < 0
         due = np.where(waited, self.tasks.submitted_s, self.tasks.end_s[by])
-        # A runtime takes a moment between an end and the release of successors: a real one, and a
-        # simulated one of machines with devices, where a driver sees the end and pushing costs.
+        # A runtime needs a moment between an end and the release of successors: a native one, and a
+        # simulated one of machines with devices, where a driver sees the end and pushing costs
+        # time.
         at_once = self.run.kind == "simulated" and np.isnan(self.tasks.popped_s).all()
         follows, exact = np.ones(len(by), np.bool_), np.full(len(by), at_once)
         if self.graph is not None:
@@ -302,7 +302,7 @@ class _Checker:
             lambda row: f"is released by {self.name(int(by[row]))}, which is no predecessor",
         )
 
-    # How
+    # Helpers
 
     def overlaps(
         self, rows: NDArray[np.intp], groups: NDArray[np.integer]
@@ -314,7 +314,7 @@ class _Checker:
         return first[early], second[early]
 
     def demand(self, holds: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-        """Fail at the first row where *holds* is false."""
+        """Raise an error for the first row where *holds* is false."""
         if not holds.all():
             row = int(np.argmin(holds))
             self.fail(row, message(row), ~holds)
@@ -342,7 +342,7 @@ def _commutative_accesses(graph: TaskGraph) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def _follows(graph: TaskGraph, before: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return per task whether *before* is a predecessor, or excludes it by a commutative access."""
+    """Return, per task, whether *before* precedes it or excludes it by a commutative access."""
     after = np.arange(len(graph), dtype=np.int64)
     source = np.repeat(after, np.diff(graph.successor_ptr))
     follows = _pairs_in(before, after, source, graph.successors)
@@ -363,7 +363,7 @@ def _pairs_in(
     x: NDArray[np.integer],
     y: NDArray[np.integer],
 ) -> NDArray[np.bool_]:
-    """Return for each pair (a, b) whether it is among the pairs (x, y), which are sorted."""
+    """Return, for each pair (a, b), whether it is among the sorted pairs (x, y)."""
     n = len(b) + 1
     keys, wanted = x.astype(np.int64) * n + y, a.astype(np.int64) * n + b
     position = np.searchsorted(keys, wanted)

@@ -1,4 +1,4 @@
-"""Folders of runs: a run on disk, ``run.json`` and its tables, complete or absent."""
+"""Folders of runs: ``run.json`` and tables on disk, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -58,22 +58,21 @@ T = TypeVar("T", bound=RecordTable)
 
 
 def save(run: Run, folder: str | Path, force: bool = False) -> None:
-    """Write *run* to *folder*, all or nothing.
+    """Write *run* to *folder*, completely or not at all.
 
-    ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a
-    summary of the metrics; ``tasks.parquet`` the task records, and where there are several
-    memories ``transfers.parquet`` and ``memory.parquet`` the copies and what is allocated, and
-    of several nodes ``messages.parquet``: the same bytes for the same records; ``graph.npz`` the
-    graph, if the run has one. What else lies in a run folder that is replaced, such as a figure,
-    stays there.
+    ``run.json`` holds the resolved configuration, seed, versions, makespan, bounds and a summary of
+    the metrics; ``tasks.parquet`` the task records; with several memories, ``transfers.parquet``
+    and ``memory.parquet`` the copies and the allocated memory; with several nodes,
+    ``messages.parquet`` the messages; ``graph.npz`` the graph, if the run has one. Equal records
+    give equal bytes. Other files in a replaced run folder, such as a figure, stay there.
 
     Raises
     ------
     InputError
-        If *folder* exists and *force* is not given, or is not a run folder; if the
-        configuration is not plain JSON data.
+        If *folder* exists and *force* is not given, or is not a run folder; if the configuration
+        is not plain JSON data.
     OutputError
-        If the operating system refuses: no permission, no space.
+        If the operating system refuses, for lack of permission or space.
     """
     expect(run, Run, "run")
     path = Path(folder)
@@ -89,7 +88,8 @@ def save(run: Run, folder: str | Path, force: bool = False) -> None:
 def fill(run: Run, folder: Path, header: str | None = None) -> None:
     """Write *run* into an empty *folder*, which becomes a run folder with its last file.
 
-    *header* is the text of ``run.json``, if it was made before. Raises as :func:`save` does.
+    *header* is the text of ``run.json`` if it was made before. Raise the same errors as
+    :func:`save`.
     """
     header = encode(run) if header is None else header
     for name, table in _tables(run).items():
@@ -100,15 +100,15 @@ def fill(run: Run, folder: Path, header: str | None = None) -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of the run in a folder; its ``run.json`` may be named instead."""
+    """Return the files of the run in a folder; *path* may also be its ``run.json``."""
     folder = _folder(path)
     return [folder / name for name in sorted(ALL) if is_file(folder / name)]
 
 
 def load(path: str | Path) -> Run:
-    """Read the run in a folder; its ``run.json`` may be named instead.
+    """Read the run in a folder; *path* may also be its ``run.json``.
 
-    Raises :exc:`InputError` if there is no run, or not all of one.
+    Raise :exc:`InputError` if there is no run, or an incomplete one.
     """
     folder = _folder(Path(path))
     run, rows = read_header(folder / RUN_JSON)
@@ -125,7 +125,7 @@ def load(path: str | Path) -> Run:
 
 
 def _tables(run: Run) -> dict[str, RecordTable]:
-    """Return the tables that a run has by the names of their files."""
+    """Return the tables of a run by file name."""
     tables = {
         TASKS: run.tasks,
         TRANSFERS: run.transfers,
@@ -163,7 +163,7 @@ def _write(table: RecordTable, path: Path) -> None:
 
     columns = dict(zip(table.dtypes, table.columns(), strict=True))
     known = {name: column for name, column in columns.items() if not _unknown(table, name, column)}
-    # Through Python's file: its errors carry the reason, such as a full disk.
+    # Through Python's file: its errors have the reason, such as a full disk.
     with path.open("wb") as file:
         pyarrow.parquet.write_table(
             pyarrow.Table.from_arrays([_arrow(column) for column in known.values()], list(known)),
@@ -175,7 +175,7 @@ def _write(table: RecordTable, path: Path) -> None:
 
 
 def _unknown(table: RecordTable, name: str, column: NDArray[Any]) -> bool:
-    """Return whether nothing is known of a *column*, so that files lack it."""
+    """Return whether all values of a *column* are unknown, so that files omit it."""
     unknown = table.optional.get(name)
     if unknown is None:
         return False
@@ -183,7 +183,7 @@ def _unknown(table: RecordTable, name: str, column: NDArray[Any]) -> bool:
 
 
 def _arrow(column: NDArray[Any]) -> pyarrow.Array:
-    """Return a column for Arrow, which would import pandas to see what it is given."""
+    """Return a column as an Arrow array, without Arrow's import of pandas."""
     import pyarrow
 
     kind = pyarrow.from_numpy_dtype(column.dtype)
@@ -204,9 +204,9 @@ def _read(kind: type[T], path: Path, rows: int) -> T:
 
 
 def _refuse_rows(kind: type[RecordTable], got: int, rows: int, path: Path) -> None:
-    """Raise unless a file has as many *rows* as the run, and memory has room for them.
+    """Raise an error unless a file has as many *rows* as the run, and they fit into memory.
 
-    Repeated values take next to nothing in a file, so that its size says little.
+    Repeated values take hardly any space in a file, so its size is no measure.
     """
     if got != rows:
         raise InputError(
@@ -226,7 +226,7 @@ def _columns(kind: type[RecordTable], table: pyarrow.Table, path: Path) -> dict[
 
 
 def _numpy(column: pyarrow.ChunkedArray) -> NDArray[Any]:
-    """Return a column of Arrow's, numbers as they are: else Arrow would import pandas."""
+    """Return an Arrow column as an array; numbers directly, as Arrow would import pandas."""
     import pyarrow
 
     whole = column.combine_chunks()

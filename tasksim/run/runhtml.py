@@ -1,4 +1,4 @@
-"""Runs as notebooks show them: the facts, the kernels, a small picture of how busy it was."""
+"""HTML summaries of runs for notebooks: facts, kernels, a small chart of busy workers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["run_html"]
 
-_BINS: Final = 150  # of the picture: two pixels each
+_BINS: Final = 150  # of the chart, two pixels each
 
 
 def run_html(run: Run) -> str:
-    """Return what a notebook shows of a run: the facts, how busy it was, the kernels."""
+    """Return the HTML summary of a run: facts, busy workers over time, kernels."""
     rows = [
         [s.kernel, str(s.count), format_time(s.total_s), format_time(s.mean_s)]
         for s in kernel_statistics(run)
@@ -34,7 +34,7 @@ def run_html(run: Run) -> str:
 
 
 def _picture(run: Run) -> str:
-    """Return how many workers were busy over the run, as a small SVG; nothing of an empty run."""
+    """Return a small SVG of the number of busy workers over time; empty for an empty run."""
     if not run.makespan_s or not run.workers:
         return ""
     share = _busy_share(run)
@@ -52,7 +52,7 @@ def _steps(share: NDArray[np.float64]) -> list[tuple[int, float]]:
 
 
 def _busy_share(run: Run) -> NDArray[np.float64]:
-    """Return which share of the workers' time tasks took, in each slice of the run."""
+    """Return the busy share of the workers' time in each slice of the run."""
     edges = np.linspace(0.0, run.makespan_s, _BINS + 1)
     busy = mean_sum(run.tasks.start_s, run.tasks.end_s, edges)
     return np.clip(busy / len(run.workers), 0.0, 1.0)

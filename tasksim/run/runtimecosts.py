@@ -1,4 +1,4 @@
-"""Costs of the runtime in a recorded run: what passed, in the mean, where no task had to wait."""
+"""Costs of the runtime in a recorded run: mean delays where no task had to wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.platform.costs import Overheads
 from tasksim.run.account import Walk
-from tasksim.run.disturbance import LONGEST_OWN_GAP_S
+from tasksim.run.disturbance import MAX_OWN_GAP_S
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["runtime_costs"]
 
-LEAST_WAKES: Final = 30
-"""Tasks that a waiting worker began: the mean of fewer says nothing, as one of them may have met a
-worker that the system had put aside. Then they count with all others."""
+MIN_WAKEUPS: Final = 30
+"""Smallest number of tasks started by waiting workers for a mean of their own: one worker that the
+system had put aside would dominate fewer. Otherwise they count with all others."""
 
 
 def runtime_costs(run: Run, graph: TaskGraph, *, alone: bool = False) -> Overheads:
-    """Return what the runtime took in *run*, of *graph*, by kind, in the mean.
+    """Return the mean costs of the runtime in *run*, a run of *graph*, by kind.
 
-    From when a task could have begun, as its worker was free and all that it depends on was done,
-    until it did; and how much more that was where the worker had waited. Means add up to what
-    passed in all, where medians leave out what is seldom and long. From one submission to the next
-    it is the median, as between some of them the program does other things, or waits. With *alone*,
-    times in which others had the core are left out.
+    A task's delay is the time from when it could start, with its worker free and its dependencies
+    done, until it started; a wake-up is the additional delay if the worker had waited. Means,
+    unlike medians, add up to the total, with rare long delays. Submissions use the median, as the
+    program may do other things or wait between some of them. With *alone*, delays in which others
+    had the core are left out.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def runtime_costs(run: Run, graph: TaskGraph, *, alone: bool = False) -> Overhea
     submitted = walk.column(run.tasks.submitted_s)
     delay, busy = walk.delays(submitted)
     if alone:
-        own = delay <= LONGEST_OWN_GAP_S
+        own = delay <= MAX_OWN_GAP_S
         delay, busy = delay[own], busy[own]
         if not own.any():
             return Overheads()
     gaps = np.diff(np.sort(submitted))
     submission_s = float(np.median(gaps)) if len(gaps) else 0.0
-    if len(busy) - int(busy.sum()) < LEAST_WAKES:
+    if len(busy) - int(busy.sum()) < MIN_WAKEUPS:
         return Overheads(submission_s=submission_s, task_s=float(delay.mean()))
     woken_s = float(np.median(delay[~busy]))
     task_s = max(0.0, (float(delay.sum()) - woken_s * int((~busy).sum())) / len(busy))

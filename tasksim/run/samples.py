@@ -1,4 +1,4 @@
-"""The samples that recorded runs hold: per kernel, the parameters and durations of its tasks."""
+"""Samples from recorded runs: parameters and durations of the tasks of each kernel."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 Repeated = Literal["each", "mean"]
-"""What the runs of one graph are: samples each, or repetitions whose mean is one sample."""
+"""Use of several runs of one graph: as samples each, or as repetitions with one mean per task."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedRun:
-    """A run, where it was read from, and its graph."""
+    """A run, its path and its graph."""
 
     path: Path
     run: Run
@@ -47,20 +47,20 @@ class RecordedRun:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTasks:
-    """How long tasks of a graph took.
+    """Durations of tasks of a graph.
 
     Attributes
     ----------
-    run
+        Index of the run among several, from 0; for means, that of the first.
         The place of the run in a list of several, from 0; of means, that of the first.
-    path
+        Path of that run.
         Of that run.
     task
-        int64 [n], the numbers of the tasks in the graph.
+        int64 [n], numbers of the tasks in the graph.
     architecture
-        object [n], what each was executed on.
+        object [n], architecture of each task's worker.
     durations_s
-        float64 [n], without what others took (:mod:`tasksim.run.disturbance`).
+        float64 [n], without time that others took (:mod:`tasksim.run.disturbance`).
     """
 
     run: int
@@ -73,17 +73,17 @@ class MeasuredTasks:
 
 @dataclass(frozen=True, eq=False)
 class RecordedKernel:
-    """What runs tell of one kernel on one architecture.
+    """Samples of one kernel on one architecture from runs.
 
     Attributes
     ----------
     name
-        Of its kernel model: LU's gemm is "gemm_nn", as in folders of coefficient files.
+        Name of its kernel model: LU's gemm is "gemm_nn", as in folders of coefficient files.
     samples
-        One per task; ``runs`` has the places of the runs in the list that was given, from 0, of
-        repetitions that are averaged that of the first.
+        One per task; ``runs`` has the indices of the runs in the given list, from 0; for averaged
+        repetitions, that of the first.
     sizes
-        float64 [samples], the bytes that each task accesses, scratch left out.
+        float64 [samples], bytes that each task accesses, without scratch.
     """
 
     name: str
@@ -93,16 +93,16 @@ class RecordedKernel:
 
     @property
     def title(self) -> str:
-        """What it is called in reports: ``gemm on cpu``."""
+        """Title in reports: ``gemm on cpu``."""
         return f"{self.name} on {self.architecture}"
 
     @property
     def total_s(self) -> float:
-        """How long its tasks take together, in seconds."""
+        """Total duration of its tasks in seconds."""
         return float(self.samples.durations_s.sum())
 
     def with_sizes(self) -> Samples:
-        """Return the samples with a parameter ``size_bytes``, which some models ask for."""
+        """Return the samples with a parameter ``size_bytes``, which some models need."""
         if SIZE in self.samples.names:
             return self.samples
         table = np.column_stack([self.samples.parameters, self.sizes])
@@ -113,15 +113,15 @@ class RecordedKernel:
 def recorded_kernels(
     runs: Sequence[RecordedRun], repeated: Repeated = "each"
 ) -> list[RecordedKernel]:
-    """Return what *runs* tell of each kernel, those first that take longest in all.
+    """Return the samples of each kernel in *runs*, the kernel with the longest total first.
 
-    *repeated* says what runs of one graph are: ``"each"`` task of each run is a sample, or the
-    ``"mean"`` of a task over them, see :func:`averaged`.
+    *repeated* tells how to use several runs of one graph: with ``"each"``, every task of each run
+    is a sample; with ``"mean"``, the mean of a task over the runs, see :func:`averaged`.
 
     Raises
     ------
     InputError
-        If a kernel has other parameters in one run than in another, or a task took no time.
+        If a kernel has different parameters in two runs, or a task took no time.
     """
     parts: dict[tuple[str, str], list[RecordedKernel]] = {}
     homes: dict[str, tuple[tuple[str, ...], Path]] = {}
@@ -134,16 +134,16 @@ def recorded_kernels(
 
 
 def measured(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
-    """Return how long the tasks of each of *runs* took."""
+    """Return the durations of the tasks of each run."""
     return [_of_run(recorded, number) for number, recorded in enumerate(runs)]
 
 
 def averaged(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
-    """Return how long tasks took on average over the *runs* that repeat each other.
+    """Return the mean durations of tasks over the *runs* that repeat each other.
 
-    The mean is that of one task over its repetitions on one architecture. With each repetition
-    less is left of the noise of the machine, while what a model cannot explain stays. In order
-    of the first runs.
+    The mean is over the repetitions of one task on one architecture. Each repetition reduces the
+    noise of the machine, while the error of a model stays. The result is in the order of the first
+    runs.
     """
     together: dict[int, list[MeasuredTasks]] = {}
     for first, tasks in zip(first_repetitions(runs), measured(runs), strict=True):
@@ -152,10 +152,11 @@ def averaged(runs: Sequence[RecordedRun]) -> list[MeasuredTasks]:
 
 
 def first_repetitions(runs: Sequence[RecordedRun]) -> list[int]:
-    """Return per run the place of the first run that it repeats; its own if there is none.
+    """Return, per run, the index of the first run that it repeats, or its own.
 
-    A run repeats another of the same graph, made by the same generator with the same arguments,
-    on the same platform; scheduler and seed may differ. Simulated ones do not repeat native ones.
+    A run repeats another one with the same graph, made by the same generator with the same
+    arguments, on the same platform; scheduler and seed may differ. Simulated runs do not repeat
+    native ones.
     """
     places: list[int] = []
     for recorded in runs:
@@ -170,9 +171,9 @@ def _repeats(one: RecordedRun, other: RecordedRun) -> bool:
 
 
 def _same(one: TaskGraph, other: TaskGraph) -> bool:
-    """Return whether two graphs are called the same and have the same tasks.
+    """Return whether two graphs have the same name and the same tasks.
 
-    Those of files need not be what they are called.
+    The name of a graph from a file need not describe it.
     """
     texts = ("name", "arguments", "kernels", "model_names", "parameter_names")
     arrays = ("kernel", "row", "access_ptr", "access_handle", "handle_size")
@@ -217,7 +218,7 @@ def _of_run(recorded: RecordedRun, number: int) -> MeasuredTasks:
 
 
 def _by_kernel(tasks: MeasuredTasks) -> list[RecordedKernel]:
-    """Return the kernels of tasks of one graph, by architecture."""
+    """Return the kernels of the tasks of one graph, by architecture."""
     graph, where = tasks.graph, tasks.architecture
     kernel, sizes = graph.kernel[tasks.task], task_bytes(graph)[tasks.task]
     found = []

@@ -1,8 +1,8 @@
-"""Shared cores: what tasks would have taken alone, of a run whose workers shared cores.
+"""Shared cores: durations that tasks would have had alone, in a run whose workers shared cores.
 
 Ranks of one machine may have more workers than it has cores. A task then takes longer the more
-tasks run beside it, which is nothing of its own: another number of ranks, or another graph, has
-other tasks beside it.
+tasks run beside it. This is no property of the task: with another number of ranks, or another
+graph, it has other tasks beside it.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["SHARED_CORES", "alone_s", "said"]
 
 SHARED_CORES = "shared_cores"
-"""The word of a run's configuration."""
+"""Key in a run's configuration."""
 
 
 def said(cores: int | None) -> dict[str, Any]:
-    """Return what the configuration of a run says of the *cores* that all its workers shared."""
+    """Return the entry of a run's configuration for the *cores* that all its workers shared."""
     return {} if cores is None else {SHARED_CORES: cores}
 
 
 def alone_s(run: Run) -> NDArray[np.float64]:
-    """Return how long each task of *run* would have taken with a core of its own.
+    """Return the duration that each task of *run* would have had on a core of its own.
 
-    While more tasks run than there are cores, each goes on at the rate of cores over tasks. Where
-    workers shared no cores, that is what the tasks took.
+    While more tasks run than there are cores, each proceeds at the rate of cores per task. If the
+    workers shared no cores, these are the measured durations.
 
     See Also
     --------
-    tasksim.network.cluster.Cluster : replays tasks on shared cores.
+    tasksim.network.cluster.Cluster : Replays tasks on shared cores.
 
     Examples
     --------

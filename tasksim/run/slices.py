@@ -1,4 +1,4 @@
-"""Slices of time: exact means over each, however many tasks begin and end in it."""
+"""Slices of time: exact means over each, whatever begins and ends within it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["flop_rate", "lack_of_ready", "mean_sum", "utilisation"]
 def mean_sum(
     start_s: Float64, end_s: Float64, edges_s: Float64, weights: Float64 | None = None
 ) -> Float64:
-    """Return, per slice, the mean over its time of the sum of what is under way.
+    """Return the mean, over each slice of time, of the sum of everything in progress.
 
     Parameters
     ----------
     start_s, end_s : ndarray
-        When each thing begins and ends.
+        Start and end of each item.
     edges_s : ndarray, float64 [slices + 1]
-        The slices, ascending.
+        Edges of the slices, ascending.
     weights : ndarray, optional
-        What each counts while it is under way; default: 1, so that things are counted.
+        Weight of each item while it is in progress [default: 1, which counts items].
 
     Examples
     --------
@@ -40,7 +40,7 @@ def mean_sum(
 
 
 def utilisation(run: Run, edges_s: Float64) -> Float64:
-    """Return which share of each slice each worker ran tasks: float64 [workers, slices]."""
+    """Return the busy share of each slice, per worker: float64 [workers, slices]."""
     order = np.argsort(run.tasks.worker, kind="stable")
     limits = np.searchsorted(run.tasks.worker[order], np.arange(len(run.workers) + 1))
     shares = np.zeros((len(run.workers), len(edges_s) - 1))
@@ -51,10 +51,10 @@ def utilisation(run: Run, edges_s: Float64) -> Float64:
 
 
 def lack_of_ready(run: Run, edges_s: Float64) -> NDArray[np.int64]:
-    """Return per slice how many nodes have fewer ready tasks, in its mean, than workers.
+    """Return, per slice, the number of nodes with fewer ready tasks on average than workers.
 
-    As StarVZ counts: ready tasks are those of the node whose worker runs them later, and the
-    threshold is the least number of workers that a node has.
+    As in StarVZ, ready tasks belong to the node whose worker runs them later, and the threshold is
+    the smallest number of workers of a node.
     """
     node_of_worker = np.array([worker.node for worker in run.workers], dtype=np.int64)
     nodes, counts = np.unique(node_of_worker, return_counts=True)
@@ -68,10 +68,9 @@ def lack_of_ready(run: Run, edges_s: Float64) -> NDArray[np.int64]:
 
 
 def flop_rate(run: Run, flop: Float64, edges_s: Float64) -> Float64:
-    """Return the flop per second of each slice, those of a task evenly over its time.
+    """Return the flop per second of each slice, with a task's flop spread over its duration.
 
-    *flop* is that of each task; tasks of which it is not known, NaN, and those that take no time
-    do not count.
+    *flop* is that of each task; tasks with unknown flop (NaN) or without duration do not count.
     """
     duration_s = run.tasks.duration_s
     counted = np.isfinite(flop) & (duration_s > 0)
@@ -80,7 +79,7 @@ def flop_rate(run: Run, flop: Float64, edges_s: Float64) -> Float64:
 
 
 def _passed(since_s: Float64, until_s: Float64, weights: Float64 | None) -> Float64:
-    """Return how long has passed since each of *since_s*, in all, at each of *until_s*."""
+    """Return the total time since all of *since_s* at each of *until_s*."""
     order = np.argsort(since_s, kind="stable")
     ordered = since_s[order]
     weight = np.ones(len(ordered)) if weights is None else weights[order]

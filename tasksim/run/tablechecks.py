@@ -1,4 +1,4 @@
-"""Checks of the tables of a run that was read: they name only what exists."""
+"""Checks of a run's tables after reading: all references must exist."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["check_references"]
 
-LONGEST_S: Final = 1e100
-"""Beyond any time; squares and sums of what is shorter are numbers, as statistics need them."""
+MAX_TIME_S: Final = 1e100
+"""Largest legal time in seconds: squares and sums of smaller ones are finite, as statistics need.
+"""
 
 
 def check_references(run: Run, paths: Mapping[str, Path]) -> None:
-    """Raise :exc:`InputError` unless indices name something, sizes are sizes and times are times.
+    """Raise :exc:`InputError` unless indices exist, and sizes and times are legal.
 
-    *paths* says, by what tables are called, in which file each is. Whether handles exist only
-    the graph knows: see :func:`tasksim.run.runchecks.check_run`.
+    *paths* has the file of each table by its name. Only the graph can tell whether handles exist:
+    see :func:`tasksim.run.runchecks.check_run`.
     """
     for worker in run.workers:
         if worker.memory >= max(len(run.memories), 1):
@@ -45,7 +46,7 @@ def check_references(run: Run, paths: Mapping[str, Path]) -> None:
 
 
 def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | None]]]]:
-    """Yield the tables, and per column of each the least and the largest number."""
+    """Yield the tables, with the smallest and largest legal number of each column."""
     last_memory, last_task = len(run.memories) - 1, len(run) - 1
     yield (
         run.tasks,
@@ -87,7 +88,7 @@ def _limits(run: Run) -> Iterator[tuple[RecordTable, dict[str, tuple[int, int | 
 def _check_times(table: RecordTable, name: str, path: Path) -> None:
     column = getattr(table, name)
     unknown = np.isnan(column) & (name in table.optional)
-    time = np.abs(column) <= LONGEST_S  # false for what is no number
+    time = np.abs(column) <= MAX_TIME_S  # false for NaN
     _refuse(~(time | unknown), column, name, path, "finite times")
 
 

@@ -12,7 +12,7 @@ from tasksim.models.files.modelfile import save_models
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.selection import select
-from tasksim.run.criticalkernels import REST
+from tasksim.run.criticalkernels import AGGREGATED_NAME
 from tasksim.run.samples import recorded_kernels
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def aggregated_models(
     for architecture, several in others.items():
         durations = np.concatenate([kernel.samples.durations_s for kernel in several])
         # The mean over all tasks, not a typical one: their sum must be right.
-        kernels.setdefault(REST, {})[architecture] = ConstantModel(float(durations.mean()))
+        kernels.setdefault(AGGREGATED_NAME, {})[architecture] = ConstantModel(
+            float(durations.mean())
+        )
     return kernels
 
 

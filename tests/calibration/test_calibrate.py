@@ -115,8 +115,8 @@ def test_replace_keeps_other_kernels_and_other_architectures(machine, tmp_path):
 
 
 def test_what_is_measured_is_written_every_now_and_then(machine, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
-    monkeypatch.setattr(module, "SAVING", 0.0)
+    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
+    monkeypatch.setattr(module, "MIN_SAVE_INTERVAL_RATIO", 0.0)
     counts = []
 
     def look(what, share):
@@ -156,7 +156,7 @@ def test_models_know_how_sure_they_are(machine, tmp_path):
 
 def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch):
     """Kernels come one after the other: what is written in between has samples alone."""
-    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
     monkeypatch.setattr(kernels_under_load, "BATCH_S", 0.02)
     seen = []
 
@@ -231,7 +231,7 @@ def test_an_irregular_graph_gets_linear_models_and_a_note_says_so(machine, tmp_p
     assert [one.model for one in report.by_kernel] == ["mlr", "mlr"]
     assert [one.stopped for one in report.by_kernel] == ["tolerance", "tolerance"]
     (note,) = report.notes
-    assert note.startswith("gemm, potrf: linear models, whose terms were searched for")
+    assert note.startswith("gemm, potrf: linear models with searched terms")
     assert len(machine.runs) == 1 + 5  # the total times are known
     assert entry(tmp_path, "potrf").model.predict([[20.0]]) == pytest.approx([20e-6], rel=1e-3)
     model = entry(tmp_path, "gemm").model
@@ -301,7 +301,7 @@ def test_a_small_input_does_not_turn_models_into_histories(machine, tmp_path):
 
 @pytest.mark.slow
 def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_samples, "MOST_RUNS", 6)
+    monkeypatch.setattr(kernel_samples, "MAX_RUNS", 6)
     machine.durations_s = bent
     counts = []
     for _ in range(3):
@@ -313,8 +313,8 @@ def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, mon
 def test_while_measuring_samples_are_written_and_no_terms_searched_for(
     machine, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(module, "SAVE_EVERY_S", 0.0)
-    monkeypatch.setattr(module, "SAVING", 0.0)
+    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
+    monkeypatch.setattr(module, "MIN_SAVE_INTERVAL_RATIO", 0.0)
     machine.durations_s = bent
     folder, seen = tmp_path / "models" / "here", []
 
@@ -345,7 +345,7 @@ def test_a_constant_is_said_to_be_one(machine, tmp_path):
     machine.durations_s = lambda number, graph: 1e-3 * (1 + 1e-4 * (number % 2))
     report = here([sizes(*range(8, 40))], tmp_path, search="all")
     (note,) = report.notes
-    assert note.startswith("gemm: a constant, as no parameter was found")
+    assert note.startswith("gemm: a constant model, as no parameter")
 
 
 @pytest.mark.parametrize(("highest", "said"), [(75, True), (76, False)])
@@ -353,7 +353,7 @@ def test_terms_found_from_parameters_that_hardly_vary_are_said(machine, tmp_path
     """Between 38 and 75 of them, a line and a cubic look alike, and differ at 200."""
     machine.durations_s = seconds
     report = here([sizes(*range(38, highest + 1))], tmp_path, search="all")
-    assert any("other terms would do nearly as well" in note for note in report.notes) == said
+    assert any("other terms would fit nearly as well" in note for note in report.notes) == said
 
 
 # Refused before anything is measured

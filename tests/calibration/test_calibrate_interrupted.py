@@ -96,7 +96,7 @@ def test_ctrl_c_ends_the_search_for_terms_and_leaves_the_samples(machine, tmp_pa
     before_calling(monkeypatch, LinearModel, "fit", pressing())
     report = here([sizes(8.0, 9.0, 10.0), CHAIN], tmp_path, terms={"gemm": "auto"})
     assert report.interrupted
-    assert report.notes[0] == "gemm: only the samples are written, as you interrupted the fit"
+    assert report.notes[0] == "gemm: only samples were written, as the fit was interrupted"
     assert [row.kernel for row in report.rows] == ["gemm"] * 3 + ["task"]
     assert len(earlier_samples(tmp_path / "models" / "here")["gemm"]) >= 150
     assert entry(tmp_path).model.report()["samples"] == 15
@@ -167,7 +167,7 @@ def test_a_library_that_is_read_only(machine, tmp_path):
 CALIBRATE = """
 import runpy, sys
 import tasksim.calibration.calibrate as module
-module.SAVE_EVERY_S = 0.05
+module.SAVE_INTERVAL_S = 0.05
 runpy.run_module("tasksim", run_name="__main__", alter_sys=True)
 """
 

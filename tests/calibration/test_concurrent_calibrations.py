@@ -31,7 +31,7 @@ OPTIONS = "--max-time 60s --tolerance 1000%"
 SAVES_OFTEN = """
 import runpy
 import tasksim.calibration.calibrate as module
-module.SAVE_EVERY_S = 0.05
+module.SAVE_INTERVAL_S = 0.05
 runpy.run_module("tasksim", run_name="__main__", alter_sys=True)
 """
 

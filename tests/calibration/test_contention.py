@@ -137,7 +137,7 @@ def test_a_graph_and_kernels_are_measured_and_written(tmp_path):
     assert set(known.beside) == {"gemm", "potrf", "syrk", "trsm"}
     assert all(len(factors) == 1 and factors[0] >= 1 for factors in known.beside.values())
     assert known.demand_bytes_per_s > 0
-    assert any(note.startswith("memory gives ") for note in report.notes)
+    assert any(note.startswith("memory bandwidth ") for note in report.notes)
 
 
 @pytest.mark.slow

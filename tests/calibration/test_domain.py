@@ -44,7 +44,7 @@ def test_wrong_texts_are_told(setting, message):
 
 
 def test_missing_parameters_and_kernels_are_told():
-    with pytest.raises(InputError, match=r"no sizes of n, k; say e\.g\. n=32\.\.2048:log k="):
+    with pytest.raises(InputError, match=r"no sizes of n, k; give e\.g\. n=32\.\.2048:log k="):
         parse_domain("gemm", ["m=1"])
     with pytest.raises(InputError, match="unknown kernel 'gem', did you mean 'gemm'"):
         parse_domain("gem", [])
@@ -90,7 +90,7 @@ def test_small_domains_are_drawn_by_their_weights():
 
 
 def test_an_empty_domain_is_told():
-    with pytest.raises(InputError, match=r"no configuration there is has ib <= n and n <= m"):
+    with pytest.raises(InputError, match=r"no configuration of the domain has ib <= n and n <= m"):
         parse_domain("geqrt", ["m=8", "n=16", "ib=4"]).draw(5)
 
 

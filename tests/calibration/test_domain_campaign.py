@@ -137,7 +137,7 @@ def test_inputs_are_restored_before_each_execution(output, monkeypatch):
     monkeypatch.setattr(module, "WARM_UP_S", float("inf"))
     domain = parse_domain("geqrt", ["m=24", "n=16", "ib=8"])
     measure(domain, output, MeasureOptions(repetitions=5, seed=2))
-    assert len(seen) == 5 + module.WARM_UP
+    assert len(seen) == 5 + module.WARM_UP_EXECUTIONS
     first = standalone("geqrt", {"m": 24, "n": 16, "ib": 8}, seed=2).operands["A"]
     assert all(np.array_equal(operand, first) for operand in seen)
 
@@ -242,7 +242,7 @@ def test_going_on_with_other_samples_is_refused(domain, output):
     other = parse_domain("syrk", ["n=8..41", "k=8,16"])
     with pytest.raises(InputError, match=r"parameters \{'n': '8\.\.40'"):
         measure(other, output, MeasureOptions(samples=3, repetitions=2), resume=True)
-    with pytest.raises(InputError, match=r"resume=True goes on .* force=True replaces"):
+    with pytest.raises(InputError, match=r"resume=True continues .* force=True replaces"):
         measure(domain, output, MeasureOptions(samples=3), resume=True, force=True)
     output.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"syrk\.csv:1: got 'a,b'; legal: 'run,repetition,n,k,"):

@@ -10,7 +10,12 @@ from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
 from tasksim.calibration.domain_error import Errors, errors_of
 from tasksim.calibration.domain_steered import SteeredCampaign, shrinking
-from tasksim.calibration.domain_steering import EVERY, LEAST, DomainSteering, fits_of
+from tasksim.calibration.domain_steering import (
+    DESIGN_INTERVAL,
+    MIN_CONFIGURATIONS,
+    DomainSteering,
+    fits_of,
+)
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import LeftOut
 
@@ -35,15 +40,15 @@ def steered(until, noise=0.0, fit=None, most=200):
 
 def test_the_first_are_as_drawn_and_nothing_is_measured_twice():
     _, order = steered(1e-9, noise=0.05, most=60)
-    assert order[:LEAST] == list(range(LEAST))
+    assert order[:MIN_CONFIGURATIONS] == list(range(MIN_CONFIGURATIONS))
     assert len(set(order)) == 60
 
 
 def test_one_in_four_is_as_drawn_and_errors_are_of_these():
     steering, order = steered(1e-9, noise=0.05, most=40)
-    later = range(LEAST, 40)
+    later = range(MIN_CONFIGURATIONS, 40)
     drawn = [at for at in later if order[at] == min(set(range(200)) - set(order[:at]))]
-    assert set(later[::EVERY]) <= set(drawn)
+    assert set(later[::DESIGN_INTERVAL]) <= set(drawn)
     assert set(range(steering.prefix)) <= set(order)
     assert steering.prefix not in order
 
@@ -58,7 +63,7 @@ def test_it_ends_when_the_model_errs_no_more_than_asked():
 
 def test_cheap_configurations_come_first():
     _, order = steered(1e-9, noise=0.05, most=60)
-    chosen = TABLE[order[LEAST:], 0]
+    chosen = TABLE[order[MIN_CONFIGURATIONS:], 0]
     assert np.mean(truth_s(chosen)) < 0.7 * np.mean(truth_s(TABLE[:, 0]))
 
 
@@ -111,8 +116,8 @@ def errors(mean, of_means=0.0):
         (campaign([], ended=False), "interrupted before"),
         (campaign([(10, errors(0.2))], ended=False), "interrupted"),
         (campaign([(10, errors(0.06))], of=10), "all 10 configurations are measured"),
-        (campaign([(10, errors(0.2, 0.15))]), "off by 15 % for noise alone"),
-        (campaign([(n, errors(0.2)) for n in (10, 20, 40)]), "mlr shrink no more"),
+        (campaign([(10, errors(0.2, 0.15))]), "noise alone puts means off by 15 %"),
+        (campaign([(n, errors(0.2)) for n in (10, 20, 40)]), "mlr no longer shrink"),
         (campaign([(n, errors(1 / n)) for n in (4, 5, 10)]), "about 10 s more of measuring"),
     ],
 )
@@ -153,7 +158,7 @@ def test_real_kernels_and_going_on(tmp_path):
     ("settings", "options", "message"),
     [
         (["n=64"], {"until": 0.1}, "no parameter has more than one size"),
-        (["n=8..64"], {"until": 0.1, "kind": "history"}, "knows nothing of sizes"),
+        (["n=8..64"], {"until": 0.1, "kind": "history"}, "predicts no unmeasured sizes"),
     ],
 )
 def test_what_cannot_be_steered(tmp_path, settings, options, message):

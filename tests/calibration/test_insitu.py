@@ -8,7 +8,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.insitu import Observed, measure_in_situ
-from tasksim.calibration.kernel_samples import MOST_RUNS, KernelSamples
+from tasksim.calibration.kernel_samples import MAX_RUNS, KernelSamples
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 
@@ -92,8 +92,8 @@ def test_what_after_round_raises_ends_it_and_what_is_measured_stays(machine):
 
 
 def test_what_is_kept_of_far_data_has_a_bound_where_the_model_is_linear(machine):
-    rounds = MOST_RUNS + 5
-    for linear, kept in (((), rounds), (("task",), MOST_RUNS)):
+    rounds = MAX_RUNS + 5
+    for linear, kept in (((), rounds), (("task",), MAX_RUNS)):
         machine.clock_s, machine.runs = 0.0, []
         observed = Observed()
         measure(

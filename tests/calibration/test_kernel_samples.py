@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.kernel_samples import MOST_RUNS, KernelSamples
+from tasksim.calibration.kernel_samples import MAX_RUNS, KernelSamples
 from tasksim.calibration.student_interval import relative_half_width
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.kinds.history import HistoryModel
@@ -224,21 +224,21 @@ def test_earlier_runs_of_the_same_input_count_others_do_not(run_of):
 def test_samples_of_an_input_do_not_grow_without_bound(run_of):
     collected = KernelSamples(linear=["gemm"])
     add_runs(collected, run_of, [1.0], count=30)
-    add_runs(collected, run_of, [1.0] * (MOST_RUNS + 3))
+    add_runs(collected, run_of, [1.0] * (MAX_RUNS + 3))
     kept = collected.samples["gemm"]
-    assert len(kept) == 30 + 50 * MOST_RUNS
-    assert np.unique(kept.runs).tolist() == [0, *range(4, MOST_RUNS + 4)]
+    assert len(kept) == 30 + 50 * MAX_RUNS
+    assert np.unique(kept.runs).tolist() == [0, *range(4, MAX_RUNS + 4)]
     # Another calibration goes on where this one ended.
     more = KernelSamples(collected.samples, linear=["gemm"])
     add_runs(more, run_of, [1.0] * 5)
     assert len(more.samples["gemm"]) == len(kept)
-    assert more.samples["gemm"].runs.max() == MOST_RUNS + 8
+    assert more.samples["gemm"].runs.max() == MAX_RUNS + 8
 
 
 def test_histories_keep_all_samples(run_of):
     collected = KernelSamples()
-    add_runs(collected, run_of, [1.0] * (MOST_RUNS + 3), count=3)
-    assert len(collected.samples["gemm"]) == 3 * (MOST_RUNS + 3)
+    add_runs(collected, run_of, [1.0] * (MAX_RUNS + 3), count=3)
+    assert len(collected.samples["gemm"]) == 3 * (MAX_RUNS + 3)
 
 
 def test_configurations_of_some_kernels_only():

@@ -94,7 +94,7 @@ def test_without_caches_it_says_so(monkeypatch):
     from tasksim.calibration.memory import campaign
 
     monkeypatch.setattr(campaign, "data_caches", list)
-    with pytest.raises(TasksimError, match="the system does not tell the sizes of the caches"):
+    with pytest.raises(TasksimError, match="the system does not report the sizes of the caches"):
         campaign.measure_memory()
 
 

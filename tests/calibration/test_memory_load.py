@@ -93,7 +93,7 @@ def test_two_loads_tell_computing_from_memory(tmp_path, monkeypatch):
     options = CounterOptions(samples=8, load=1)
     summary = measure_counters(domain, tmp_path / "two.csv", options)
     assert summary.samples == 2 * 8 * 3
-    assert summary.notes == ("beside 1 streaming, an access to memory takes 1.80 times as long",)
+    assert summary.notes == ("beside 1 streaming, memory latency is 1.80 times as high",)
     samples = read_samples(tmp_path / "two.csv")
     assert set(samples.counters["latency_factor"].round(6)) == {1.0, 1.32}
     model = CounterModel(latencies_s=ALONE).fit(samples)
@@ -130,7 +130,7 @@ def streaming_children():
 
 def test_a_load_needs_cores_and_kernels_that_are_timed_here(tmp_path):
     cores = len(usable_cores())
-    with pytest.raises(InputError, match=f"may use {cores} cores, one of which measures"):
+    with pytest.raises(InputError, match=f"may use {cores} cores, and the measurement needs one"):
         check_load(cores)
     with pytest.raises(InputError, match="load=-1; legal: 0 or more"):
         CounterOptions(load=-1)

@@ -86,7 +86,7 @@ def rates(l1_alone=(60e9,), together=(12e9,)):
 
 @pytest.mark.usefixtures("clock")
 def test_what_is_impossible_is_measured_again_until_it_holds():
-    first = [6e9] * campaign.STREAMS  # a sixteenth of what two cores get together
+    first = [6e9] * campaign.STREAM_COUNT  # a sixteenth of what two cores get together
     found = measure_memory(cores=2, tool=Tool(rates([*first, 60e9]), LATENCIES_S))
     assert [one.bandwidth_bytes_per_s for one in found.levels] == [(60e9, 100e9), (9e9, 12e9)]
     assert found.warnings == []
@@ -117,7 +117,7 @@ def test_a_neighbour_that_makes_kernels_faster_is_told_once(monkeypatch):
     measure_kernels(found, [KernelCall("gemm", {"m": 8.0})], 1.0)
     assert found.beside["gemm"] == {"gemm": (1.0,)}
     assert found.impossible == [
-        "disturbed, off by 15 % at least: gemm beside gemm takes 0.85 times as long, taken for 1"
+        "disturbed, off by 15 % at least: gemm beside gemm has a slowdown of 0.85, taken as 1"
     ]
 
 

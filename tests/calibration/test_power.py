@@ -5,7 +5,7 @@ from counted_energy import RANGE_UJ, Machine
 
 from tasksim.base.errors import TasksimError
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.power import ROUNDS, WINDOW_S, MachinePower, measure_power, write_power
+from tasksim.calibration.power import WINDOW_S, WINDOWS, MachinePower, measure_power, write_power
 from tasksim.native.energymeter import EnergyMeter
 from tasksim.platform.load import load
 from tasksim.run.power import power_info
@@ -29,7 +29,7 @@ def measured(folder, kernels=(GEMM, POTRF), workers=2):
 def test_joules_are_exact_though_counters_begin_anew(tmp_path):
     found = measured(tmp_path)
     # 20 + 15 W idle and more with kernels: each counter of 50 J is full several times.
-    assert ROUNDS * WINDOW_S * 3 * 20 > 3 * RANGE_UJ / 1e6
+    assert WINDOWS * WINDOW_S * 3 * 20 > 3 * RANGE_UJ / 1e6
     assert found.idle_w == pytest.approx({"package-0": 20.0, "package-1": 15.0})
     assert [k.watts for k in found.kernels] == pytest.approx([6.0, 4.0])
     assert [k.joules for k in found.kernels] == pytest.approx([1.5, 2.0])
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_said(tmp_path):
 
 def test_counters_that_stand_still_are_none(tmp_path):
     Machine(tmp_path, {"package-0": 1.0})
-    with pytest.raises(TasksimError, match="stand still"):
+    with pytest.raises(TasksimError, match="do not change"):
         measure_power(
             [GEMM], 1, EnergyMeter(tmp_path), load=lambda *_: 0.1, rest=lambda _seconds: None
         )

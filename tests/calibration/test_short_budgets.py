@@ -52,8 +52,8 @@ def test_a_single_run_is_told(machine, tmp_path):
     assert "one run  limit" in report.table()
     assert report.notes == [
         "after 0.1 s measured in one run, which does not show how far runs differ: task",
-        "task: predictions have no interval: intervals need at least 5 samples that the others "
-        "predict, got 3: measure more sizes, or each more often",
+        "task: predictions have no interval: intervals need at least 5 samples left out of "
+        "fits, got 3: measure more sizes, or each more often",
     ]
 
 
@@ -89,7 +89,7 @@ def test_measure_has_a_sample_in_any_case(tmp_path, until):
         parse_domain("gemm", ["m=8..64", "n=8", "k=8"]), path, options
     )
     assert (summary.measured, summary.samples) == (1, 1)
-    assert "precision       not known: most configurations have one sample" in str(summary)
+    assert "precision       unknown: most configurations have one sample" in str(summary)
     assert len(read_samples(path)) == 1
 
 

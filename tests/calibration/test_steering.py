@@ -12,7 +12,7 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.calibration.steered import Steered, measure_steered
-from tasksim.calibration.steering import LEAST_BURSTS, Steering, configurations_of
+from tasksim.calibration.steering import MIN_BURSTS, Steering, configurations_of
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import load_kernel
@@ -85,7 +85,7 @@ def test_it_takes_less_than_knowing_every_kernel_as_well():
     truth, uniform_s = Truth(0.2, seed=1), 0.0
     for kernel in SECONDS:
         means = []
-        while len(means) < LEAST_BURSTS or 1.96 * np.std(means, ddof=1) > 0.03 * np.mean(
+        while len(means) < MIN_BURSTS or 1.96 * np.std(means, ddof=1) > 0.03 * np.mean(
             means
         ) * np.sqrt(len(means)):
             times, seconds = truth(KernelCall(kernel))
@@ -105,7 +105,7 @@ def test_bursts_that_are_slow_together_count_for_less():
 
 def test_no_variance_is_known_at_once():
     found, _ = measured(Truth(0.0))
-    assert set(found.bursts.values()) == {LEAST_BURSTS}
+    assert set(found.bursts.values()) == {MIN_BURSTS}
     assert found.half_width < 1e-12
     assert found.prevented is None
     assert found.makespan_s == pytest.approx(true_makespan_s(), rel=0.05)  # ties
@@ -123,7 +123,7 @@ def test_when_the_time_is_over_it_says_what_is_missing():
     found, _ = measured(Truth(0.3), until=0.001, seconds=0.3)
     assert found.half_width > 0.001
     assert "the time is over (0.3 s)" in found.prevented
-    assert "% of what is unknown is gemm (m=32, n=32, k=32); about" in found.prevented
+    assert "% of the variance is due to gemm (m=32, n=32, k=32); about" in found.prevented
     assert found.to_json()["reached"] is False
     assert "not known to 0.1 %" in found.text()
     at_once, _ = measured(Truth(0.3), seconds=1e-9)
@@ -166,9 +166,9 @@ def test_a_precision_is_a_share(until):
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["chain length=2"], "no kernels that can be measured by themselves"),
-        ([CHOLESKY, CHOLESKY], "the makespan of one graph"),
-        ([KernelCall("potrf", {"n": 16})], "the makespan of one graph"),
+        (["chain length=2"], "these kernels cannot be measured alone"),
+        ([CHOLESKY, CHOLESKY], "a makespan can steer"),
+        ([KernelCall("potrf", {"n": 16})], "a makespan can steer"),
     ],
 )
 def test_what_cannot_be_steered_is_refused(items, message, tmp_path):

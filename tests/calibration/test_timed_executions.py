@@ -13,7 +13,7 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.contention import _beside
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import Bursts, KernelCall, measure_under_load
-from tasksim.calibration.timed_executions import FIRST_ROOM, ExecutionTimes, TimedExecutions
+from tasksim.calibration.timed_executions import INITIAL_CAPACITY, ExecutionTimes, TimedExecutions
 from tasksim.native.processor_time import ProcessorTime
 
 GEMM = KernelCall("gemm", {"m": 8.0, "n": 8.0, "k": 8.0})
@@ -86,10 +86,10 @@ def competitor(monkeypatch):
 
 def test_more_executions_than_there_was_room_for(competitor):
     executions = TimedExecutions(competitor.account)
-    for _ in range(2 * FIRST_ROOM + 2):
+    for _ in range(2 * INITIAL_CAPACITY + 2):
         executions.time(competitor.execute)
     found = executions.times()
-    assert len(executions) == len(found.own_s) == 2 * FIRST_ROOM + 2
+    assert len(executions) == len(found.own_s) == 2 * INITIAL_CAPACITY + 2
     assert found.own_s == pytest.approx(1e-3)
     assert found.wall_s[1::2] == pytest.approx(4e-3)
 

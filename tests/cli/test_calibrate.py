@@ -123,7 +123,7 @@ def test_an_irregular_graph_has_a_line_per_kernel_and_predicts_another(tasksim, 
     assert [line.split()[0] for line in lines] == ["task", "runtime:"]
     # Which terms are found depends on the noise of this moment; that there are some, does not.
     assert re.search(r"(1|duration_s)(\^\S+|\*\S+)?( \+ \S+)*$", lines[0])
-    assert "Note: task: linear models, whose terms were searched for" in called.err
+    assert "Note: task: linear models with searched terms" in called.err
     ran = tasksim("run other.npz --models here --library lib --scheduler dm --workers 2 --json")
     assert ran.code == 0, ran.err
 

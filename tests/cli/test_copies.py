@@ -90,7 +90,7 @@ def test_validate_looks_at_the_copies(on_disk, run):
     assert called.code == 3
     assert called.errors == [
         "Error: late: task second #1 on worker gpu0: starts at 3.25 s, before the data that are "
-        "copied for it are there at 3.5 s"
+        "copied for it arrive at 3.5 s"
     ]
 
 

@@ -46,12 +46,12 @@ def test_files_named_by_parameters(tasksim, tmp_path):
         ("counters potrf n=8 --source perv -o p.csv", "unknown source 'perv', did you mean 'perf'"),
         ("counters potrf n=8 --source file -o p.csv", "got 'file'; legal: file:PATH"),
         ("counters potrf n=8 --source file:no.csv -o p.csv", "no.csv"),
-        ("counters potrf n=8,9 --source file:one.csv -o p.csv", "name the parameters in it: file:"),
+        ("counters potrf n=8,9 --source file:one.csv -o p.csv", "the parameters into the name:"),
         ("counters potrf n=8 --source file:{m}.csv -o p.csv", "legal in braces: n"),
         ("counters cholesky tiles=2 --source perf -o p", "counted one by one; legal: valgrind"),
         (
             "counters chain length=2 -o p",
-            "kernel task has the parameter duration_s, which",
+            "kernel task has a parameter duration_s, which",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_no_valgrind(tasksim, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     called = tasksim("counters potrf n=16 -o p.csv")
     assert called.code == 1
-    assert "no Valgrind was found; install it (Debian: apt install valgrind)" in called.err
+    assert "Valgrind was not found; install it (Debian: apt install valgrind)" in called.err
 
 
 @pytest.mark.slow

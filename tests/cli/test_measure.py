@@ -34,7 +34,7 @@ def test_single_precision_has_its_own_name(tasksim):
     ("line", "message"),
     [
         ("measure potr n=8 -o p.csv", "unknown kernel 'potr', did you mean 'potrf'"),
-        ("measure potrf -o p.csv", "no sizes of n; say e.g. n=32..2048:log"),
+        ("measure potrf -o p.csv", "no sizes of n; give e.g. n=32..2048:log"),
         ("measure potrf n=8 -o p.csv --budget 5", "5 has no unit"),
         ("measure potrf n=8", "Missing option '-o'"),
     ],

@@ -48,7 +48,7 @@ def test_compare_refuses_different_graphs(two_runs):
     two_runs(f"simulate cholesky tiles=6 {DURATIONS} --workers 1 -o c")
     called = two_runs("compare a c")
     assert called.code == 2
-    assert called.errors[0].startswith("Error: the runs are of different graphs: cholesky tiles=5")
+    assert called.errors[0].startswith("Error: the runs have different graphs: cholesky tiles=5")
     assert two_runs("compare a c --any-graph").code == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.run.criticalkernels import REST, critical_kernels
+from tasksim.run.criticalkernels import AGGREGATED_NAME, critical_kernels
 from tasksim.run.samples import RecordedRun
 from tasksim.study.aggregated import GRAPH, MODELS, write_aggregated
 
@@ -62,11 +62,11 @@ def test_the_rest_is_a_kernel_of_its_own_in_predictions(tmp_path):
     found = critical_kernels(runs)
     write_aggregated(tmp_path / "few", found, runs)
     kept = tasksim.load_graph(str(tmp_path / "few" / GRAPH))
-    assert set(kept.model_names) == {"work", "serial", REST}
+    assert set(kept.model_names) == {"work", "serial", AGGREGATED_NAME}
     models = tasksim.ModelLibrary(tmp_path / "few" / MODELS)
-    assert set(models.kernels()) == {"work", "serial", REST}
+    assert set(models.kernels()) == {"work", "serial", AGGREGATED_NAME}
     mean = (0.8 + 0.24) / 64
-    assert models.model(REST, "cpu").predict([[]])[0] == pytest.approx(mean)
+    assert models.model(AGGREGATED_NAME, "cpu").predict([[]])[0] == pytest.approx(mean)
     for workers in (1, 4, 8):
         run = tasksim.simulate(kept, workers=workers, models=tmp_path / "few" / MODELS)
         real = recorded(workers).run
@@ -93,4 +93,4 @@ def test_from_the_command_line(tmp_path):
     assert json.loads(done.stdout)["critical"] == ["work", "serial"]
     done = CliRunner().invoke(cli, line[:-1])
     assert done.exit_code == 2
-    assert "got 1, 2: two cannot tell" in done.output
+    assert "got 1, 2: two cannot show" in done.output

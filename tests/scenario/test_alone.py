@@ -62,7 +62,7 @@ def test_a_recorded_run_has_nothing_imported(chain, own, option):
     assert with_alone(named, graph) is named
     assert own not in sys.modules
     said = dict(run_facts(named))["alone"]
-    assert said.startswith(f"not known, as nobody has replayed it under {own}:Lifo")
+    assert said.startswith(f"unknown until it is replayed under {own}:Lifo")
     assert f"tasksim simulate RUN --durations alone --scheduler {own}:Lifo" in said
 
 

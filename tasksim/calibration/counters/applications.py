@@ -1,4 +1,4 @@
-"""Counters of an application's tasks: all kernels at once, on data that its own tasks made."""
+"""Counters of an application's tasks: all kernels at once, on data that its own tasks created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import refuse_existing
 from tasksim.calibration.counters.campaign import (
     BURST_S,
-    MOST_IN_BURST,
+    MAX_BURST_EXECUTIONS,
     CounterSummary,
     write_counters,
 )
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Visit", "measure_application_counters", "timed_application"]
 
-LEAST_IN_VISIT: Final = 3
-"""Executions, so that their median is none that was held up."""
+MIN_VISIT_EXECUTIONS: Final = 3
+"""Smallest number of executions, so that their median is not a disturbed one."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Durations of an application's tasks at some time.
+    """Durations of an application's tasks at one time.
 
     Attributes
     ----------
     run, number : int
-        Which run of all, and which settings.
+        Index of the run, and index of the settings.
     graph : TaskGraph
     durations_s : float64 array
-        Of each task, the median of some executions.
+        Median of some executions of each task, in seconds.
     """
 
     run: int
@@ -70,16 +70,16 @@ def measure_application_counters(
 ) -> CounterSummary:
     """Count and time all tasks of an application on one core; write a file per kernel.
 
-    A sample is a task in one of ``options.runs`` runs, at different times: its counters, and the
-    median of some executions.
+    A sample is a task in one of ``options.runs`` runs, which are made at different times: its
+    counters, and the median duration of some executions.
 
     Raises
     ------
     InputError
-        If the source is not ``valgrind``, *output* has such files, settings are not legal, or a
+        If the source is not ``valgrind``, *output* has such files, settings are out of range, or a
         parameter of a kernel has the name of another column of the files.
     TasksimError
-        If Valgrind is not to be had here.
+        If Valgrind is not available.
     """
     if options.source != "valgrind":
         raise InputError(
@@ -103,13 +103,13 @@ def measure_application_counters(
             progress("timing", 0.5 + 0.5 * done / (options.runs * len(settings)))
         _add(visit, counts, frequency, rows)
     if not rows:
-        raise InputError(f"{domain.application}: no task ran: there is nothing to count")
+        raise InputError(f"{domain.application}: no task ran, so there is nothing to count")
     output.mkdir(parents=True, exist_ok=True)
     for kernel, (names, found) in rows.items():
         columns = write_counters(output / f"{kernel}-counters.csv", names, found, force=force)
     notes = [f"counted in a simulated processor, with the BLAS kernels for {told['core']}"]
     if told["by_python"]:
-        notes.append(f"with what Python does to call them: {', '.join(told['by_python'])}")
+        notes.append(f"counted with Python's calls of them: {', '.join(told['by_python'])}")
     samples = sum(len(found) for _, found in rows.values())
     return CounterSummary(
         f"{domain.application} ({', '.join(rows)})", options.source, len(settings), samples,
@@ -123,8 +123,8 @@ def _refuse_names_of_columns(application: str, settings: Mapping[str, Any]) -> N
         for name in names:
             if name in ("run", "duration_s", *COUNTERS):
                 raise InputError(
-                    f"{application}: kernel {kernel} has the parameter {name}, which is the name "
-                    "of another column of what is counted"
+                    f"{application}: kernel {kernel} has a parameter {name}, which is the name of "
+                    "another column of the counter file"
                 )
 
 
@@ -142,8 +142,8 @@ def timed_application(
 ) -> Iterator[Visit]:
     """Run *application* with each of *settings* in each run, in random order; yield visits.
 
-    So each task is timed as often as there are runs, at different times, and each of these
-    durations is a median, without what others took.
+    Each task is timed once per run, at different times, and each time is a median without time that
+    others took.
     """
     platform = Platform.identical(1)
     for run in range(options.runs):
@@ -151,13 +151,13 @@ def timed_application(
         for number in rng.permutation(len(settings)).tolist():
             graph = generate(application, **settings[number])
             program = bind(graph, 1, options.seed)
-            execute(graph, platform, "eager", program=program)  # what is cold is not measured
+            execute(graph, platform, "eager", program=program)  # warm up: a cold run is no sample
             several: list[NDArray[np.float64]] = []
             begun = time.perf_counter()
-            while len(several) < LEAST_IN_VISIT or time.perf_counter() - begun < BURST_S:
+            while len(several) < MIN_VISIT_EXECUTIONS or time.perf_counter() - begun < BURST_S:
                 timed = execute(graph, platform, "eager", program=program)
                 several.append(undisturbed_s(timed))
-                if len(several) >= MOST_IN_BURST:
+                if len(several) >= MAX_BURST_EXECUTIONS:
                     break
             yield Visit(run, number, graph, np.median(several, axis=0))
 
@@ -168,7 +168,7 @@ def _add(
     frequency_hz: float,
     rows: dict[str, tuple[tuple[str, ...], list[Any]]],
 ) -> None:
-    """Add a sample per task to *rows*."""
+    """Append a sample per task to *rows*."""
     graph = visit.graph
     for task, duration_s in enumerate(visit.durations_s.tolist()):
         counted = counts.get(f"{visit.number}.{task}")

@@ -1,4 +1,4 @@
-"""Campaign of counters: a kernel over a domain, counted by a source, timed besides."""
+"""Campaign of counters: a source counts a kernel over a domain, and the kernel is timed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.standalone import Standalone
 
     Row = tuple[int, Sequence[float], Mapping[str, float], float]
-    """Run, parameters, counters of one execution, seconds."""
+    """Run, parameters, counters of one execution, duration in seconds."""
 
 __all__ = [
     "SOURCES",
@@ -46,30 +46,30 @@ __all__ = [
 
 SOURCES: Final = ("valgrind", "perf", "file")
 BURST_S: Final = 0.01
-"""A visit is timed for so long, and its median is a sample: the clock and interrupts are short
-beside it."""
-MOST_IN_BURST: Final = 100
+"""Duration of a visit, in seconds; its median is a sample: long compared with the clock's
+resolution and interrupts."""
+MAX_BURST_EXECUTIONS: Final = 100
 
 
 @dataclass(frozen=True)
 class CounterOptions:
-    """How counters are measured.
+    """How to measure counters.
 
     Attributes
     ----------
     source
-        ``"valgrind"``, ``"perf"``, or ``"file:PATH"`` of what another tool has counted.
+        ``"valgrind"``, ``"perf"``, or ``"file:PATH"`` with the counts of another tool.
     samples, design, seed
-        Which configurations: as of :meth:`~tasksim.calibration.domain.Domain.draw`.
+        Configurations to count, as in :meth:`~tasksim.calibration.domain.Domain.draw`.
     runs
-        How often each is timed, at different times; models want three at least.
+        Number of times that each is timed, at different times; models need at least three.
     executions
-        How many executions of the kernel the counts of a file are of.
+        Number of executions of the kernel that the counts of a file contain.
     dtype
-        ``"float64"`` or ``"float32"``; by default what the kernel's name says.
+        ``"float64"`` or ``"float32"`` [default: from the kernel's name].
     load
-        Each is timed once more beside so many processes that stream, on cores of their own: models
-        tell computing from memory by the two.
+        Number of streaming processes, on cores of their own, beside which each configuration is
+        timed once more: models tell computation from memory access by the difference.
     """
 
     source: str = "valgrind"
@@ -97,16 +97,16 @@ class CounterOptions:
 
 @dataclass(frozen=True)
 class CounterSummary:
-    """What was counted.
+    """Results of a campaign of counters.
 
     Attributes
     ----------
     kernel, source : str
     configurations, samples : int
     counters : tuple of str
-        The columns.
+        Columns of the file.
     notes : tuple of str
-        What to know of the numbers.
+        Remarks on the counts.
     seconds : float
     """
 
@@ -130,14 +130,15 @@ def measure_counters(
     """Count a kernel at configurations drawn from *domain*; write samples to *output*.
 
     Each sample is an execution: its parameters, its counters, its duration. Counts are of warm
-    executions; a file is of one configuration, or named by parameters: ``perf-{n}.csv``.
+    executions; a counter file holds one configuration, or has parameters in its name:
+    ``perf-{n}.csv``.
 
     Raises
     ------
     InputError
-        If *output* exists, or a file is not there or wrong.
+        If *output* exists, or a counter file is missing or malformed.
     TasksimError
-        If the source is not to be had here; the message says what helps.
+        If the source is not available; the message says how to get it.
     """
     options = options or CounterOptions()
     refuse_existing(output, force=force)
@@ -161,7 +162,7 @@ def measure_counters(
     rows = _rows(configurations, counted, durations)
     if options.load:
         if not here:
-            raise InputError(f"load={options.load}: what {options.source} has was timed elsewhere")
+            raise InputError(f"load={options.load}: {options.source} has its own durations")
         if progress is not None:
             progress(f"timing beside a load of {options.load}", 0.8)
         rows, told = _with_load(domain.kernel, configurations, options, rows)
@@ -188,7 +189,7 @@ def _rows(
 def _with_load(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions, rows: list[Row]
 ) -> tuple[list[Row], str]:
-    """Return *rows*, and the same beside a load of the memory; and how much slower that is."""
+    """Return *rows* with those beside a memory load, and a note on the slowdown of accesses."""
     from tasksim.calibration.counters.load import (
         faster_beside,
         latencies,
@@ -211,7 +212,7 @@ def _with_load(
         (run, values, {**one, "latency_factor": 1.0}, seconds) for run, values, one, seconds in rows
     ]
     factor = beside["memory"] / alone["memory"]
-    told = f"beside {options.load} streaming, an access to memory takes {factor:.2f} times as long"
+    told = f"beside {options.load} streaming, memory latency is {factor:.2f} times as high"
     told = "; ".join([told, *faster_beside(alone, beside)])
     return [*quiet, *_rows(configurations, slower, durations, options.runs)], told
 
@@ -219,7 +220,7 @@ def _with_load(
 def write_counters(
     path: Path, parameters: Sequence[str], rows: Sequence[Row], *, force: bool = False
 ) -> tuple[str, ...]:
-    """Write samples with counters as a CSV file; return which counters it has."""
+    """Write samples with counters as a CSV file; return the names of its counters."""
     refuse_existing(path, force=force)
     names = tuple(name for name in COUNTERS if all(name in counted for _, _, counted, _ in rows))
     out = io.StringIO(newline="")
@@ -236,7 +237,7 @@ def write_counters(
 def _counted(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> tuple[list[dict[str, float]], list[str], list[list[float]] | None]:
-    """Return the counters of each configuration, notes, and durations where the source has them."""
+    """Return counters per configuration, notes, and durations if the source has them."""
     kind, _, place = options.source.partition(":")
     if kind == "valgrind":
         return (*_by_valgrind(kernel, configurations, options), None)
@@ -266,7 +267,7 @@ def _by_valgrind(
 def _by_perf(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> tuple[list[dict[str, float]], list[str]]:
-    """Return medians over executions of what the processor has counted."""
+    """Return medians over executions of the processor's counts."""
     found, notes = [], []
     with PerfCounters() as counters, single_threaded_blas(), no_garbage_collection():
         for sizes in configurations:
@@ -293,12 +294,12 @@ def _median(several: list[dict[str, float]]) -> dict[str, float]:
 def _by_files(
     place: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> tuple[list[dict[str, float]], list[str], list[list[float]] | None]:
-    """Return what other tools' files have, one for each configuration."""
+    """Return the counts of other tools' files, one file per configuration."""
     paths = [_path(place, sizes) for sizes in configurations]
     if len(set(paths)) < len(paths):
         raise InputError(
-            f"source file:{place}: {len(paths)} configurations, and one file for all; name the "
-            f"parameters in it: file:perf-{{{next(iter(configurations[0]))}}}.csv"
+            f"source file:{place}: {len(paths)} configurations need a file each; put the "
+            f"parameters into the name: file:perf-{{{next(iter(configurations[0]))}}}.csv"
         )
     files = [read_counts(path) for path in paths]
     found = [
@@ -327,7 +328,7 @@ def _path(place: str, sizes: Mapping[str, int]) -> Path:
 def timed(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> list[list[float]]:
-    """Return the durations of each configuration, one per run, in random order each."""
+    """Return the durations of each configuration, one per run, each run in random order."""
     found: list[list[float]] = [[] for _ in configurations]
     with single_threaded_blas(), no_garbage_collection():
         for run in range(options.runs):
@@ -339,13 +340,13 @@ def timed(
 
 
 def _burst(body: Standalone) -> float:
-    """Return the median of some executions without what others took; the first does not count."""
+    """Return the median of some executions after a warm-up, without time that others took."""
     executions = TimedExecutions()
     body.run()
     begun = time.perf_counter()
     while len(executions) < 3 or time.perf_counter() - begun < BURST_S:
         body.reset()
         executions.time(body.run)
-        if len(executions) >= MOST_IN_BURST:
+        if len(executions) >= MAX_BURST_EXECUTIONS:
             break
     return float(np.median(executions.times().own_s))

@@ -1,4 +1,4 @@
-"""Counts of the processor itself, by Linux's ``perf_event_open``."""
+"""Counters of the processor, via Linux's ``perf_event_open``."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["HARDWARE", "SOFTWARE", "Event", "PerfCounters", "refusal", "scaled"]
 
-CALLS: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319}
-"""Machine -> the number of the system call."""
+SYSTEM_CALL_NUMBERS: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319}
+"""Number of the system call per machine."""
 ENABLE, DISABLE, RESET = 0x2400, 0x2401, 0x2403
-TIMES: Final = 3
-"""Of the format in which a count is read: with how long it was wanted, and how long it ran."""
-SIZE: Final = 112
-"""Of the structure, of the version that all kernels since 4.0 know."""
-FLAGS: Final = 1 << 0 | 1 << 5 | 1 << 6
-"""Disabled at first; neither the kernel nor the hypervisor counts."""
+READ_FORMAT: Final = 3
+"""Read format: the count with the times for which it was enabled and for which it ran."""
+STRUCTURE_BYTES: Final = 112
+"""Size in bytes of the attribute structure, in the version that all kernels since 4.0 know."""
+EVENT_FLAGS: Final = 1 << 0 | 1 << 5 | 1 << 6
+"""Disabled at first; do not count in the kernel or the hypervisor."""
 READ_MISS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
 class Event:
-    """What is counted: the name that perf has for it, and how the system is asked for it."""
+    """Event to count: its name in perf, and its type and configuration for the system call."""
 
     name: str
     kind: int
@@ -48,13 +48,13 @@ HARDWARE: Final = (
     Event("LLC-loads", 3, 2),
     Event("LLC-load-misses", 3, 2 | READ_MISS),
 )
-"""Those that most processors count; without the last four there is no use of the rest."""
+"""Events that most processors count; the cache events are required, as models need them."""
 SOFTWARE: Final = (Event("task-clock", 1, 1), Event("page-faults", 1, 2))
-"""Those that the system counts, wherever it runs: to try how it is asked."""
+"""Events that the system itself counts on any machine, for tests of the system call."""
 
 
 class PerfCounters:
-    """Counters of this thread, to be read around what is counted.
+    """Counters of the calling thread.
 
     ::
 
@@ -66,12 +66,12 @@ class PerfCounters:
     Parameters
     ----------
     events
-        What is counted.
+        Events to count.
 
     Raises
     ------
     TasksimError
-        If the system refuses: what it said, and what helps.
+        If the system refuses, with its reason and a remedy.
     """
 
     def __init__(self, events: tuple[Event, ...] = HARDWARE) -> None:
@@ -94,19 +94,19 @@ class PerfCounters:
         self.close()
 
     def close(self) -> None:
-        """Give the counters back."""
+        """Close the counters."""
         while self._files:
             os.close(self._files.pop())
 
     def start(self) -> None:
-        """Count from nothing."""
+        """Reset the counters and start them."""
         for request in (RESET, ENABLE):
             for file in self._files:
                 fcntl.ioctl(file, request, 0)
         self._before = [struct.unpack("<QQQ", os.read(file, 24)) for file in self._files]
 
     def stop(self) -> Counted:
-        """Return what was counted since; scaled where an event had a part of the time only."""
+        """Return the counts since :meth:`start`, scaled for events counted part of the time."""
         for file in self._files:
             fcntl.ioctl(file, DISABLE, 0)
         found, notes = {}, []
@@ -119,7 +119,7 @@ class PerfCounters:
 
 
 def scaled(event: str, value: int, wanted: int, ran: int) -> tuple[float, list[str]]:
-    """Return a count for all of the time that it was *wanted*, of which it *ran* a part.
+    """Return the count for all of the time *wanted*, of which the event *ran* only a part.
 
     >>> scaled("cycles", 300, 100, 75)
     (400.0, ['cycles was counted for 75% of the time; scaled to all of it'])
@@ -133,7 +133,7 @@ def scaled(event: str, value: int, wanted: int, ran: int) -> tuple[float, list[s
 
 
 def refusal(event: str, code: int) -> str:
-    """Return what it means that the system refuses to count an *event*, with an error *code*.
+    """Return the message for a refusal to count *event* with error *code*.
 
     >>> import errno
     >>> refusal("instructions", errno.EACCES).partition(":")[0]
@@ -155,13 +155,13 @@ def refusal(event: str, code: int) -> str:
 
 
 def _opened(event: Event) -> int:
-    """Return the file of a counter of this thread."""
-    number = CALLS.get(platform.machine())
+    """Open a counter of the calling thread and return its file descriptor."""
+    number = SYSTEM_CALL_NUMBERS.get(platform.machine())
     if number is None or platform.system() != "Linux":
         raise TasksimError(refusal(event.name, errno.ENOSYS))
-    asked = struct.pack("<IIQQQQQ", event.kind, SIZE, event.config, 0, 0, TIMES, FLAGS).ljust(
-        SIZE, b"\0"
-    )
+    asked = struct.pack(
+        "<IIQQQQQ", event.kind, STRUCTURE_BYTES, event.config, 0, 0, READ_FORMAT, EVENT_FLAGS
+    ).ljust(STRUCTURE_BYTES, b"\0")
     system: Any = ctypes.CDLL(None, use_errno=True)
     file = system.syscall(number, asked, 0, -1, -1, 0)
     if file < 0:

@@ -1,7 +1,7 @@
-"""Process that Valgrind runs: it executes kernels, each in a window of its own.
+"""Process under Valgrind: executes kernels, each in a window of its own.
 
-``python -m tasksim.calibration.counters.inside_valgrind REQUEST.json`` reads what to execute and
-writes, to the file that the request names, what Python alone knows.
+``python -m tasksim.calibration.counters.inside_valgrind REQUEST.json`` reads the request, and
+writes facts that only this process knows to the file that the request names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 
 def main(path: str) -> None:
-    """Do what the request at *path* asks for."""
+    """Execute the request at *path*."""
     request = json.loads(Path(path).read_text())
     if request.get("prepare"):
         os.chdir(request["folder"])
@@ -32,12 +32,12 @@ def main(path: str) -> None:
         return
     window, answer = Window(request["window"]), Path(request["answer"]).resolve()
     execute = _kernel
-    if "application" in request:  # which may name files, and modules, of its user
+    if "application" in request:  # it may name files and modules of the user
         os.chdir(request["folder"])
         execute = _application
     told = execute(window, request)
     window.begin()
-    for _ in range(2):  # what a window itself takes, once it is in the caches
+    for _ in range(2):  # overhead of a window, once it is in the caches
         window.nothing("nothing")
     window.end()
     answer.write_text(json.dumps(told))
@@ -50,7 +50,8 @@ def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
 
     for number, sizes in enumerate(request["configurations"]):
         body = standalone(request["kernel"], sizes, request["dtype"], request["seed"])
-        address, arguments = body.called(library())  # type: ignore[arg-type]  # looked at before
+        # the caller has checked that there is a core
+        address, arguments = body.called(library())  # type: ignore[arg-type]
         body.reset()
         window.begin()
         window.call(address, arguments, str(number), restored=body.restored())
@@ -59,7 +60,7 @@ def _kernel(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute the tasks of an application in the order in which they are inserted."""
+    """Execute the tasks of an application in the order of their insertion."""
     from tasksim.graph.apps.registry import generate
     from tasksim.kernels.program import bind
 
@@ -67,7 +68,7 @@ def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
     for number, settings in enumerate(request["application"]["settings"]):
         graph = generate(request["application"]["name"], **settings)
         program: Any = bind(graph, 1, request["seed"])
-        window.begin()  # with empty caches: the first execution is not counted
+        window.begin()  # the caches are empty: the first execution is not counted
         for task in range(len(graph)):
             program.run(task, 0)
         program.reset()
@@ -77,7 +78,7 @@ def _application(window: Window, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
-    """Execute all without counting: what has to be compiled is, modules of Python too, and kept."""
+    """Execute everything without counting, so that compiled code, also Python's, is cached."""
     from tasksim.core.library import library
     from tasksim.graph.apps.registry import generate
     from tasksim.kernels.program import bind
@@ -100,7 +101,7 @@ def _prepare(request: Mapping[str, Any]) -> None:
 
 
 def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> list[str]:
-    """Execute all tasks of *program*, counted; return the kernels that Python calls."""
+    """Execute and count all tasks of *program*; return the kernels that Python calls."""
     from tasksim.core.library import library
 
     core = library()
@@ -124,7 +125,7 @@ def _counted(window: Window, program: Any, graph: TaskGraph, number: int) -> lis
 
 
 def core_type() -> str:
-    """Return for which processor BLAS has chosen its kernels, in this process."""
+    """Return the processor for which BLAS chose its kernels in this process."""
     from tasksim.kernels.threads import blas_info
 
     return "; ".join(sorted({str(found.get("architecture")) for found in blas_info()}))

@@ -1,4 +1,4 @@
-"""Load of the memory: processes that stream beside what is measured, each on a core of its own."""
+"""Load of the memory: processes that stream beside a measurement, each on a core of its own."""
 
 from __future__ import annotations
 
@@ -23,33 +23,36 @@ if TYPE_CHECKING:
 __all__ = ["check_load", "faster_beside", "latencies", "latency_factor", "loaded_memory"]
 
 STREAM_BYTES: Final = 64 << 20
-"""Of each process: more than most caches keep of what is read once."""
+"""Bytes that each process streams over: more than most caches keep of data read once."""
 CHASED_BYTES: Final = 1 << 30
-"""Of memory, at most a quarter of this is chased through: it takes a second to lay the trail."""
-ROUNDS: Final = 21
-"""The median of so many: beside a load it is what is typical that counts, not the least."""
-STEPS: Final = 20_000
-SOONEST_BESIDE: Final = 0.95
-"""A load makes nothing faster; medians of latencies of a calm machine differ by a few percent."""
-GRACE_S: Final = 5.0
-"""After which a process that does not end is ended."""
+"""Four times the largest working set for memory, in bytes: building a larger chain takes over a
+second."""
+LATENCY_ROUNDS: Final = 21
+"""Number of latencies per level; their median counts, as beside a load the typical one matters, not
+the least."""
+CHASE_STEPS: Final = 20_000
+MIN_LATENCY_RATIO: Final = 0.95
+"""Smallest plausible ratio of latencies beside a load and alone: a load makes nothing faster, and
+medians on a calm machine differ by a few percent."""
+TERMINATION_PATIENCE_S: Final = 5.0
+"""Time in seconds after which a process that does not end is killed."""
 
 
 def check_load(processes: int) -> None:
-    """Raise :exc:`InputError` unless there are cores for so many *processes* and a measurement."""
+    """Raise :exc:`InputError` unless there are cores for *processes* and a measurement."""
     cores = len(usable_cores())
     if not 0 <= processes < cores:
         raise InputError(
-            f"load={processes}: this process may use {cores} cores, one of which measures; legal: "
-            f"0 to {cores - 1}"
+            f"load={processes}: this process may use {cores} cores, and the measurement needs one; "
+            f"legal: 0 to {cores - 1}"
         )
 
 
 @contextmanager
 def loaded_memory(processes: int) -> Iterator[None]:
-    """Let so many *processes* stream meanwhile, this thread on a core that none of them has.
+    """Let *processes* processes stream in the block, with this thread on a core of its own.
 
-    Raises :exc:`TasksimError` if one does not start.
+    Raise :exc:`TasksimError` if one does not start.
     """
     check_load(processes)
     cores = usable_cores()
@@ -59,7 +62,7 @@ def loaded_memory(processes: int) -> Iterator[None]:
         for process in streaming:
             assert process.stdout is not None
             if process.stdout.readline() != "streaming\n":
-                raise TasksimError("a process that was to load the memory did not start")
+                raise TasksimError("a process of the memory load did not start")
         pin_thread(cores[0])
         yield
     finally:
@@ -72,13 +75,15 @@ def loaded_memory(processes: int) -> Iterator[None]:
 
 
 def latencies() -> dict[str, float]:
-    """Return what an access takes that each level of memory answers, in seconds, as it is now."""
+    """Return the current latency of each level of memory in seconds."""
     caches, tool = data_caches(), MemoryTool()
     if not caches:
-        raise TasksimError("load of the memory: the system does not tell the sizes of the caches")
+        raise TasksimError("memory load: the system does not report the sizes of the caches")
     line = caches[0].line_bytes
     return {
-        name: sorted(islice(tool.latencies(size, line, STEPS), ROUNDS))[ROUNDS // 2]
+        name: sorted(islice(tool.latencies(size, line, CHASE_STEPS), LATENCY_ROUNDS))[
+            LATENCY_ROUNDS // 2
+        ]
         for name, size in working_sets(caches, CHASED_BYTES)
     }
 
@@ -86,9 +91,9 @@ def latencies() -> dict[str, float]:
 def latency_factor(
     counted: Mapping[str, float], alone: Mapping[str, float], beside: Mapping[str, float]
 ) -> float:
-    """Return how many times as long the accesses that were *counted* take beside the load.
+    """Return the slowdown of *counted* accesses beside the load.
 
-    By the latencies of each level *alone* and *beside* it; the load makes nothing faster.
+    It follows from each level's latency *alone* and *beside* the load; a load makes nothing faster.
 
     >>> latency_factor({"l1_hits": 100, "memory_accesses": 1}, {"l1": 1, "memory": 100},
     ...                {"l1": 1, "memory": 200})
@@ -101,7 +106,7 @@ def latency_factor(
 
 
 def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> list[str]:
-    """Return a sentence for each level that answers sooner *beside* the load than *alone*.
+    """Return a sentence for each level that is faster *beside* the load than *alone*.
 
     >>> faster_beside({"l1": 1e-9, "memory": 9e-8}, {"l1": 1.01e-9, "memory": 6e-8})
     ['disturbed, off by 33 % at least: memory answers after 60 ns beside the load, and 90 ns alone']
@@ -113,7 +118,7 @@ def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> li
             f"{1e9 * seconds:.3g} ns alone",
         )
         for name, seconds in alone.items()
-        if beside[name] < SOONEST_BESIDE * seconds
+        if beside[name] < MIN_LATENCY_RATIO * seconds
     ]
 
 
@@ -125,7 +130,7 @@ def _started(core: int) -> subprocess.Popen[str]:
 
 def _ended(process: subprocess.Popen[str]) -> None:
     try:
-        process.wait(GRACE_S)
+        process.wait(TERMINATION_PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

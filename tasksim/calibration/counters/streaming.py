@@ -1,4 +1,4 @@
-"""Streaming: a process that keeps the memory busy, until it or who has started it is ended."""
+"""Streaming process: keeps the memory busy until it is terminated or its parent ends."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-PIECE_S: Final = 0.2
-"""After which it looks whether anybody still wants it."""
+CHECK_INTERVAL_S: Final = 0.2
+"""Interval in seconds between checks whether the parent is still there."""
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Stream on a core over so many bytes while a process, all three given, is the parent."""
+    """Stream on a core over a number of bytes while a process is the parent (the arguments)."""
     core, size, parent = map(int, arguments)
     pin_thread(core)
     tool = MemoryTool()
-    tool.bandwidth(size, 1, PIECE_S / 10)
+    tool.bandwidth(size, 1, CHECK_INTERVAL_S / 10)
     sys.stdout.write("streaming\n")
     sys.stdout.flush()
     while os.getppid() == parent:
-        tool.bandwidth(size, 1, PIECE_S)
+        tool.bandwidth(size, 1, CHECK_INTERVAL_S)
 
 
 if __name__ == "__main__":

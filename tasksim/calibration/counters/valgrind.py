@@ -1,4 +1,4 @@
-"""Counts in Valgrind's simulated caches: exact, and the same in each run."""
+"""Counts in Valgrind's simulated caches: exact and reproducible."""
 
 from __future__ import annotations
 
@@ -32,31 +32,32 @@ HEADERS: Final = ("/usr/include", "/usr/local/include")
 TRIGGER: Final = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
 EVENTS: Final = re.compile(r"^events: (.+)$", re.MULTILINE)
 SUMMARY: Final = re.compile(r"^summary: (.*)$", re.MULTILINE)
-FEWEST_CACHES: Final = 2
-"""What Valgrind simulates: a first level and a last one. Of three levels, each of the others is
-the last one in a run of its own."""
+MIN_CACHES: Final = 2
+"""Number of cache levels that Valgrind simulates: a first and a last one. With three levels, each
+of the others is the last one in a run of its own."""
 
-LONGEST_WAIT_S: Final = 0.2
-"""Longest single wait of the main thread, in seconds: Python notices a Ctrl-C that comes just
-before a wait begins only when the wait ends."""
+MAX_WAIT_S: Final = 0.2
+"""Longest single wait of the main thread, in seconds: Python notices a Ctrl-C just before a wait
+only when the wait ends."""
 
-COPIES: Final = "glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
-"""Long copies by vectors, too: of an instruction that repeats itself, Valgrind counts each byte."""
-NUMBA: Final = {
+COPY_TUNABLE: Final = "glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
+"""Tunable that makes long copies use vectors: Valgrind counts each byte of a repeating instruction.
+"""
+NUMBA_VARIABLES: Final = {
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "+sse,+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,"
     "+f16c,+fma,+lzcnt,+movbe,+cx16,+fxsr,+xsave",
 }
 
-KEPT: Final = (
+INHERITED_VARIABLES: Final = (
     "PATH", "HOME", "LANG", "LC_", "LD_", "TMP", "TEMP", "VIRTUAL_ENV", "XDG_", "TASKSIM_",
     "NUMBA_", "OPENBLAS_", "VALGRIND_", "PYTHONPATH", "PYTHONHOME",
 )  # fmt: skip
-"""What the process is told of the environment: of how long that is, where its stack lies depends,
-and libraries change it while a program runs."""
+"""Variables that the process inherits: the size of the environment moves its stack, and libraries
+change the environment while a program runs."""
 
-PACKAGES: Final = Path(__file__).parents[3]
-"""Where this package lies: the process may have another working folder."""
+PACKAGE_FOLDER: Final = Path(__file__).parents[3]
+"""Folder of this package: the process may have another working folder."""
 
 Counts = dict[str, dict[str, float]]
 """Label of a window -> counters."""
@@ -65,42 +66,42 @@ Counts = dict[str, dict[str, float]]
 def find_valgrind() -> str:
     """Return the path of Valgrind.
 
-    Raises :exc:`TasksimError` if it is not installed, and how to get it.
+    Raise :exc:`TasksimError`, with instructions, if it is not installed.
     """
     found = shutil.which("valgrind")
     if found is None:
         raise TasksimError(
-            "--source valgrind: no Valgrind was found; install it (Debian: apt install valgrind)"
+            "--source valgrind: Valgrind was not found; install it (Debian: apt install valgrind)"
         )
     if not any(Path(folder, "valgrind/callgrind.h").exists() for folder in HEADERS):
         raise TasksimError(
-            f"--source valgrind: {found} is there, its headers (valgrind/callgrind.h) are not"
+            f"--source valgrind: {found} has no headers (valgrind/callgrind.h); install them"
         )
     return found
 
 
 def count(request: Mapping[str, Any]) -> tuple[Counts, dict[str, Any]]:
-    """Return the counters of each window of *request*, and what the process itself told.
+    """Return the counters of each window of *request*, and the facts that the process returned.
 
-    *request* is what :mod:`~tasksim.calibration.counters.inside_valgrind` executes. With three
-    levels of caches it is executed twice, once with each of the two further levels as the last;
-    both at once, as what is counted does not depend on what else runs.
+    :mod:`~tasksim.calibration.counters.inside_valgrind` executes *request*. With three levels of
+    caches it is executed twice, once with each of the two further levels as the last; both run at
+    once, as counts do not depend on other processes.
 
     Raises
     ------
     TasksimError
-        If Valgrind is not there, or the execution fails under it, with what it said last.
+        If Valgrind is not available, or the execution fails under it, with its last message.
     """
     valgrind, caches = find_valgrind(), data_caches()
-    if len(caches) < FEWEST_CACHES:
-        raise TasksimError("--source valgrind: the system does not tell this machine's caches")
+    if len(caches) < MIN_CACHES:
+        raise TasksimError("--source valgrind: the system does not report this machine's caches")
     first, *others = caches
     _prepare(request)
     with ThreadPoolExecutor(len(others)) as pool, _Passes() as under_way:
         futures = [
             pool.submit(_executed, valgrind, first, last, request, under_way) for last in others
         ]
-        while wait(futures, LONGEST_WAIT_S, FIRST_EXCEPTION).not_done and not _failures(futures):
+        while wait(futures, MAX_WAIT_S, FIRST_EXCEPTION).not_done and not _failures(futures):
             pass
         answers = [future.result() for future in _failures(futures) or futures]
     passes, told = [events for events, _ in answers], answers[0][1]
@@ -113,9 +114,9 @@ def _failures(futures: list[Future[Any]]) -> list[Future[Any]]:
 
 
 class _Passes:
-    """Processes that count, which end at once when counting is given up, as on Ctrl-C.
+    """Counting processes, killed at once when counting is given up, as on Ctrl-C.
 
-    The pool waits for its threads, and they for these, which may take a minute.
+    The pool waits for its threads, and these wait for the processes, possibly for a minute.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,7 @@ class _Passes:
                 process.kill()
 
     def begun(self, process: subprocess.Popen[str]) -> subprocess.Popen[str]:
-        """Return *process*, which ends with the others."""
+        """Return *process* after it was added to the processes that end together."""
         with self._lock:
             self._processes.append(process)
             if self._over:
@@ -144,7 +145,7 @@ class _Passes:
 def _levels(
     label: str, others: list[Cache], passes: list[dict[str, dict[str, int]]]
 ) -> dict[str, float]:
-    """Return the counters in a window, less what the window itself takes."""
+    """Return the counters of a window, less those of an empty window."""
     events = [_less(found[label], found["nothing"]) for found in passes]
     accesses = events[0]["Dr"] + events[0]["Dw"]
     reached = [accesses, _misses(events[0], "D1")]
@@ -166,13 +167,13 @@ def _less(events: Mapping[str, int], own: Mapping[str, int]) -> dict[str, int]:
 def _executed(
     valgrind: str, first: Cache, last: Cache, request: Mapping[str, Any], under_way: _Passes
 ) -> tuple[dict[str, dict[str, int]], dict[str, Any]]:
-    """Execute a *request* with these two caches; return the events in each window."""
+    """Execute *request* with these two caches; return the events in each window."""
     with TemporaryDirectory(prefix="tasksim-") as name:
         folder = Path(name)
         answer = folder / "answer.json"
         window = window_library(folder / "window.so")
-        # Names without the folder, which has another one each time: what lies where in memory, and
-        # with it in which cache, depends on the texts of a process.
+        # Relative names, as the temporary folder differs each time: the length of a process's texts
+        # moves its memory, and with it the cache lines.
         asked = {**request, "window": f"./{window.name}", "answer": answer.name}
         done = _python(folder, asked, [
             valgrind, "--tool=callgrind", "--cache-sim=yes", "--instr-atstart=no", "--quiet",
@@ -186,7 +187,7 @@ def _executed(
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
-    """Execute *request* without Valgrind, so that all is compiled, also for its processor."""
+    """Execute *request* without Valgrind, so that all code is compiled, also for its processor."""
     with TemporaryDirectory(prefix="tasksim-") as folder, _Passes() as alone:
         done = _python(Path(folder), {**request, "prepare": True}, [], alone)
         if done.returncode:
@@ -214,10 +215,10 @@ def _python(
 
 @cache
 def unmoved() -> tuple[str, ...]:
-    """Return what runs a program with all at the same addresses each time; nothing if it cannot.
+    """Return the command that disables address randomization; empty if there is none.
 
-    What lies where decides which line of a cache it takes. Some containers refuse it: then counts
-    of hits differ by some in 10,000 between runs.
+    Addresses decide which cache line data take. Some containers refuse the command: then counts of
+    hits differ by some in 10,000 between runs.
     """
     found = shutil.which("setarch")
     if found is None:
@@ -236,32 +237,33 @@ def _environment() -> dict[str, str]:
     """Return the environment of the process: one thread, nothing random.
 
     Valgrind's processor is a Haswell, whatever the real one. Numba's compiler would take minutes
-    under Valgrind: it is told of that processor before (:func:`_prepare`), and finds what it kept.
+    under Valgrind: it compiles for that processor beforehand (:func:`_prepare`), and the process
+    finds the cached code.
     """
-    numba = {} if platform.machine() != "x86_64" else NUMBA
+    numba = {} if platform.machine() != "x86_64" else NUMBA_VARIABLES
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    found = {name: text for name, text in os.environ.items() if name.startswith(KEPT)}
-    places = [str(PACKAGES), str(Path.cwd())]
+    found = {
+        name: text for name, text in os.environ.items() if name.startswith(INHERITED_VARIABLES)
+    }
+    places = [str(PACKAGE_FOLDER), str(Path.cwd())]
     places += filter(None, [found.get("PYTHONPATH")])
     python = {"PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(places)}
-    return {**found, **threads, **numba, **python, "GLIBC_TUNABLES": COPIES}
+    return {**found, **threads, **numba, **python, "GLIBC_TUNABLES": COPY_TUNABLE}
 
 
 def _failed(done: subprocess.CompletedProcess[str]) -> TasksimError:
-    """Return the error of a process that Valgrind has run: as it is meant, without a traceback."""
+    """Return the error of a process under Valgrind, without its traceback."""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     last = next((line for line in reversed(lines) if not line.startswith(("==", "--"))), "")
     if "SIGILL" in done.stderr or "Unrecognised instruction" in done.stderr:
         return TasksimError(
-            "valgrind does not know an instruction of the kernel; with OpenBLAS, say "
+            "valgrind does not know an instruction of the kernel; with OpenBLAS, set "
             "OPENBLAS_CORETYPE=Haswell"
         )
     kind, _, message = last.partition(": ")
     if kind.endswith("InputError"):
         return InputError(message)
-    return TasksimError(
-        f"valgrind failed (exit code {done.returncode}): {last or 'it says nothing'}"
-    )
+    return TasksimError(f"valgrind failed (exit code {done.returncode}): {last or 'no message'}")
 
 
 def _number(path: Path) -> int:
@@ -269,7 +271,7 @@ def _number(path: Path) -> int:
 
 
 def _dump(path: Path) -> tuple[str, dict[str, int]] | None:
-    """Return the label and the events of a window; None of what else Callgrind writes."""
+    """Return label and events of a window; None for other files of Callgrind."""
     text = path.read_text()
     label, names, counts = TRIGGER.search(text), EVENTS.search(text), SUMMARY.search(text)
     if label is None or names is None or counts is None:

@@ -1,11 +1,11 @@
-"""Window in which a function is counted: one call of it, by its address, and nothing else.
+"""Window for counting: one call of a function by its address, and nothing else.
 
-Valgrind's Callgrind simulates caches as Cachegrind does, and lets the program say when to count.
-So one process counts all executions, each in a window, and what an empty function takes in one is
-subtracted: what is left is the difference of runs with n and n + 1 executions.
+Valgrind's Callgrind simulates caches as Cachegrind does, and lets the program start and stop the
+counting. So one process counts all executions, each in a window, and the counts of an empty
+function are subtracted: the rest is the difference between n and n + 1 executions.
 
-What an execution finds in the caches it leaves there itself, in the execution before, with no
-Python between the two: what Python does, and so what it evicts, differs a little between processes.
+The execution before fills the caches, with no Python code between both: Python's accesses, and so
+its evictions, differ a little between processes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ __all__ = ["MOST_INTEGERS", "Window", "window_library"]
 
 MOST_INTEGERS: Final = 32
 MOST_REALS: Final = 8
-"""As many as the core calls with (``TASKSIM_MOST_ARGUMENTS``, ``TASKSIM_MOST_REALS``)."""
+"""Largest numbers of arguments, as in the core (``TASKSIM_MOST_ARGUMENTS``,
+``TASKSIM_MOST_REALS``)."""
 MOST_RESTORED: Final = 8
-"""Operands that a kernel writes: those of LAPACK write three at most."""
+"""Largest number of operands that a kernel writes: those of LAPACK write at most three."""
 
 _PLACES: Final = ", ".join(f"i[{n}]" for n in range(MOST_INTEGERS))
 _REALS: Final = ", ".join(f"r[{n}]" for n in range(MOST_REALS))
@@ -61,32 +62,32 @@ OFFERED void window_call(Function function, const long *integers, const double *
 
 
 def window_library(target: Path) -> Path:
-    """Compile the window to *target*; it needs Valgrind's headers, which its package has."""
+    """Compile the window to *target*; this needs the headers of Valgrind's package."""
     return compiled(SOURCE, target, "counting with Valgrind", ("-O1",))
 
 
 class Window:
-    """The window, in a process that Valgrind runs.
+    """The window, in a process under Valgrind.
 
     Parameters
     ----------
     path
-        Its library.
+        Path of the window's library.
     """
 
     def __init__(self, path: str) -> None:
         self._library: Any = ctypes.CDLL(path)
 
     def begin(self) -> None:
-        """Begin to simulate; the caches are empty."""
+        """Start the simulation, with empty caches."""
         self._library.window_begin()
 
     def end(self) -> None:
-        """Stop simulating: what follows is run faster."""
+        """Stop the simulation, so that the program runs faster."""
         self._library.window_end()
 
     def nothing(self, label: str) -> None:
-        """Count an empty function."""
+        """Count an empty function, for the overhead of a window."""
         address = ctypes.cast(self._library.window_nothing, ctypes.c_void_p).value or 0
         self.call(address, [], label)
 
@@ -100,8 +101,9 @@ class Window:
     ) -> None:
         """Count one call of the function at *address*; Valgrind writes it under *label*.
 
-        With *restored*, which are places, what was there, and the bytes of it, the function is
-        called before, so that its data are in the caches, and then these are restored.
+        *restored* lists operands as (address, address of a copy, bytes). If it is given, the
+        function is called once before, so that its data are in the caches, and then the operands
+        are restored.
         """
         places = (ctypes.c_long * MOST_INTEGERS)(*integers)
         numbers = (ctypes.c_double * MOST_REALS)(*reals)
@@ -112,7 +114,7 @@ class Window:
         self._library.window_call(function, places, numbers, label.encode(), saved, count)
 
     def called(self, function: Any, arguments: Sequence[Any], label: str) -> None:
-        """Count one call of a *function* of Python, with all that Python does for it."""
+        """Count one call of a Python *function*, with Python's own work."""
         self._library.window_zero()
         function(*arguments)
         self._library.window_write(label.encode())

@@ -1,4 +1,4 @@
-"""Campaign over the levels of memory: latencies by chases of pointers, bandwidths by streams."""
+"""Campaign over the levels of memory: latencies by pointer chases, bandwidths by streams."""
 
 from __future__ import annotations
 
@@ -33,46 +33,47 @@ __all__ = [
     "write_memory",
 ]
 
-ROUNDS: Final = 41
-"""Each latency is the least of so many: neighbours and interrupts only add time; so many tell what
-is typical, too."""
-STEPS: Final = 20_000
-"""So few that most rounds end before the system lets somebody else run."""
-THREADS_OF_A_CORE: Final = 2
-"""A virtual machine does not tell which of its cores are threads of one, and share all caches."""
+LATENCY_ROUNDS: Final = 41
+"""Number of measurements of a latency, of which the least counts: neighbours and interrupts only
+add time. The median of as many shows the typical value."""
+CHASE_STEPS: Final = 20_000
+"""Accesses per measurement: few enough that most end before the system preempts them."""
+THREADS_PER_CORE: Final = 2
+"""Largest number of hardware threads per core: a virtual machine does not tell which of its cores
+are threads of one core and share all caches."""
 STREAM_S: Final = 0.004
-"""So short that some streams end before the system lets somebody else run."""
-STREAMS: Final = 15
-"""Each bandwidth is the best of so many."""
+"""Duration of a stream in seconds: short enough that some end before the system preempts them."""
+STREAM_COUNT: Final = 15
+"""Number of streams, of which the best counts."""
 PATIENCE_S: Final = 10.0
-"""How long figures that break a physical limit are measured again: each try takes .1 s, and the
-next one may meet a moment in which nobody else has the cores."""
-LEAST_SHARE: Final = 8
-"""A level is measured over so many times the size of the one before it, or half of its own if that
-is less: the rest of a cache that others use may not be ours."""
-MOST_BYTES: Final = 1 << 30
-MEMORY_SHARE: Final = 4
-"""Of what is free, at most this part is taken."""
-UNQUIET: Final = 1.2
-"""Medians beyond so many times the least are said: the machine was not calm."""
-JUMP: Final = 1.3
-"""A level that is not so many times as far as the one before cannot be told from it."""
-TIGHTEST: Final = 0.95
-"""Of accesses in nearer levels, beyond which what is left does not tell a latency."""
+"""Time for repetitions of values that break a physical limit, in seconds: each takes 0.1 s, and the
+next one may meet a moment in which no other program has the cores."""
+LEVEL_RATIO: Final = 8
+"""Ratio of the measured size of a level to the size of the level before it, at most half of the
+level's own size: other programs may use the rest of a cache."""
+MAX_BYTES: Final = 1 << 30
+MEMORY_DIVISOR: Final = 4
+"""Divisor of the free memory: at most this part of it is used."""
+MAX_CALM_RATIO: Final = 1.2
+"""Ratio of median to least latency beyond which the machine is reported as not calm."""
+MIN_LATENCY_STEP: Final = 1.3
+"""Smallest ratio of the latencies of two levels that tells them apart."""
+MAX_NEARER_SHARE: Final = 0.95
+"""Largest share of accesses in nearer levels at which the rest still gives a latency."""
 
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """The levels of memory of this machine, nearest first, and what to know of them.
+    """Levels of memory of this machine, nearest first, and remarks on them.
 
     Attributes
     ----------
     levels
-        As measured.
+        Measured levels.
     disturbed
-        Figures that break a physical limit, however often they were measured.
+        Values that break a physical limit in all repetitions.
     notes
-        What to know of the latencies.
+        Remarks on the latencies.
     """
 
     levels: list[Level]
@@ -81,7 +82,7 @@ class MemoryReport:
 
     @property
     def warnings(self) -> list[str]:
-        """The limits that figures break, and by how much these are off at least."""
+        """Physical limits that values break, and their least error."""
         return [disturbed_text(one.off_by, one.text) for one in self.disturbed]
 
 
@@ -97,22 +98,22 @@ def measure_memory(
     Parameters
     ----------
     cores : int
-        Up to how many stream at once.
+        Largest number of cores that stream at once.
     patience_s : float
-        How long figures that break a physical limit are measured again.
+        Time for repetitions of values that break a physical limit, in seconds.
     progress : callable, optional
-        Called with what goes on and the share that is done.
+        Called with the current activity and the share that is done.
     tool : MemoryTool, optional
-        What measures; by default one that is compiled for it.
+        Tool that measures; compiled by default.
 
     Raises
     ------
     TasksimError
-        If there is no compiler, or the system does not tell the caches.
+        If there is no compiler, or the system does not report the caches.
     """
     caches = data_caches()
     if not caches:
-        raise TasksimError("measuring memory: the system does not tell the sizes of the caches")
+        raise TasksimError("measuring memory: the system does not report the sizes of the caches")
     measured = _Measurement(tool or MemoryTool(), caches, cores)
     for place, (name, size) in enumerate(measured.sizes):
         if progress is not None:
@@ -130,7 +131,7 @@ def measure_memory(
 
 
 class _Measurement:
-    """What was measured so far: of each figure the best, as others only disturb."""
+    """Best measurements so far: disturbances only make values worse."""
 
     def __init__(self, tool: MemoryTool, caches: Sequence[Cache], cores: int) -> None:
         self._tool, self._caches, self._cores = tool, caches, cores
@@ -143,13 +144,15 @@ class _Measurement:
         size = self.sizes[place][1]
         if count == 0:
             line = self._caches[0].line_bytes
-            self._seen_s[place] += islice(self._tool.latencies(size, line, STEPS), ROUNDS)
+            self._seen_s[place] += islice(
+                self._tool.latencies(size, line, CHASE_STEPS), LATENCY_ROUNDS
+            )
         else:
             rate = _bandwidth(self._tool, size, count)
             self._rates[place][count - 1] = max(rate, self._rates[place][count - 1])
 
     def levels(self) -> list[Level]:
-        """Return the levels, by what is measured so far."""
+        """Return the levels from the measurements so far."""
         found = []
         for place, (name, _) in enumerate(self.sizes):
             seen = self._seen_s[place]
@@ -167,15 +170,15 @@ class _Measurement:
         return found
 
     def rough(self) -> list[str]:
-        """Return notes on latencies that are hardly those of the level alone."""
+        """Return notes on latencies that include much of nearer levels."""
         return [
-            f"{name}: most of {size >> 20} MiB are in nearer caches: a rough latency"
+            f"{name}: most of {size >> 20} MiB fit into nearer caches, so its latency is rough"
             for (name, size), (_, known) in zip(self.sizes, self._latencies(), strict=True)
             if not known
         ]
 
     def _latencies(self) -> list[tuple[float, bool]]:
-        """Return the latency of each level, without nearer ones, and whether it is known."""
+        """Return the latency of each level without nearer ones, and whether it is precise."""
         found: list[tuple[float, bool]] = []
         nearer: list[tuple[int, float]] = []
         for place, (_, size) in enumerate(self.sizes):
@@ -186,7 +189,7 @@ class _Measurement:
 
 
 def working_sets(caches: Sequence[Cache], available: int) -> list[tuple[str, int]]:
-    """Return each level's name and the bytes that it is measured over.
+    """Return name and measured size in bytes of each level.
 
     >>> from tasksim.calibration.caches import Cache
     >>> small, large = Cache(1, 32768, 8, 64), Cache(2, 1 << 20, 16, 64)
@@ -196,16 +199,16 @@ def working_sets(caches: Sequence[Cache], available: int) -> list[tuple[str, int
     found, before = [], 0
     for cache in caches:
         half = cache.size_bytes // 2
-        found.append((f"l{cache.level}", min(half, LEAST_SHARE * before) if before else half))
+        found.append((f"l{cache.level}", min(half, LEVEL_RATIO * before) if before else half))
         before = cache.size_bytes
     least = max(64 << 20, 4 * before)
-    return [*found, ("memory", min(least, max(MOST_BYTES, 2 * before), available // MEMORY_SHARE))]
+    return [*found, ("memory", min(least, max(MAX_BYTES, 2 * before), available // MEMORY_DIVISOR))]
 
 
 def corrected(seen_s: float, size: int, nearer: Sequence[tuple[int, float]]) -> tuple[float, bool]:
-    """Return the latency of a level, of what was *seen* over *size* bytes, and whether it is known.
+    """Return the latency of a level from *seen_s* over *size* bytes, and whether it is precise.
 
-    Some of the accesses find their data in nearer levels (size, latency): as many as fit there.
+    Some accesses find their data in *nearer* levels (size, latency): as many as fit there.
 
     >>> corrected(8.5e-9, 400, [(100, 4e-9)])
     (1e-08, True)
@@ -215,15 +218,15 @@ def corrected(seen_s: float, size: int, nearer: Sequence[tuple[int, float]]) -> 
         part = (min(level, size) - inside) / size
         inside = min(level, size)
         share, spent = share + part, spent + part * latency
-    if share > TIGHTEST:
+    if share > MAX_NEARER_SHARE:
         return seen_s, False
-    return round((seen_s - spent) / (1 - share), 15), share < TIGHTEST / 2 + 0.25
+    return round((seen_s - spent) / (1 - share), 15), share < MAX_NEARER_SHARE / 2 + 0.25
 
 
 def write_memory(path: Path, levels: Sequence[Level], warnings: Sequence[str] = ()) -> None:
-    """Write the levels to the platform file at *path*, whose other sections remain.
+    """Write the levels to the platform file at *path*; its other sections stay.
 
-    The *warnings* become comments at its top: whoever reads the figures should know of them.
+    The *warnings* become comments at its top, for readers of the values.
     """
     import yaml
 
@@ -243,33 +246,33 @@ def write_memory(path: Path, levels: Sequence[Level], warnings: Sequence[str] = 
 
 
 def _bandwidth(tool: MemoryTool, size: int, count: int) -> float:
-    """Return the most that *count* cores get together: others only take from it."""
-    # What two threads of a core share must hold the data of both; of one thread no more, so that
-    # nearer levels answer as much of them.
-    few = size <= MOST_BYTES // 8
-    each = size // THREADS_OF_A_CORE if few else max(size // count, 1)
-    return max(tool.bandwidth(each, count, STREAM_S) for _ in range(STREAMS))
+    """Return the largest total bandwidth of *count* cores: disturbances only reduce it."""
+    # A cache shared by two threads of a core must hold the data of both; a single thread gets no
+    # more, so that nearer levels serve the same share.
+    few = size <= MAX_BYTES // 8
+    each = size // THREADS_PER_CORE if few else max(size // count, 1)
+    return max(tool.bandwidth(each, count, STREAM_S) for _ in range(STREAM_COUNT))
 
 
 def _noted(levels: Sequence[Level]) -> list[str]:
     notes = [
-        f"{level.name}: medians are {level.unrest:.2f} times the least: the machine is not calm"
+        f"{level.name}: the median is {level.unrest:.2f} times the least: the machine is not calm"
         for level in levels
-        if level.unrest > UNQUIET
+        if level.unrest > MAX_CALM_RATIO
     ]
     for before, level in pairwise(levels):
-        if level.latency_s < JUMP * before.latency_s:
+        if level.latency_s < MIN_LATENCY_STEP * before.latency_s:
             notes.append(
-                f"{level.name} is hardly farther than {before.name}: the sizes that the system "
-                "tells (lscpu) may not be those that this machine has to itself"
+                f"{level.name} is hardly slower than {before.name}: this machine may not have the "
+                "cache sizes that the system reports (lscpu) to itself"
             )
     return notes
 
 
 def _available() -> int:
-    """Return how many bytes of memory are free."""
+    """Return the free memory in bytes."""
     with contextlib.suppress(OSError), Path("/proc/meminfo").open(encoding="ascii") as lines:
         for line in lines:
             if line.startswith("MemAvailable:"):
                 return 1024 * int(line.split()[1])
-    return MOST_BYTES
+    return MAX_BYTES

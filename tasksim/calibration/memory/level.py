@@ -1,4 +1,4 @@
-"""Level of memory: its size, latency and bandwidth, as measured."""
+"""Measured level of memory: its size, latency and bandwidth."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["Level"]
 
 @dataclass(frozen=True)
 class Level:
-    """A level of memory, measured.
+    """A measured level of memory.
 
     Attributes
     ----------
     name
         ``l1``, ``l2``, ``l3``, ``memory``.
     size_bytes
-        As the system tells; None for memory.
+        Size reported by the system; None for memory.
     latency_s
-        Of an access that depends on the one before.
+        Latency of an access that depends on the one before.
     bandwidth_bytes_per_s
-        Of 1, 2, ... cores together.
+        Total bandwidth of 1, 2, ... cores.
     cores
-        How many share it.
+        Number of cores that share it.
     unrest
-        The median of the latencies over the least.
+        Median of the latencies divided by the least.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Level:
     unrest: float
 
     def section(self) -> dict[str, Any]:
-        """Return what a platform file has of it."""
+        """Return its section of a platform file."""
         size = {} if self.size_bytes is None else {"size": exact_quantity(self.size_bytes, "size")}
         rates = [_rounded(rate, "bandwidth") for rate in self.bandwidth_bytes_per_s]
         latency = _rounded(self.latency_s, "time")
@@ -46,5 +46,5 @@ class Level:
 
 
 def _rounded(value: float, dimension: Any) -> str:
-    """Return a quantity with four digits: more were not measured."""
+    """Return a quantity with four digits: measurements have no more."""
     return exact_quantity(float(f"{value:.4g}"), dimension)

@@ -1,4 +1,4 @@
-"""Physical limits of levels of memory: which figures were disturbed, by how much at least."""
+"""Physical limits of levels of memory: finds disturbed values and their least error."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Disturbed", "disturbed"]
 
 
 class Disturbed(NamedTuple):
-    """A figure of a level that is worse than it can be: to be measured again.
+    """A value that breaks a physical limit and is to be measured again.
 
     Attributes
     ----------
     level
-        Its place among the levels.
+        Index of the level.
     cores
-        How many cores the bandwidth is of; 0 for the latency.
+        Number of cores of a bandwidth; 0 for the latency.
     off_by
-        The share by which it is off, at least.
+        Least relative error.
     text
-        The limit that it breaks.
+        Description of the broken limit.
     """
 
     level: int
@@ -37,10 +37,10 @@ class Disturbed(NamedTuple):
 
 
 def disturbed(levels: Sequence[Level]) -> list[Disturbed]:
-    """Return the figures of *levels*, nearest first, that break a physical limit.
+    """Return the values of *levels*, nearest first, that break a physical limit.
 
-    More cores get no less bandwidth than fewer, none gets more than when it is alone, and a nearer
-    level is neither slower nor later than a farther one.
+    More cores have no less bandwidth than fewer, no core has more than alone, and a nearer level
+    has neither less bandwidth nor more latency than a farther one.
     """
     found = [
         Disturbed(place, low.cores, low.off_by, f"{level.name}: {low.text}")

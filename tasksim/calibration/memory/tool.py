@@ -1,4 +1,4 @@
-"""Tool that touches memory: chases of pointers, and streams, in C++."""
+"""C++ tool that measures memory: pointer chases and streams."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ OFFERED double stream_bytes_per_second(size_t bytes, long threads, double second
 }
 """
 FLAGS: Final = ("-O3", "-march=native")
-"""The vectors of this machine: in the caches, narrower ones would be the limit."""
+"""Compiler flags: vectors of this machine, as narrower ones would limit bandwidths of caches."""
 
 
 class MemoryTool:
-    """Chases and streams over some bytes.
+    """Pointer chases and streams.
 
-    Raises :exc:`TasksimError` if there is no compiler.
+    Raise :exc:`TasksimError` if there is no compiler.
     """
 
     def __init__(self) -> None:
@@ -143,10 +143,10 @@ class MemoryTool:
         ]  # fmt: skip
 
     def latencies(self, size_bytes: int, line_bytes: int, steps: int) -> Iterator[float]:
-        """Yield seconds per access, as often as asked, over *size_bytes* in random order."""
+        """Yield the time per access in seconds, over *size_bytes* in random order, endlessly."""
         chase = self._library.chase_new(size_bytes, line_bytes)
         if not chase:
-            raise TasksimError(f"{PURPOSE}: no {size_bytes} bytes of memory are to be had")
+            raise TasksimError(f"{PURPOSE}: cannot allocate {size_bytes} bytes of memory")
         try:
             self._library.chase_seconds(chase, max(steps, size_bytes // line_bytes // 8))
             while True:
@@ -155,8 +155,8 @@ class MemoryTool:
             self._library.chase_delete(chase)
 
     def bandwidth(self, size_bytes: int, threads: int, seconds: float) -> float:
-        """Return the bytes per second of *threads* together, each over *size_bytes* of its own."""
+        """Return the total bytes per second of *threads*, each over *size_bytes* of its own."""
         found = self._library.stream_bytes_per_second(size_bytes, threads, seconds)
         if not found > 0:
-            raise TasksimError(f"{PURPOSE}: no {threads} times {size_bytes} bytes are to be had")
+            raise TasksimError(f"{PURPOSE}: cannot allocate {threads} times {size_bytes} bytes")
         return float(found)

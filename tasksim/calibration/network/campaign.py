@@ -1,4 +1,4 @@
-"""Campaign that calibrates a network: all patterns, the fit, and the file that they make."""
+"""Campaign that calibrates a network: runs all patterns, fits a model, writes the network file."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibration", "calibrate_network", "sizes_of"]
 
-LARGEST: Final = 16 * 2**20
-"""Bytes: a tile of 1448 x 1448 doubles; larger ones go the same way."""
-TWO_WAYS: Final = 1.5
-"""If messages both ways at once take longer than this many times one, they share a cable: with one
-of their own each would take 1, with one for both 2."""
-EVER: Final = "1 TB"
-"""All messages start when they are sent: who receives takes them as they come, to memory of its own
-if need be."""
+MAX_MESSAGE_BYTES: Final = 16 * 2**20
+"""Largest message in bytes, a tile of 1448 x 1448 doubles; larger ones take the same path."""
+SHARED_CABLE_RATIO: Final = 1.5
+"""Smallest slowdown of messages both ways at once that shows a shared cable: with separate cables
+it is 1, with a shared one 2."""
+EAGER_THRESHOLD: Final = "1 TB"
+"""Threshold of eager messages: all messages start when they are sent, as the receiver takes them at
+once, if need be into a buffer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What was measured of a network between ranks, and what it comes to.
+    """Measurements of a network between ranks, and the model fitted to them.
 
     Attributes
     ----------
     single, both, pairs, fan_in : Taken
-        Messages to and fro, both ways at once, of all pairs at once, from all to rank 0. The last
-        two are None where there are too few ranks.
+        Times of messages to and fro, both ways at once, of all pairs at once, from all to rank 0.
+        The last two are None if there are too few ranks.
     posting, whole : Taken
-        Messages of the runtime: until they were posted, and from their release to their end.
+        Times of the runtime's messages: until they are posted, and from release to end.
     """
 
     ranks: int
@@ -59,21 +59,21 @@ class Calibration:
     whole: Taken
 
     def transfer_s(self) -> list[float]:
-        """Return what the transfer itself takes per size: the least that was ever seen."""
+        """Return the time of the transfer itself per size: the least of all measurements."""
         posting = self.posting_s()
         least = zip(self.single.least_s(), self.whole.least_s(), strict=True)
         return [min(alone, max(of_runtime - posting, 1e-9)) for alone, of_runtime in least]
 
     def posting_s(self) -> float:
-        """Return what it takes until a send that is ready is posted, the median of all."""
+        """Return the time from a ready send to its posting, the median of all."""
         return float(np.median([s for many in self.posting.rounds.values() for s in many]))
 
     def lines(self) -> list[Line]:
-        """Return the pieces of the transfer."""
+        """Return the pieces of the transfer time."""
         return fit_pieces(self.single.sizes, self.transfer_s())
 
     def receiving(self) -> tuple[float, float]:
-        """Return what it takes beyond, until the receiver has noticed: fixed, and per byte."""
+        """Return the time until the receiver notices a message: a constant, and a time per byte."""
         sizes, seconds = self.single.sizes, self.whole.median_s()
         lines = self.lines()
         moved = (1.0 + relative_errors(lines, sizes, self.transfer_s())) * self.transfer_s()
@@ -82,11 +82,11 @@ class Calibration:
         return line.latency_s, line.per_byte_s
 
     def duplex_ratio(self) -> float:
-        """Return how much longer large messages take when there is one the other way."""
+        """Return the slowdown of large messages by messages in the other direction."""
         return _ratio(self.both, self.single)
 
     def section(self) -> dict[str, Any]:
-        """Return the network as a section of a file."""
+        """Return the network as a section of a network file."""
         lines, (fixed_s, per_byte_s) = self.lines(), self.receiving()
         latency_s, bandwidth = lines[0].latency_s, 1.0 / lines[-1].per_byte_s
         pieces = [
@@ -101,27 +101,27 @@ class Calibration:
             "topology": "switch",
             "bandwidth": f"{bandwidth:.6g} B/s",
             "latency": _time(latency_s / 2),  # of a cable; a route has two
-            "full_duplex": self.duplex_ratio() < TWO_WAYS,
+            "full_duplex": self.duplex_ratio() < SHARED_CABLE_RATIO,
             "model": {
                 "name": "hockney",
                 "pieces": pieces,
-                "eager": EVER,
+                "eager": EAGER_THRESHOLD,
                 "isend": [{"fixed": _time(self.posting_s())}],
                 "receive": [{"fixed": _time(fixed_s), "per_kilobyte": _time(1000 * per_byte_s)}],
             },
         }
 
     def errors(self) -> tuple[float, float]:
-        """Return the median and the worst error of the fit, relative."""
+        """Return the median and the largest relative error of the fit."""
         found = np.abs(relative_errors(self.lines(), self.single.sizes, self.transfer_s()))
         return float(np.median(found)), float(found.max())
 
     def noise(self) -> float:
-        """Return how many times the least the median is, over all sizes: the machine's unrest."""
+        """Return the median over sizes of median time by least time: a measure of disturbance."""
         return float(np.median(np.array(self.single.median_s()) / self.single.least_s()))
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON data."""
+        """Return all results as plain JSON data."""
         fixed_s, per_byte_s = self.receiving()
         median, worst = self.errors()
         return {
@@ -144,9 +144,10 @@ class Calibration:
         }
 
     def write(self, library: Path, name: str) -> Path:
-        """Write the network to a library; return the file."""
+        """Write the network to a library; return the path."""
         section = {"name": name, **self.section()}
-        network_of_fields(section, name, "what was calibrated")  # what is written can be read
+        # make sure that the file can be read
+        network_of_fields(section, name, "what was calibrated")
         path = library / "networks" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         document = {"version": 1, "network": section}
@@ -155,13 +156,13 @@ class Calibration:
 
 
 def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> Calibration | None:
-    """Measure the network between *ranks* for about so many *seconds*; rank 0 has the result.
+    """Measure the network between *ranks* for about *seconds*; return the result on rank 0.
 
-    Raises :exc:`InputError` if there is one rank only.
+    Raise :exc:`InputError` if there is only one rank.
     """
     if ranks.size < 2:
         raise InputError(
-            "calibrate network: one rank has nobody to talk to; start it with: "
+            "calibrate network: one rank has no partner; start it with: "
             "mpiexec -n 2 tasksim calibrate network"
         )
     _warn_of_crowds(ranks)
@@ -180,7 +181,7 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
 
 
 def _warn_of_crowds(ranks: Ranks) -> None:
-    """Warn, on rank 0, if ranks of a machine wait for each other's cores. All ranks must ask."""
+    """Warn on rank 0 if ranks of a machine share cores; collective."""
     cores_of: dict[str, list[list[int]]] = {}
     for name, cores in ranks.comm.allgather((node(), usable_cores())):
         cores_of.setdefault(name, []).append(cores)
@@ -189,32 +190,32 @@ def _warn_of_crowds(ranks: Ranks) -> None:
         if len(each) > together and not ranks.rank:
             warnings.warn(
                 f"{len(each)} ranks share {together} {'core' if together == 1 else 'cores'} of "
-                f"{name}: what they wait for a core counts as the network's, mostly as receiving; "
+                f"{name}: their wait for a core counts as network time, mostly as receiving; "
                 "calibrate with at most a rank per core",
                 stacklevel=3,
             )
 
 
 def sizes_of(*, quick: bool) -> list[int]:
-    """Return the sizes that are measured: two per doubling, or one per two.
+    """Return the message sizes to measure: two per doubling, or one per two doublings.
 
     >>> sizes_of(quick=True)[:4], len(sizes_of(quick=False))
     ([1, 4, 16, 64], 47)
     """
-    steps = int(np.log2(LARGEST))
+    steps = int(np.log2(MAX_MESSAGE_BYTES))
     powers = np.arange(0, steps + 1, 2) if quick else np.arange(0, steps + 0.5, 0.5)
     return sorted({round(2.0**power) for power in powers.tolist()})
 
 
 def _ratio(more: Taken, less: Taken) -> float:
-    """Return how many times as long large messages take, the median over sizes of the least."""
+    """Return the median over large sizes of the ratio of least times."""
     other = dict(zip(less.sizes, less.least_s(), strict=True))
     ratios = [s / other[size] for size, s in zip(more.sizes, more.least_s(), strict=True)]
     return float(np.median(ratios))
 
 
 def _robust_line(sizes: Sequence[float], seconds: Any) -> Line:
-    """Return a line through noisy times: the median of small ones, and of slopes beyond."""
+    """Return a line through noisy times: the median of small sizes, and of slopes beyond."""
     size, taken = np.array(sizes, float), np.array(seconds)
     small = size < 2**12
     fixed = float(np.median(taken[small]))

@@ -1,7 +1,7 @@
-"""Patterns of messages whose time is measured: to and fro, both ways at once, many to one, pairs.
+"""Message patterns for timing: to and fro, both ways at once, many to one, pairs.
 
-All ranks call these together. Sizes take turns, in an order that is drawn anew for each round, so
-that a busy moment falls on all of them.
+All calls are collective. Sizes take turns in an order drawn anew for each round, so that a busy
+moment affects all of them.
 """
 
 from __future__ import annotations
@@ -21,54 +21,55 @@ if TYPE_CHECKING:
 __all__ = ["Taken", "both_ways", "fan_in", "pairs", "ping_pong"]
 
 BURST_S: Final = 30e-6
-"""How long messages follow each other before the clock is read: so that reading it, some 50 ns,
-counts little, and that most bursts end before the system lets somebody else run."""
-BURSTS: Final = 8
-"""Bursts of a size in a round: to agree on the next size takes as long as some."""
-MOST_AT_ONCE: Final = 100
-"""Messages of a burst."""
+"""Duration of a burst of messages between two readings of the clock, in seconds: long enough that a
+reading, some 50 ns, counts little, and short enough that most bursts end before the system preempts
+them."""
+BURSTS_PER_ROUND: Final = 8
+"""Number of bursts of a size per round: agreement on the next size takes as long as several."""
+MAX_BURST_MESSAGES: Final = 100
+"""Largest number of messages in a burst."""
 
 
 @dataclass
 class Taken:
-    """What messages took, seconds, per size and round."""
+    """Times of messages in seconds, per size and round."""
 
     rounds: dict[int, list[float]] = field(default_factory=dict)
 
     def add(self, size_bytes: int, seconds: float) -> None:
-        """Add what messages of a size took in one round."""
+        """Add the time of a message of a size in one round."""
         self.rounds.setdefault(size_bytes, []).append(seconds)
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes, ascending."""
+        """Sizes in ascending order."""
         return sorted(self.rounds)
 
     def least_s(self) -> list[float]:
-        """Return the least of all rounds, per size."""
+        """Return the least time of all rounds per size."""
         return [min(self.rounds[size]) for size in self.sizes]
 
     def median_s(self) -> list[float]:
-        """Return the median of all rounds, per size."""
+        """Return the median time of all rounds per size."""
         return [float(np.median(self.rounds[size])) for size in self.sizes]
 
 
 def ping_pong(ranks: Ranks, sizes: Sequence[int], seconds: float, other: int = 1) -> Taken:
-    """Return how long a message takes between ranks 0 and *other*, half of to and fro."""
+    """Return the time of a message between ranks 0 and *other*, half of a round trip."""
     return _measured(
         ranks, sizes, seconds, 2, lambda size, times: _to_and_fro(ranks, other, size, times)
     )
 
 
 def both_ways(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
-    """Return how long messages take that ranks 0 and 1 send each other at once."""
+    """Return the times of messages that ranks 0 and 1 exchange at once."""
     return _measured(
         ranks, sizes, seconds, 1, lambda size, times: _exchange(ranks, {0: 1, 1: 0}, size, times)
     )
 
 
 def pairs(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
-    """Return the same of all pairs at once, ranks 0 and 1, 2 and 3, and so on."""
+    """Return the times of exchanges of all pairs at once: ranks 0 and 1, 2 and 3, and so on."""
     partners = {r: r ^ 1 for r in range(ranks.size) if r ^ 1 < ranks.size}
     return _measured(
         ranks, sizes, seconds, 1, lambda size, times: _exchange(ranks, partners, size, times)
@@ -76,7 +77,7 @@ def pairs(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
 
 
 def fan_in(ranks: Ranks, sizes: Sequence[int], seconds: float) -> Taken:
-    """Return how long it takes until rank 0 has a message of each of the others."""
+    """Return the times until rank 0 has a message from each other rank."""
     return _measured(ranks, sizes, seconds, 1, lambda size, times: _gather(ranks, size, times))
 
 
@@ -87,9 +88,9 @@ def _measured(
     messages: int,
     play: Callable[[int, int], None],
 ) -> Taken:
-    """Play a pattern for so many *seconds*, each size at least once; *messages* are its length.
+    """Run a pattern for *seconds*, each size at least once; *messages* is its length.
 
-    A size has several bursts at a time, as it costs more to agree than to send.
+    Each size has several bursts at a time, as agreement on the size takes longer than a burst.
     """
     taken, rng = Taken(), random.Random(0)
     often = dict.fromkeys(sizes, 1)
@@ -97,15 +98,17 @@ def _measured(
     more = True
     while more:
         for size in rng.sample(list(sizes), len(sizes)):
-            play(size, 1)  # what is only slow the first time, and the ranks begin together
+            play(size, 1)  # warm up, and let the ranks begin together
             least_s = 1.0
-            for _ in range(BURSTS):
+            for _ in range(BURSTS_PER_ROUND):
                 begun = perf_counter()
                 play(size, often[size])
                 spent_s = (perf_counter() - begun) / often[size]
                 least_s = min(least_s, spent_s)
                 taken.add(size, spent_s / messages)
-            often[size] = ranks.comm.bcast(max(1, min(round(BURST_S / least_s), MOST_AT_ONCE)))
+            often[size] = ranks.comm.bcast(
+                max(1, min(round(BURST_S / least_s), MAX_BURST_MESSAGES))
+            )
         more = ranks.comm.bcast(perf_counter() < until)
     return taken
 
@@ -150,7 +153,7 @@ _kept: dict[int, Any] = {}
 
 
 def _memory(size: int, which: int) -> Any:
-    """Return memory of *size* bytes, the same for each *which*, which has been touched."""
+    """Return touched memory of *size* bytes, the same for each *which*."""
     if which not in _kept or len(_kept[which]) < size:
         _kept[which] = np.ones(max(size, 1), np.uint8)
     return _kept[which][:size]

@@ -1,6 +1,6 @@
-"""Messages of the runtime: what one takes from its release to its end, with posting and progress.
+"""Messages of the runtime, timed from release to end, with posting and progress.
 
-A chain of tasks that do nothing goes to and fro between two ranks, executed as any graph is.
+A chain of empty tasks alternates between two ranks, executed as any graph is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["chain_of_messages", "runtime_messages"]
 
 
 def chain_of_messages(sizes: Sequence[int], rounds: int, seed: int = 0) -> TaskGraph:
-    """Return a chain of tasks that hand on data of all *sizes*, in an order that is drawn.
+    """Return a chain of tasks that pass on data of all *sizes* in random order.
 
     >>> chain_of_messages([8, 16], rounds=2)
     <TaskGraph messages: 5 tasks, 4 edges>
@@ -42,9 +42,9 @@ def chain_of_messages(sizes: Sequence[int], rounds: int, seed: int = 0) -> TaskG
 
 
 def runtime_messages(ranks: Ranks, sizes: Sequence[int], rounds: int) -> tuple[Taken, Taken] | None:
-    """Return what messages took until they were posted, and from their release to their end.
+    """Return the times of messages until they are posted, and from release to end.
 
-    Of the first two ranks; all ranks call this, rank 0 has the answer.
+    Only the first two ranks exchange messages; the call is collective, rank 0 has the result.
     """
     graph = chain_of_messages(sizes, rounds)
     owners = np.arange(graph.handles) % 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.run.disturbance import LONGEST_OWN_GAP_S, Disturbance
+from tasksim.run.disturbance import MAX_OWN_GAP_S, Disturbance
 from tasksim.run.record import TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
@@ -189,7 +189,7 @@ def without_own_thread(tasks: TaskTable, used_s: NDArray[np.float64]) -> TaskTab
     """
     lost_s = tasks.duration_s - tasks.cpu_s  # NaN where it is unknown
     own_s = np.fmin(used_s, np.fmax(lost_s, 0.0))
-    by_others = lost_s - own_s > LONGEST_OWN_GAP_S
+    by_others = lost_s - own_s > MAX_OWN_GAP_S
     return replace(
         tasks,
         cpu_s=tasks.cpu_s + own_s,

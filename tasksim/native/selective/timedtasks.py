@@ -22,7 +22,7 @@ from tasksim.native.called_back import CalledProgram
 from tasksim.native.compiled import calls_of, program_structure
 from tasksim.native.core_errors import kernel_failure
 from tasksim.native.processor_time import ThreadClock, UsualLoss
-from tasksim.run.disturbance import CLOCK_TICK_S, LONGEST_OWN_GAP_S
+from tasksim.run.disturbance import CLOCK_TICK_S, MAX_OWN_GAP_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +116,7 @@ class TimedTasks:
         cpu_s, interrupted = now_s() - before_s, preemptions() > preempted
         if self._beside is not None:
             # The shared thread also preempts the task, but for shorter than other programs do.
-            interrupted &= ended - began - cpu_s > LONGEST_OWN_GAP_S
+            interrupted &= ended - began - cpu_s > MAX_OWN_GAP_S
         usual = self._usual[int(self._program.graph.kernel[task])]
         own_s = usual.own_s(ended - began, cpu_s, preempted=interrupted)
         self._own_s[worker] = max(own_s, CLOCK_TICK_S)

@@ -18,7 +18,7 @@ from tasksim.models.counters.columns import HITS
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.kinds.counted import CounterModel
 from tasksim.models.samples import Samples
-from tasksim.run.criticalkernels import REST
+from tasksim.run.criticalkernels import AGGREGATED_NAME
 from tasksim.study.bulk.profile import Sent
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class BulkModel:
             raise InputError("no kernel has counters: 'tasksim counters' counts them")
         self.abscissa: dict[str, str] = {}
         self.kernels = {name: self._kernel(name, latencies_s) for name in counted}
-        self._rest = self._function(REST, self._profiles, self._others)
+        self._rest = self._function(AGGREGATED_NAME, self._profiles, self._others)
         self._sent = {name: self._sent_functions(name) for name in _names_of_data(profiles)}
         self.bf_comm, self._bf_deviation = self._fitted_bf(bf_comm)
 

@@ -12,7 +12,7 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.graph.apps.registry import parse
-from tasksim.run.criticalkernels import FEWEST_RUNS, critical_kernels
+from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
 from tasksim.run.messageline import fitted_hockney
 from tasksim.study.bulk.judged import METHODS, scaling_table, undetermined
 from tasksim.study.bulk.messages import MessageCosts
@@ -204,7 +204,7 @@ def _ranks(run: RecordedRun) -> int:
 
 def _critical(runs: Sequence[RecordedRun], threshold: float) -> tuple[str, ...] | None:
     """Return the critical kernels; None, all, where runs are too few to tell."""
-    if len({len(run.run.workers) for run in runs}) < FEWEST_RUNS:
+    if len({len(run.run.workers) for run in runs}) < MIN_RUNS:
         return None
     return critical_kernels(runs, threshold).critical
 

@@ -205,7 +205,7 @@ def test_messages_are_checked():
     cluster = Cluster.alike(tasksim.Platform.identical(2), 2, read_network(SHARED))
     run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), check=True)
     late = replace(run.messages, end_s=run.messages.end_s + 1)
-    with pytest.raises(CheckFailed, match="its task starts before it has come"):
+    with pytest.raises(CheckFailed, match="its task starts before it has arrived"):
         check_run(replace(run, messages=late), graph)
 
 
