@@ -46,7 +46,7 @@ SHRINKAGE: Final = 0.002
 pair with a five-hundredth of them is half its own."""
 PRIOR_DEVIATION: Final = 0.1
 """Prior standard deviation of the share that a kernel loses beside different neighbours: memory
-slows by a fifth or so. Noise below it counts."""
+slows by a fifth or so. The estimate of a pair counts as far as its noise is below this."""
 MAX_LOST_SHARE: Final = 0.9
 """Largest share of its time that a task may lose: a slowdown of ten."""
 
