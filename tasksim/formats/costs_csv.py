@@ -44,11 +44,12 @@ MAX_TASKS: Final = 32767
 UNLIMITED: Final = 2**31 - 1
 """Copies under way at once: papers on static scheduling have no limit."""
 MAX_DECIMALS: Final = 9
-"""Of volumes, which are made whole numbers of bytes: more, and larger ones leave 64 bits."""
+"""Maximum number of decimals of a volume. Volumes become whole numbers of bytes; with more
+decimals, large ones would not fit into 64 bits."""
 
 
 class CostFiles(NamedTuple):
-    """What the files say: what is to be run, where, and how long that takes."""
+    """Contents of the files: the graph, its platform, and the durations."""
 
     graph: TaskGraph
     platform: Platform

@@ -32,7 +32,7 @@ Verb: TypeAlias = Literal[
     "reads_graph", "reads_run", "reads_trace", "reads_platform", "reads_samples", "writes_run",
     "writes_models",
 ]  # fmt: skip
-"""What a format may do; the fields of :class:`Format` with these names."""
+"""Abilities of a format; fields of :class:`Format` have these names."""
 
 # Enough to tell any format here: Parquet by 4 bytes, Extra-P and StarPU by their first line that
 # is no comment; and still one read of a block of a disk.
@@ -45,9 +45,9 @@ class GraphInput(NamedTuple):
     graph: TaskGraph
     platform: Platform | None = None
     models: Any = None
-    """What the tasks take there: an object with ``model(kernel, architecture)``; None: not said."""
+    """Models of durations there: an object with ``model(kernel, architecture)``; None: unknown."""
     notes: tuple[str, ...] = ()
-    """What the file does not say, or says twice."""
+    """Remarks on what the file lacks, or states twice."""
 
 
 def _never(path: Path, head: bytes) -> bool:  # noqa: ARG001

@@ -122,7 +122,7 @@ def test_durations_that_are_given_are_known():
 
 
 def test_one_sample_is_refused_by_name():
-    with pytest.raises(tasksim.TasksimError, match=r"potrf on cpu: measured once.*measure it"):
+    with pytest.raises(tasksim.TasksimError, match=r"potrf on cpu: measured only once.*measure it"):
         tasksim.how_sure(_scenario(count=1))
 
 

@@ -17,7 +17,7 @@ __all__ = ["Counted", "counted_number", "counters_of", "meaning", "unused_events
 
 @dataclass(frozen=True)
 class Counted:
-    """What a tool has counted of a program.
+    """Counts that a tool made of a program.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ MEANINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "memory_accesses": ("mem_load_retired.l3_miss", "MEM_LOAD_RETIRED_L3_MISS",
                         "MEM_LOAD_UOPS_RETIRED_L3_MISS"),
 }  # fmt: skip
-"""What is meant -> the events that mean it, the best first."""
+"""Quantity -> the events that count it, the best first."""
 KEPT: Final = ("instructions", "cycles", "stall_cycles", "l1_hits", "l2_hits", "l3_hits",
                "memory_accesses")  # fmt: skip
 _MEANING: Final = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["read_counts"]
 
 READERS = ((is_papi, read_papi), (is_likwid, read_likwid), (is_perf_stat, read_perf_stat))
-"""How a tool's output is told, and its reader; the surest first."""
+"""Test for a tool's output, and its reader; the most specific first."""
 
 
 def read_counts(path: Path) -> Counted:

@@ -125,7 +125,7 @@ def choose_columns(
 
 
 TEXT_ADVICE: Final = "give each name a number, 0, 1, 2, to use the column as a parameter"
-"""What to do about a column of text that is asked for."""
+"""Advice for a requested column that contains text."""
 
 
 def not_a_number(cell: object) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_NAME", "Measurement", "to_samples"]
 
 NO_NAME: Final = "<default>"
-"""What Extra-P calls a metric or call path that has no name."""
+"""Extra-P's name of a metric or call path without one."""
 
 
 class Measurement(NamedTuple):

@@ -60,7 +60,7 @@ def read_extrap_text(
 
 
 class _Reader:
-    """What has been said so far."""
+    """Statements read so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

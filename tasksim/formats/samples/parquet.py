@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["PARQUET", "read_parquet"]
 
 MOST_VALUES: Final = 100_000_000
-"""What two gigabytes have room for: values of 8 bytes, and as much while they are read. A file may
-be small and have more, as repeated values take next to nothing in it."""
+"""Maximum number of values: two gigabytes hold their 8 bytes each, and as much while they are read.
+Even a small file may have more, as repeated values need hardly any space in it."""
 
 
 def read_parquet(

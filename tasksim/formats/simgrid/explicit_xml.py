@@ -25,14 +25,14 @@ MOST_HOSTS: Final = 1000
 
 @dataclass
 class _Found:
-    """What the file says."""
+    """Contents of the file."""
 
     hosts: dict[str, None] = field(default_factory=dict)
     routers: dict[str, None] = field(default_factory=dict)
     links: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By the names that they have in a section ``network:``."""
+    """Links by their names in a section ``network:``."""
     split: dict[str, bool] = field(default_factory=dict)
-    """By the file's names, whether there is one link per way."""
+    """Name of a link in the file -> whether each direction has a link of its own."""
     routes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
 

@@ -43,7 +43,7 @@ _COMMENT = re.compile(r"Number of (\S+)")
 
 @dataclass(frozen=True)
 class DeviceCounts:
-    """What a machine has, as the ``.config`` file counts it."""
+    """Numbers of devices of a machine, from its ``.config`` file."""
 
     cpus: int
     devices: dict[str, int]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIX", "energy_of", "from_joules", "to_joules"]
 
 SUFFIX: Final = "_energy"
-"""What StarPU's own programs append to the name of a model of durations."""
+"""Suffix that StarPU's own programs append to the name of a duration model."""
 UNIT: Final = 1e6
 """Models have seconds where files have microseconds: with so much more, they have joules."""
 

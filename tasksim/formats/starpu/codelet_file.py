@@ -67,7 +67,7 @@ class ModelledDevice(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What architectures of kernel models are called: ``cpu``, ``cuda0``, ``cuda1``."""
+        """Name of the architecture in kernel models: ``cpu``, ``cuda0``, ``cuda1``."""
         kind = DEVICE_TYPES[self.type]
         return kind if (self.type, self.devid) == (0, 0) else f"{kind}{self.devid}"
 
@@ -102,7 +102,7 @@ class Regression(NamedTuple):
 
 @dataclass(frozen=True)
 class Implementation:
-    """What is known of one variant of a codelet on one combination of devices.
+    """Model of one variant of a codelet on one combination of devices.
 
     *nonlinear* are a, b, c of y = a·x^b + c. *coefficients* are those of a multiple regression,
     the intercept first, none where there is no such; *coefficient_names* what a comment in the
@@ -144,7 +144,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Codelet:
-    """What a codelet file says; *host* is the machine, empty where its name does not say."""
+    """Contents of a codelet file; *host* is the machine, empty where the file name has none."""
 
     symbol: str
     host: str

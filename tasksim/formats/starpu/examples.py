@@ -54,4 +54,4 @@ EXAMPLES: Final = (
     Example("lu", "float64", "starpu_dlu_lu_model_", _LU, _LU),
     Example("lu", "float64", "starpu_dlu_lu_model_", _LU, _OLD_LU),
 )
-"""Those whose graphs have generators here, in the naming since 1.4 and in the older one."""
+"""Examples whose graphs have generators here, by the names since 1.4 and by the older ones."""

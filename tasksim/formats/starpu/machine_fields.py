@@ -45,7 +45,7 @@ COSTS: Final[dict[str, Any]] = {
     },
     "copying": {"fetches": 5, "prefetches": 2, "idle": 1, "serialised": True, "contention": 2},
 }
-"""What StarPU-SimGrid charges for its runtime and its devices."""
+"""Costs that StarPU-SimGrid charges for the runtime and the devices."""
 PIPELINE: Final = 2
 """Tasks that a device of StarPU holds, STARPU_CUDA_PIPELINE by default."""
 

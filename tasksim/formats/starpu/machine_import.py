@@ -45,7 +45,7 @@ driver waits for them. Change the list if yours have."""
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import found and wrote."""
+    """Result of an import: its findings and the files written."""
 
     host: str
     platform: Platform
@@ -56,7 +56,7 @@ class Imported:
     kernels: Mapping[str, tuple[str, ...]]
     """Performance model -> the architectures that it is for."""
     skipped: tuple[str, ...]
-    """What was wrong with the files that were passed over."""
+    """Problems of the files that were skipped."""
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def import_machine(
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an import goes."""
+    """Destination of an import."""
 
     platform: Path
     models: Path
@@ -177,7 +177,7 @@ class _Kernel:
     models: Mapping[str, KernelModel]
     notes: list[str] = field(default_factory=list)
     energies: Mapping[str, KernelModel] = field(default_factory=dict)
-    """What executions use, in joules, by architecture."""
+    """Models of the energy of an execution, in joules, by architecture."""
 
     def architectures(self) -> tuple[str, ...]:
         """Return those that there are models for: cpu, cuda0, ..., cuda9, cuda10, ..."""

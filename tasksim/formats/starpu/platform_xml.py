@@ -30,7 +30,7 @@ class Host:
 
     name: str
     properties: dict[str, str] = field(default_factory=dict)
-    """Of devices ``model``, ``memsize`` (bytes), ``memcpy_peer``."""
+    """Properties; devices have ``model``, ``memsize`` (bytes), ``memcpy_peer``."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class XmlRoute:
 
 @dataclass
 class PlatformXml:
-    """What the file says, in its order."""
+    """Contents of the file, in its order."""
 
     hosts: dict[str, Host] = field(default_factory=dict)
     links: dict[str, XmlLink] = field(default_factory=dict)

@@ -26,12 +26,12 @@ __all__ = ["Exported", "export_models"]
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote."""
+    """Result of an export."""
 
     host: str
     paths: tuple[Path, ...]
     notes: tuple[str, ...]
-    """What StarPU does not get to know."""
+    """Facts that StarPU's files cannot hold."""
 
     def to_json(self) -> dict[str, Any]:
         """Return this as plain data."""

@@ -23,7 +23,7 @@ SHOWN: Final = 40
 
 
 class Word(NamedTuple):
-    """What is between white space, and where it is: line and column from 1."""
+    """Word between white space, with its position: line and column from 1."""
 
     text: str
     line: int

@@ -28,7 +28,8 @@ ARROWS: Final = ("none", "critical", "all")
 """Between which tasks arrows are drawn: of all dependencies they are several times the tasks."""
 
 MOST_POINTS: Final = 4000
-"""Of a counter: twice the columns of a wide screen, and little in a file of 100,000 tasks."""
+"""Maximum number of points of a counter: twice the columns of a wide screen, and little beside
+100,000 tasks."""
 FIRST_LANE: Final = 100_001
 """The number of the first thread of copies: behind all workers that have threads."""
 

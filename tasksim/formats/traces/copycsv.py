@@ -26,7 +26,7 @@ COLUMNS: Final = (
     "datum", "home", "source", "target", "size_bytes", "requested_s", "start_s", "end_s", "reason",
     "task",
 )  # fmt: skip
-"""What each copy has; memories by name, ``task`` empty where it was made for none."""
+"""Columns of a copy; memories are names, and ``task`` is empty if no task needed the copy."""
 SUFFIX: Final = ".copies.csv"
 
 

@@ -24,7 +24,7 @@ NANOSECONDS = 1e9
 
 @dataclass
 class OwnNotes:
-    """What the comments before the first record say; nothing where StarPU wrote the file.
+    """Facts from the comments before the first record; empty if StarPU wrote the file.
 
     Attributes
     ----------

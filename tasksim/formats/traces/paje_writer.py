@@ -60,7 +60,7 @@ COLOURS: Final = (
     "0.65 0.34 0.16", "0.97 0.51 0.75", "1.00 1.00 0.20",
 )  # fmt: skip
 MOST_POINTS: Final = 20_000
-"""Of a variable: more than any screen has columns."""
+"""Maximum number of points of a variable: more than a screen has columns."""
 
 
 def write_paje(run: Run, path: Path, force: bool = False) -> None:

@@ -30,10 +30,10 @@ EXTRA: Final = (
     "Size", "Params", "Footprint", "Tag", "JobId", "SubmitOrder", "Priority", "GFlop", "X", "Y",
     "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "Scheduling",
 )  # fmt: skip
-"""What StarPU says of a task's state besides, in its order; the last two are tasksim's: pj_dump
-takes no more fields, so that the last one has several things."""
+"""Further fields of a task's state, in StarPU's order; the last two are tasksim's. pj_dump accepts
+no more fields, so the last one holds several values."""
 SCHEDULING: Final = ("ReadyTime", "PopTime", "DependsOn")
-"""What its last field has, with semicolons between; ids with plus signs, and -1 for nothing."""
+"""Values of the last field, separated by semicolons; plus signs separate ids, and -1 means none."""
 NO_TASKS: Final = frozenset(
     (
         "Idle", "Overhead", "Scheduling", "Sleeping", "Progressing", "FetchingInput",
@@ -41,7 +41,7 @@ NO_TASKS: Final = frozenset(
         "Fetching input", "Pushing output", "Unpartitioning", "Blocked", "Barrier",
     )
 )  # fmt: skip
-"""What workers do besides tasks, as StarPU calls it."""
+"""States of workers other than tasks, by StarPU's names."""
 NATURES: Final = ("Container", "State", "Variable", "Link", "Event")
 LINK_KEY: Final = re.compile(
     r"c\d+_h(\d{1,9})_b(\d{1,18})_t(-?\d{1,9})_q(\d{1,18})_r([0-3])_m(\d{1,4})_m(\d{1,4})"

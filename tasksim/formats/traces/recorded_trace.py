@@ -27,7 +27,7 @@ __all__ = ["RecordedTrace", "assembled"]
 
 @dataclass(frozen=True, eq=False)
 class RecordedTrace:
-    """What was read of a trace.
+    """Contents of a trace.
 
     Attributes
     ----------

@@ -29,14 +29,14 @@ MODES: Final[Mapping[str, AccessMode]] = {
     "WC": AccessMode.COMMUTATIVE,
     "RC": AccessMode.R,
 }
-"""What StarPU calls modes: S scratch, X redux, C commute, which says nothing of readers."""
+"""StarPU's letters for modes: S scratch, X redux, C commute, which says nothing about readers."""
 
 LARGEST_SIZE: Final = 2**60
-"""Of a datum, in bytes: an exbibyte, which 64 bits can hold a few of."""
+"""Maximum size of a datum in bytes: an exbibyte, so that sums of several fit into 64 bits."""
 _LETTERS: Final = re.compile(r"[A-Za-z]+")
 
 LARGEST_PRIORITY: Final = 2**31 - 1
-"""Of 32 bits, as graphs have them."""
+"""Maximum priority: graphs store 32 bits."""
 
 
 class Records:
@@ -61,7 +61,7 @@ class Records:
         self.path = path
         self.skip_bad = skip_bad
         self.place = "{path}:{line}"
-        """How messages say where something is."""
+        """Form of positions in messages."""
         self.name = path.name.partition(".")[0] or "trace"
         self.notes: list[str] = []
         self.skipped: list[str] = []
@@ -83,7 +83,7 @@ class Records:
         self.handle: dict[str, int] = {}
         self.home: dict[str, int] = {}
         self.home_memory: dict[str, str] = {}
-        """Where data are at home, by the name of the memory."""
+        """Datum -> name of the memory of its home."""
         self.memory_of: dict[str, str] = {}
         """Per worker the name of its memory, where the trace says it."""
         self.architectures: dict[str, str] = {}
@@ -94,7 +94,7 @@ class Records:
         self.copies: CopyRecords | None = None
         """The copies by names, where a file has these instead of the numbers of a table."""
         self.copied_size: dict[str, int] = {}
-        """Of data that no task need access, what a copy of each has."""
+        """Datum -> size of its copies, for data that tasks may never access."""
         self.memories: tuple[str, ...] = ()
         self.has_data = False
         self.has_edges = False

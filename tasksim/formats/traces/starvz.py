@@ -24,7 +24,7 @@ STATES: Final = "paje.worker_state.csv"
 HANDLES: Final = "rec.data_handles.csv"
 DAG: Final = "dag.csv"
 MISSING: Final = ("", "NA", "nan")
-"""What R and Python write for what is not there."""
+"""Missing values, as R and Python write them."""
 
 
 def read_starvz(path: Path, *, skip_bad: bool = False) -> RecordedTrace:

@@ -34,7 +34,7 @@ COPY: Final = {
 }  # fmt: skip
 """Columns of links, and of the table of copies; some are tasksim's own."""
 TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
-"""What is known of tasks besides; the last two are tasksim's own."""
+"""Further times of a task; the last two are tasksim's own."""
 MOST_ROWS: Final = 20_000_000
 """Each is a kilobyte as Python's objects, and real traces have fewer."""
 

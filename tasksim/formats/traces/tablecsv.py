@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["TASK_TABLE", "read_task_table", "write_task_table"]
 
 UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
-"""What may follow ``start``, ``end``, ``submitted`` in the name of a column: nothing is seconds."""
+"""Suffixes of ``start``, ``end``, ``submitted``; a column without one is in seconds."""
 TIMES: Final = ("start", "end", "submitted", "ready", "popped", "duration")
 KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
 COLUMNS: Final = (
     "task", "kernel", "worker", "architecture", "memory", "priority", "submitted_s", "ready_s",
     "popped_s", "start_s", "end_s", "depends",
 )  # fmt: skip
-"""Those that are written, and a column per parameter."""
+"""Columns that are written, followed by one per parameter."""
 
 
 def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:

@@ -66,7 +66,7 @@ def _records(run: Run) -> Iterator[str]:
 
 
 class _Data:
-    """What a graph says of its tasks' parameters and data, as StarPU writes it."""
+    """Parameters and data of a graph's tasks, in StarPU's form."""
 
     def __init__(self, graph: TaskGraph) -> None:
         self._graph = graph

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["GZIP", "csv_rows", "head_text", "lines"]
 
 GZIP: Final = b"\x1f\x8b"
-"""How a compressed file begins."""
+"""First bytes of a compressed file."""
 
 LONGEST: Final = 2**20
 """Bytes of a line: those of known tools have some thousands, and a file without line ends must

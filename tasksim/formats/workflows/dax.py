@@ -58,7 +58,7 @@ def read_dax(path: Path) -> GraphInput:
 
 
 class _Reader:
-    """What is known so far, while elements begin and end."""
+    """State of the reader between the beginnings and ends of elements."""
 
     parser: expat.XMLParserType
 

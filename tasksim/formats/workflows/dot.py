@@ -31,7 +31,7 @@ _TOKEN: Final = re.compile(
 BEGIN: Final = re.compile(
     rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?digraph\b", re.DOTALL
 )
-"""How a file begins: comments, then a directed graph."""
+"""Beginning of a file: comments, then a directed graph."""
 DEFAULTS: Final = ("node", "edge", "graph")
 GFLOP: Final = 1e9
 

@@ -25,7 +25,7 @@ __all__ = ["WFFORMAT", "read_wfformat", "write_wfformat"]
 VERSIONS: Final = ("1.5", "1.6")
 PROGRAM: Final = re.compile(r"[\w.+-]+")
 NUMBERED: Final = re.compile(r"[_.-]?(?:ID)?\d+$")
-"""What ends the names of tasks of one sort."""
+"""Number at the end of the names of similar tasks."""
 
 
 def read_wfformat(path: Path) -> GraphInput:
