@@ -117,7 +117,7 @@ def test_a_history_says_what_it_knows(tasksim, tmp_path):
     called = tasksim("predict models/here/gemm.json m=65 n=64 k=64")
     assert called.code == 2
     assert "no samples with (m=65, n=64, k=64)" in called.err
-    assert "the nearest (m=64, n=64, k=64)" in called.err
+    assert "the nearest is (m=64, n=64, k=64)" in called.err
 
 
 def test_no_such_model(tasksim, tmp_path):
