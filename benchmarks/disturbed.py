@@ -7,14 +7,15 @@
 
 Loads are processes that compute without end, one or two per core; or that compute and rest in turn,
 for one to four seconds each. *models* calibrates in rounds, in which no load, one and two processes
-per core take turns. *predictions* takes 12 cases, four applications under three schedulers, in
-sizes that no calibration saw, calibrated and judged in calm, calibrated beside a load and judged in
-calm, and the reverse: what is predicted is compared with what runs would have taken alone; the wall
-times of the same runs stand beside it. *coverage* predicts each run just before it, as
-``tasksim simulate --uncertainty both`` does, and counts the runs inside: calm; beside a steady
-load; beside others that come and go; and beside a load that began after a calm calibration. Widths
-are beside the spread of the runs of one case. *cost* runs empty tasks with and without processor
-times, in turn, and the cases likewise, whose makespans should not differ.
+per core take turns. *predictions* takes 12 cases, four applications under three schedulers, of
+sizes between a smaller and a larger one that were calibrated: calibrated and judged in calm,
+calibrated beside a load and judged in calm, and the reverse. Predictions are compared with the
+makespans that runs would have had alone; the wall times of the same runs stand beside them.
+*coverage* predicts each run just before it, as ``tasksim simulate --uncertainty both`` does, and
+counts the runs inside: calm; beside a steady load; beside others that come and go; and beside a
+load that began after a calm calibration. Widths are beside the spread of the runs of one case.
+*cost* runs empty tasks with and without processor times, in turn, and the cases likewise, whose
+makespans should not differ.
 
 Nothing else should compute meanwhile: what this starts is the load.
 """
@@ -62,9 +63,11 @@ while True:
 """
 CALIBRATED = (
     "cholesky tiles=6 tile_size=192",
-    "cholesky tiles=9 tile_size=192",
+    "cholesky tiles=14 tile_size=192",
     "lu tiles=6 tile_size=192",
+    "lu tiles=9 tile_size=192",
     "qr tiles=5 tile_size=192",
+    "qr tiles=8 tile_size=192",
     "fmm particles=15000 height=4 group_size=40",
     "fmm particles=30000 height=4 group_size=60",
 )
