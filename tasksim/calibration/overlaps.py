@@ -41,7 +41,7 @@ DEVIATION_RATIO: Final = 1.4826
 """Ratio of the standard deviation to the median absolute deviation of normal noise."""
 MIN_DURATION_S: Final = 1e-9
 """Duration of a task that takes no time, in seconds: a tick of the clock."""
-SHRINKAGE: Final = 0.002
+SHRINKAGE_SHARE: Final = 0.002
 """Strength of the shrinkage of a pair to its kernel's mean, as a share of the kernel's overlaps: a
 pair with a five-hundredth of them is half its own."""
 PRIOR_DEVIATION: Final = 0.1
@@ -146,7 +146,7 @@ def _lost_shares(alone: Numbers, duration: Numbers, beside: Numbers) -> Numbers:
     # Bayesian ridge regression: the variance of noise divided by the prior variance.
     noise = float(np.median(np.abs(lost - mean * beside.sum(axis=1)) * np.sqrt(weights)))
     pull = (
-        SHRINKAGE * float(np.trace(normal)) / len(normal)
+        SHRINKAGE_SHARE * float(np.trace(normal)) / len(normal)
         + (DEVIATION_RATIO * noise / PRIOR_DEVIATION) ** 2
     )
     right = weighted @ lost + pull * mean

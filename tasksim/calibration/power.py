@@ -29,7 +29,7 @@ __all__ = ["KernelPower", "MachinePower", "busy_workers", "measure_power", "writ
 WINDOW_S: Final = 1.0
 """Duration of a measurement in seconds: counters are updated about every millisecond, a thousandth
 of it."""
-WINDOWS: Final = 3
+WINDOW_COUNT: Final = 3
 """Number of measurements, of which the median counts: other programs use energy, too."""
 MAX_IDLE_RATIO: Final = 1.1
 """Ratio of idle measurements from which another program is reported as busy."""
@@ -104,14 +104,14 @@ def measure_power(
     load = load or busy_workers
     idle: list[dict[str, float]] = []
     drawn: dict[int, list[tuple[float, float]]] = {number: [] for number in range(len(kernels))}
-    for done in range(WINDOWS):
+    for done in range(WINDOW_COUNT):
         meter.start()
         begun = clock()
         rest(WINDOW_S)
         idle.append(_watts(meter, clock() - begun))
         for number, kernel in enumerate(kernels):
             if progress is not None:
-                progress(kernel.name, (done + number / len(kernels)) / WINDOWS)
+                progress(kernel.name, (done + number / len(kernels)) / WINDOW_COUNT)
             meter.start()
             begun = clock()
             duration_s = load(kernel, workers, WINDOW_S)

@@ -9,7 +9,7 @@ import click
 
 from tasksim.cli.command import command
 from tasksim.cli.options import WORKERS, json_option, trust_option
-from tasksim.cli.output import note, print_json, warn
+from tasksim.cli.output import note, print_json
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -60,17 +60,15 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
         return 0
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    from tasksim.study.sweep.studies import compute_study
+    from tasksim.study.sweep.studies import run_study
 
     with showing("study") as show:
-        outcome = compute_study(
+        outcome = run_study(
             file,
             output,
             tell=lambda progress: show(str(progress), progress.done / progress.cells),
             **how,
         )
-    for line in outcome.warnings:
-        warn(line)
     if as_json:
         print_json({**outcome._asdict(), "output": output})
     else:

@@ -62,7 +62,7 @@ typedef struct {
 typedef struct {
   int64_t workers, classes, memories, links;
   const int32_t *class_of, *memory_of, *node_of, *pipeline; // per worker; pipeline 0: a core
-  const double *nominal_speed;                              // per worker: SPEEDUP of random
+  const double *nominal_speed;                              // per worker: NOMINAL_SPEED of random
   double submission_s, task_s, wakeup_s;                    // the replay of one memory
   int64_t submission, task, wakeup, push, fetch, progress, kernel, copy; // ticks
   int64_t allocate, free;                                   // ticks

@@ -277,7 +277,7 @@ def far_part(
 def _localities(
     graph: TaskGraph, platform: Platform, models: Models
 ) -> dict[tuple[int, int], Locality]:
-    """Return what far data cost, by class of workers and kernel, where they cost anything."""
+    """Return the locality of each (class of workers, kernel) whose far data have a cost."""
     return {
         (index, kernel): locality
         for index, group in enumerate(platform.classes)

@@ -220,7 +220,7 @@ class TiledProgram:
         return [workspace.tail(names) for workspace in self._workspaces] if names else None
 
     def _told(self, names: tuple[str, ...]) -> tuple[Tells, list[list[int]]]:
-        """Return how a routine with this tail reports failures, and the tail of each worker."""
+        """Return the place of the error code of a routine, and the tail of each worker."""
         if not names:
             return Tells.NOTHING, []
         return Tells.LAST, [list(map(address_of, tail)) for tail in self._tails(names) or ()]

@@ -10,7 +10,7 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.platform.description import class_of
-from tasksim.schedulers.base import SPEEDUP
+from tasksim.schedulers.base import NOMINAL_SPEED
 
 if TYPE_CHECKING:
     import random
@@ -138,7 +138,7 @@ def _flat_memory(platform: Platform) -> Flat:
         memory_of=column((worker.memory for worker in workers), i32),
         node_of=column((worker.node for worker in workers), i32),
         pipeline=column((0 for _ in workers), i32),
-        nominal_speed=column((SPEEDUP.get(w.architecture, 0.5) for w in workers), f64),
+        nominal_speed=column((NOMINAL_SPEED.get(w.architecture, 0.5) for w in workers), f64),
         unit_bytes=1.0,
         memory_bytes=column((-1.0 for _ in platform.memories), f64),
         fixed_s=column(pairs, f64),

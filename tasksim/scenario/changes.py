@@ -71,7 +71,7 @@ def engine_options(changes: Iterable[str]) -> dict[str, Any]:
 
 
 def engine_arguments(scenario: Scenario, replayed: Replayed | None) -> dict[str, Any]:
-    """Return what the engine is told besides: the options of *scenario*, times of its run.
+    """Return further arguments of the engine: options of *scenario*, times of its recorded run.
 
     Raises :exc:`InputError` if times of submission are asked of what is no recorded run.
     """

@@ -219,7 +219,7 @@ class RankedScenario:
 
 
 def _alone_makespan_s(run: Run, graph: TaskGraph, scheduler: str | Scheduler) -> float:
-    """Return how long *run*, of *graph*, would have been alone: replayed on its nodes."""
+    """Return the makespan of *run*, of *graph*, without others, by a replay on its nodes."""
     replayed = Scenario(
         replace(run, graph=graph), durations="alone", scheduler=scheduler, seed=run.seed or 0
     )

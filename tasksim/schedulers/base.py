@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from tasksim.run.power import PowerInfo
     from tasksim.schedulers.data_readiness import Readiness
 
-__all__ = ["SPEEDUP", "Scheduler", "View", "chooses_apart", "unless_default"]
+__all__ = ["NOMINAL_SPEED", "Scheduler", "View", "chooses_apart", "unless_default"]
 
-SPEEDUP: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
+NOMINAL_SPEED: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
 """Nominal speed of a worker by architecture, without unit (StarPU's ``starpu_perfmodel.h``);
 other architectures have 0.5."""
 

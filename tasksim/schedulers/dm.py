@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tasksim.base.errors import InputError
-from tasksim.schedulers.base import SPEEDUP, Scheduler, View
+from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View
 from tasksim.schedulers.expected_ends import Ends, expected_ends
 from tasksim.schedulers.tasklists import PushOrder, TaskList
 
@@ -194,7 +194,7 @@ class DequeModel(Scheduler):
     def _load(self, worker: int, task: int) -> float:
         """Return the number of tasks that wait or run on *worker*, relative to its speed."""
         queued = len(self._queues[worker])
-        speed = SPEEDUP.get(self.view.workers[worker].architecture, 0.5)
+        speed = NOMINAL_SPEED.get(self.view.workers[worker].architecture, 0.5)
         # A queued task counts twice, as in StarPU: in the queue, and in the pipeline.
         return (self._ahead(worker, task, queued) + queued + self._held[worker]) / speed
 

@@ -7,7 +7,7 @@ from collections import deque
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar
 
-from tasksim.schedulers.base import SPEEDUP, Scheduler, View
+from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View
 
 if TYPE_CHECKING:
     import random
@@ -47,6 +47,6 @@ class Random(Scheduler):
         if able not in self._odds:
             view = self.view
             workers = [w.id for w in view.workers if able >> view.class_of[w.id] & 1]
-            speeds = [SPEEDUP.get(view.workers[w].architecture, 0.5) for w in workers]
+            speeds = [NOMINAL_SPEED.get(view.workers[w].architecture, 0.5) for w in workers]
             self._odds[able] = workers, list(accumulate(speeds))
         return self._odds[able]

@@ -5,7 +5,13 @@ from counted_energy import RANGE_UJ, Machine
 
 from tasksim.base.errors import TasksimError
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.power import WINDOW_S, WINDOWS, MachinePower, measure_power, write_power
+from tasksim.calibration.power import (
+    WINDOW_COUNT,
+    WINDOW_S,
+    MachinePower,
+    measure_power,
+    write_power,
+)
 from tasksim.native.energymeter import EnergyMeter
 from tasksim.platform.load import load
 from tasksim.run.power import power_info
@@ -29,7 +35,7 @@ def measured(folder, kernels=(GEMM, POTRF), workers=2):
 def test_joules_are_exact_though_counters_begin_anew(tmp_path):
     found = measured(tmp_path)
     # 20 + 15 W idle and more with kernels: each counter of 50 J is full several times.
-    assert WINDOWS * WINDOW_S * 3 * 20 > 3 * RANGE_UJ / 1e6
+    assert WINDOW_COUNT * WINDOW_S * 3 * 20 > 3 * RANGE_UJ / 1e6
     assert found.idle_w == pytest.approx({"package-0": 20.0, "package-1": 15.0})
     assert [k.watts for k in found.kernels] == pytest.approx([6.0, 4.0])
     assert [k.joules for k in found.kernels] == pytest.approx([1.5, 2.0])

@@ -115,7 +115,7 @@ READS_NO_FILE = {
     "platform.load", "platform.power", "scenario.advice", "scenario.model_names",
 }  # fmt: skip
 """What it needs neither if it has workers and durations instead of a platform and models."""
-SELDOM = {"array", "csv", "heapq", "importlib.metadata", "json", "subprocess", "tempfile"}
+RARELY_NEEDED = {"array", "csv", "heapq", "importlib.metadata", "json", "subprocess", "tempfile"}
 """Of Python's own, which take milliseconds to compile."""
 
 
@@ -123,8 +123,8 @@ SELDOM = {"array", "csv", "heapq", "importlib.metadata", "json", "subprocess", "
 @pytest.mark.parametrize(
     ("line", "left_out", "seldom"),
     [
-        (f"simulate cholesky tiles=3 --workers 2 {GIVEN}", LEFT_OUT | READS_NO_FILE, SELDOM),
-        ("simulate cholesky tiles=3 --platform xeon-2c", LEFT_OUT, SELDOM - {"json"}),
+        (f"simulate cholesky tiles=3 --workers 2 {GIVEN}", LEFT_OUT | READS_NO_FILE, RARELY_NEEDED),
+        ("simulate cholesky tiles=3 --platform xeon-2c", LEFT_OUT, RARELY_NEEDED - {"json"}),
     ],
 )
 def test_a_plain_simulation_leaves_out_what_it_does_not_need(folder, line, left_out, seldom):

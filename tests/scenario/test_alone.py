@@ -1,4 +1,4 @@
-"""How long a run would have been alone: under which schedulers it is replayed, and what is said."""
+"""The makespan alone: the schedulers of its replay, and its words in summaries."""
 
 from __future__ import annotations
 

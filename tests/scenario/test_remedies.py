@@ -14,7 +14,7 @@ from tasksim.base.library import package_library
 from tasksim.cli.main import cli
 from tasksim.graph.apps.registry import GENERATORS
 
-SMALL = {
+SMALL_SETTINGS = {
     "cholesky": "tiles=3",
     "lu": "tiles=3",
     "qr": "tiles=3",
@@ -32,7 +32,7 @@ SMALL = {
 """A graph of each generator."""
 
 PLATFORMS = sorted(path.stem for path in (package_library() / "platforms").glob("*.yaml"))
-PROPOSED = re.compile(r"--(?:models|durations) [^\s;,]+(?:,\w+=SECONDS)*")
+PROPOSED_OPTION = re.compile(r"--(?:models|durations) [^\s;,]+(?:,\w+=SECONDS)*")
 COMMAND = re.compile(r"'(tasksim calibrate .*?)', and give (.*)$")
 
 
@@ -49,20 +49,22 @@ def called(tmp_path, monkeypatch):
 
 
 def test_each_generator_is_here():
-    assert list(SMALL) == list(GENERATORS.built_in)
+    assert list(SMALL_SETTINGS) == list(GENERATORS.built_in)
     assert PLATFORMS == ["haswell24", "identical-8", "two-nodes", "xeon-24c", "xeon-2c"]
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-@pytest.mark.parametrize("graph", SMALL)
+@pytest.mark.parametrize("graph", SMALL_SETTINGS)
 def test_a_graph_is_simulated_on_a_shipped_platform_or_the_error_says_how(called, graph, platform):
-    asked = f"simulate {graph} {SMALL[graph]} --platform {platform}"
+    asked = f"simulate {graph} {SMALL_SETTINGS[graph]} --platform {platform}"
     code, said = called(asked)
     if code == 0:
         assert "run nothing" not in said
         return
     assert code == 2
-    ways = [way for way in PROPOSED.findall(said) if not way.endswith((" DIR", " mymachine"))]
+    ways = [
+        way for way in PROPOSED_OPTION.findall(said) if not way.endswith((" DIR", " mymachine"))
+    ]
     assert ways, said
     for way in ways:
         code, said = called(f"{asked} {way.replace('SECONDS', '1ms')}")
@@ -72,7 +74,7 @@ def test_a_graph_is_simulated_on_a_shipped_platform_or_the_error_says_how(called
 @pytest.mark.parametrize("platform", ["xeon-2c", "identical-8"])
 @pytest.mark.parametrize("graph", ["jacobi", "cg", "loop"])
 def test_the_calibration_that_it_proposes_does(called, graph, platform):
-    asked = f"simulate {graph} {SMALL[graph]}"
+    asked = f"simulate {graph} {SMALL_SETTINGS[graph]}"
     (command, given) = COMMAND.search(called(f"{asked} --platform {platform}")[1]).groups()
     code, said = called(f"{command.removeprefix('tasksim ')} --max-time 0.3s")
     assert code == 0, said

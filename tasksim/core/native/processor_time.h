@@ -61,10 +61,10 @@ class ThreadClock {
 #endif
 };
 
-// What executions of a kernel lose that nobody interrupts, since it waits for something else.
+// The share of its duration that a kernel loses without interruptions, as it waits for something.
 class UsualLoss {
  public:
-  // How long an execution would have taken with the core to itself.
+  // The duration of an execution without the time in which it had no core.
   double own_s(double wall_s, double cpu_s, bool preempted) {
     if (cpu_s != cpu_s) return wall_s;
     const double share = wall_s > 0.0 ? std::max(1.0 - cpu_s / wall_s, 0.0) : 0.0;

@@ -10,7 +10,7 @@ from tasksim.core import interface
 from tasksim.engine.ticks import OverheadTicks, ticks
 from tasksim.platform.description import class_of
 from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Arrays, Flat, Kept, Refused
-from tasksim.schedulers.base import SPEEDUP
+from tasksim.schedulers.base import NOMINAL_SPEED
 
 if TYPE_CHECKING:
     from tasksim.engine.data.paths import Path
@@ -37,7 +37,7 @@ def _flat_platform(platform: Platform) -> Flat:
         memory_of=column((worker.memory for worker in workers), i32),
         node_of=column((worker.node for worker in workers), i32),
         pipeline=column((platform.device(w.architecture).pipeline for w in workers), i32),
-        nominal_speed=column((SPEEDUP.get(w.architecture, 0.5) for w in workers), f64),
+        nominal_speed=column((NOMINAL_SPEED.get(w.architecture, 0.5) for w in workers), f64),
         submission_s=overheads.submission_s,
         task_s=overheads.task_s,
         wakeup_s=overheads.wakeup_s,

@@ -120,7 +120,7 @@ class Child:
         return self._ready or self._connection.poll()
 
     def _end(self) -> str:
-        """Return how the process ended, after it has closed its side of the pipe."""
+        """Return the end of the process in words, once it has closed its side of the pipe."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_TIMEOUT_S)
         code = self._process.poll()

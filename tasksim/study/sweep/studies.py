@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.executors.pool import Pool
 
-__all__ = ["Outcome", "compute_study", "cores_to_use", "run_study"]
+__all__ = ["Outcome", "cores_to_use", "run_study"]
 
 LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
 """Columns that label the cells of every study."""
@@ -119,33 +119,6 @@ def run_study(
     --------
     tasksim.study.sweep.table.read_table : Read the results.
     """
-    outcome = compute_study(
-        study,
-        folder,
-        executor=executor,
-        jobs=jobs,
-        extend=extend,
-        retry=retry,
-        trust=trust,
-        tell=tell,
-    )
-    for line in outcome.warnings:
-        warnings.warn(line, stacklevel=2)
-    return outcome
-
-
-def compute_study(
-    study: Study | str | Path,
-    folder: str | Path,
-    *,
-    executor: str = "serial",
-    jobs: int | None = None,
-    extend: bool = False,
-    retry: bool = False,
-    trust: bool = False,
-    tell: Callable[[Progress], None] | None = None,
-) -> Outcome:
-    """Run a study like :func:`run_study`, without issuing the warnings in the outcome."""
     folder = path_of(folder, "folder")
     cores = cores_to_use() if jobs is None else whole_number(jobs, "jobs", 1)
     expect(executor, str, "executor")
@@ -157,7 +130,10 @@ def compute_study(
         # Native, foreign and limited cells need processes of their own.
         executor = "processes"
     with opened(executor, 1 if native else cores) as pool:
-        return _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
+        outcome = _run(pool, asked, folder, extend=extend, retry=retry, trust=trust, tell=tell)
+    for line in outcome.warnings:
+        warnings.warn(line, stacklevel=2)
+    return outcome
 
 
 def _run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import warnings
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,7 +25,7 @@ platforms:
   - {platform: xeon-24c, set: {memories.ram.size: [1MiB, 1GiB]}}
 schedulers: [lws, dm]
 """
-ROOM = (
+ROOM_WARNING = (
     "memory ram has 1 MiB, and data of 10.5 MiB are at home in it: simulated as if they had room, "
     "and 1 more like it (4 of 12 cells)"
 )
@@ -42,13 +43,15 @@ def folder(tmp_path, monkeypatch):
 
 
 def called(line):
-    found = CliRunner().invoke(cli, shlex.split(f"study {line}"), prog_name="tasksim")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a process of its own
+        found = CliRunner().invoke(cli, shlex.split(f"study {line}"), prog_name="tasksim")
     assert found.exit_code == 0, found.stderr
     return found
 
 
 def warned(found):
-    """Return what a command warned of; there may be lines of progress beside it."""
+    """Return the warnings of a command, without its lines of progress."""
     lines = found.stderr.splitlines()
     return [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
 
@@ -56,7 +59,7 @@ def warned(found):
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_a_study_warns_once_of_all_its_cells(folder, executor):
     said = warned(called(f"run study.yaml -o out --executor {executor}"))
-    assert said[0] == ROOM
+    assert said[0] == ROOM_WARNING
     assert FAR in said
     assert len(said) == len(set(said)) == 1 + 4  # of the room; of P2P_in, P2M, M2L_in, L2P
 
@@ -64,7 +67,7 @@ def test_a_study_warns_once_of_all_its_cells(folder, executor):
 def test_json_has_them_and_who_resumes_hears_them_again(folder):
     first, again = (called("run study.yaml -o out --executor serial --json") for _ in range(2))
     found = json.loads(again.stdout)
-    assert (found["computed"], found["warnings"][0]) == (0, ROOM)
+    assert (found["computed"], found["warnings"][0]) == (0, ROOM_WARNING)
     assert FAR in found["warnings"]
     assert found["warnings"] == json.loads(first.stdout)["warnings"]
     assert warned(first) == found["warnings"]
@@ -74,7 +77,7 @@ def test_python_is_warned_too(folder):
     with pytest.warns(UserWarning, match=r" cells\)$") as said:
         outcome = run_study("study.yaml", "out")
     assert tuple(str(one.message) for one in said) == outcome.warnings
-    assert outcome.warnings[0] == ROOM
+    assert outcome.warnings[0] == ROOM_WARNING
     assert "warnings" not in read_table("out").columns
 
 
@@ -82,7 +85,7 @@ def test_a_study_of_whole_runs_warns_as_well(folder):
     """Metrics are read off runs, which other code makes."""
     (folder / "study.yaml").write_text(f"{STUDY}metrics: [copies]\n")
     with pytest.warns(UserWarning, match=r" cells\)$"):
-        assert run_study("study.yaml", "out").warnings[0] == ROOM
+        assert run_study("study.yaml", "out").warnings[0] == ROOM_WARNING
 
 
 def test_noise_without_distributions_is_told_where_it_is_asked_for(folder):
@@ -116,7 +119,7 @@ def test_a_store_of_an_earlier_version_warns_of_nothing(folder):
 def test_a_cell_that_is_shown_warns_as_a_simulation_does(folder):
     called("run study.yaml -o out --executor serial")
     cell = read_table("out").cell[0]
-    assert warned(called(f"show out {cell}")) == [ROOM.partition(", and 1 more")[0]]
+    assert warned(called(f"show out {cell}")) == [ROOM_WARNING.partition(", and 1 more")[0]]
 
 
 def test_numbers_alone_make_no_other_warning():
