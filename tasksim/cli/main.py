@@ -171,11 +171,16 @@ def _explained(error: BaseException) -> tuple[int, str]:
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Show Python's warnings as one line on stderr."""
+    """Show Python's warnings as one line on stderr.
+
+    A warning to the user is part of what a command prints: filters neither silence it nor make
+    it an error.
+    """
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         click.echo(f"Warning: {message}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
+        warnings.simplefilter("always", UserWarning)
         yield
