@@ -24,7 +24,7 @@ from tasksim import Scenario, calibrate, simulate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.cores import usable_cores
-from tasksim.study.repetitions import measure
+from tasksim.scenario.repetitions import measure
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TARGET_MEDIAN, TARGET_WORST = 0.05, 0.12
@@ -147,7 +147,7 @@ def measured(name: str, seconds: float, repetitions: int) -> list[Row]:
                 Scenario(graph, settings, workers=count, clock="native") for count in (workers, 1)
             ]
             found = measure(scenarios, repetitions, gate=run_gate(workers), patience_s=seconds)
-            runs, alone = (cell.runs for cell in found.cells)
+            runs, alone = (each.runs for each in found.scenarios)
             calm = found.calm
             rows.append(
                 Row(name, size, len(predicted), predicted.makespan_s,

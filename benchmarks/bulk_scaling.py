@@ -33,13 +33,16 @@ from tasksim.network.load import read_network
 from tasksim.network.model import Piece
 from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
+from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
+from tasksim.reports.bulk.profile import KernelCounts, profile_of_graph, profile_of_run
+from tasksim.reports.bulk.report import (
+    METHODS,
+    MeanModels,
+    median_errors,
+    scaling_table,
+    simulated_s,
+)
 from tasksim.run.samples import RecordedRun
-from tasksim.study.bulk.judged import METHODS, median_errors, scaling_table
-from tasksim.study.bulk.messages import MessageCosts, parsed_collective
-from tasksim.study.bulk.prediction import BulkModel
-from tasksim.study.bulk.profile import KernelCounts
-from tasksim.study.bulk.recorded import profile_of_graph, profile_of_run
-from tasksim.study.bulk.simulated import MeanModels, simulated_s
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph

@@ -30,13 +30,17 @@ from tasksim.base.errors import InputError
 from tasksim.formats.networks import load_network
 from tasksim.formats.runs import load_run
 from tasksim.graph.distribution.owners import nearly_square
+from tasksim.reports.bulk.prediction import BulkModel, MessageCosts
+from tasksim.reports.bulk.profile import counts_in, profile_of_run
+from tasksim.reports.bulk.report import (
+    METHODS,
+    MeanModels,
+    median_errors,
+    scaling_table,
+    simulated_s,
+)
+from tasksim.reports.scaling_laws import worley_law, worley_undetermined
 from tasksim.scenario.recorded import recorded_runs
-from tasksim.study.bulk.judged import METHODS, median_errors, scaling_table
-from tasksim.study.bulk.messages import MessageCosts
-from tasksim.study.bulk.prediction import BulkModel
-from tasksim.study.bulk.recorded import counts_in, profile_of_run
-from tasksim.study.bulk.simulated import MeanModels, simulated_s
-from tasksim.study.scaling import worley_law, worley_undetermined
 
 if TYPE_CHECKING:
     from tasksim.network.description import Network

@@ -44,7 +44,7 @@ from tasksim.native.calm_moments import run_gate
 from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
-from tasksim.study.replays import replay_error, replay_line
+from tasksim.reports.demo import replay_error, replay_line
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph

@@ -26,7 +26,7 @@ from tasksim.network.load import read_network
 from tasksim.network.model import Piece
 from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
-from tasksim.study.scaling import scaling_strong, scaling_weak
+from tasksim.reports.scaling_laws import scaling_strong, scaling_weak
 
 if TYPE_CHECKING:
     from tasksim.network.description import Network

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tasksim.study.cells import Cell, Compared
+from tasksim.scenario.repetitions import ScenarioRuns
 
 
 def with_runs(outcome, native=None, simulated=None):
     """Return *outcome* with other native runs, or with another simulated run per variant."""
-    compared = outcome.compared
-    measured, predicted = compared.measured, compared.predicted
+    measured, predicted = outcome.measured, outcome.predicted
     if native is not None:
-        measured = Cell(measured.scenario, tuple(native))
+        measured = ScenarioRuns(measured.scenario, tuple(native))
     if simulated is not None:
-        predicted = {name: Cell(measured.scenario, (run,)) for name, run in simulated.items()}
-    return replace(outcome, compared=Compared(measured, predicted))
+        predicted = {
+            name: ScenarioRuns(measured.scenario, (run,)) for name, run in simulated.items()
+        }
+    return replace(outcome, measured=measured, predicted=predicted)

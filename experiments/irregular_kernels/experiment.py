@@ -31,7 +31,6 @@ from tasksim.calibration.machine import fingerprint
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel, save_models
 from tasksim.native.calm_moments import run_gate
 from tasksim.scenario.resolved import Resolver
-from tasksim.study.cells import Compared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +116,7 @@ def _write_predictions(measurements: Measurements, folder: Path, resolver: Resol
     predictions = {}
     for given in setting.inputs.unseen:
         asked = setting.scenario(given, "unseen")
-        predictions[given.text] = predictor.cell(given, asked, GENERAL).median_s
+        predictions[given.text] = predictor.predict(given, asked, GENERAL).median_s
     write_text(folder / PREDICTIONS, json.dumps(predictions, indent=2) + "\n")
 
 
@@ -168,8 +167,8 @@ def _results(measurements: Measurements, predictor: Predictor) -> Results:
 
 
 def _outcome(measured: MeasuredInput, predictor: Predictor) -> Outcome:
-    cell = measured.cell
-    return Outcome(measured.input, Compared(cell, predictor.cells(measured.input, cell.scenario)))
+    predicted = predictor.predictions(measured.input, measured.native.scenario)
+    return Outcome(measured.input, measured.native, predicted)
 
 
 def _fits(fitted: Sequence[MeasuredInput]) -> tuple[Fit, ...]:

@@ -23,9 +23,9 @@ from tasksim.native.calm_moments import Calmness
 from tasksim.native.cores import usable_cores
 from tasksim.native.this_machine import machine_name
 from tasksim.run.runfolder import load, save
+from tasksim.scenario.repetitions import ScenarioRuns
+from tasksim.scenario.repetitions import measure as run_natively
 from tasksim.scenario.resolved import Resolver
-from tasksim.study.cells import Cell
-from tasksim.study.repetitions import measure as run_natively
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -120,8 +120,8 @@ def measure(
     )
     assert measured.calm is not None  # since there is a gate
     found: dict[str, list[MeasuredInput]] = {part: [] for part in parts}
-    for (part, given), cell in zip(asked, measured.cells, strict=True):
-        found[part].append(MeasuredInput(given, resolver.resolve(cell.scenario).graph, cell))
+    for (part, given), native in zip(asked, measured.scenarios, strict=True):
+        found[part].append(MeasuredInput(given, resolver.resolve(native.scenario).graph, native))
     return Measurements(setting, machine_name(), found, (measured.calm,))
 
 
@@ -129,7 +129,7 @@ def write(measurements: Measurements, folder: Path) -> None:
     """Write the runs of *measurements* and how they were made to *folder*."""
     for part, inputs in measurements.parts.items():
         for measured in inputs:
-            for number, run in enumerate(measured.cell.runs):
+            for number, run in enumerate(measured.native.runs):
                 save(run, _run_folder(folder, part, measured.input, number))
     about = {
         "schema_version": 1,
@@ -168,7 +168,7 @@ def _read_part(
             load(_run_folder(folder, part, given, number)) for number in range(setting.repetitions)
         )
         asked = setting.scenario(given, part)
-        found.append(MeasuredInput(given, resolver.resolve(asked).graph, Cell(asked, runs)))
+        found.append(MeasuredInput(given, resolver.resolve(asked).graph, ScenarioRuns(asked, runs)))
     return found
 
 

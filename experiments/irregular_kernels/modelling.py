@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
     from tasksim.models.terms.leastsquares import Weights
-    from tasksim.study.cells import Cell
+    from tasksim.scenario.repetitions import ScenarioRuns
 
 __all__ = [
     "DIRECT_TERMS",
@@ -82,11 +82,11 @@ Durations = dict[str, Samples]
 
 @dataclass(frozen=True, eq=False)
 class MeasuredInput:
-    """An input, its graph, and the cell of its native runs."""
+    """An input, its graph, and its native runs."""
 
     input: Input
     graph: TaskGraph
-    cell: Cell
+    native: ScenarioRuns
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def mean_samples(inputs: Sequence[MeasuredInput]) -> Durations:
     What one task takes more than another is what a model can explain; what it takes more in one
     run than in the next is not. In the order of :data:`KERNELS`.
     """
-    runs = [RecordedRun(Path(m.input.text), run, m.graph) for m in inputs for run in m.cell.runs]
+    runs = [RecordedRun(Path(m.input.text), run, m.graph) for m in inputs for run in m.native.runs]
     found = {kernel.name: kernel.samples for kernel in recorded_kernels(runs, "mean")}
     return {kernel: found[kernel] for kernel in KERNELS if kernel in found}
 

@@ -14,16 +14,16 @@ from experiments.irregular_kernels.modelling import (
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
 from tasksim.calibration.overheads import gaps, measured_overheads
 from tasksim.platform.description import Platform
+from tasksim.scenario.repetitions import solved
 from tasksim.scenario.resolved import Resolver
-from tasksim.study.cells import solved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.irregular_kernels.inputs import Input
     from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
+    from tasksim.scenario.repetitions import ScenarioRuns
     from tasksim.scenario.scenario import Scenario
-    from tasksim.study.cells import Cell
 
 __all__ = ["Predictor"]
 
@@ -63,22 +63,22 @@ class Predictor:
         self._resolver = resolver or Resolver()
         self.general = regressions(fitted)
         self.specific = {name: regressions(inputs) for name, inputs in of.items()}
-        overheads = measured_overheads(gaps(run) for m in fitted for run in m.cell.runs)
+        overheads = measured_overheads(gaps(run) for m in fitted for run in m.native.runs)
         self.platform = replace(Platform.identical(workers), name=machine, overheads=overheads)
 
     def variants(self, given: Input) -> tuple[str, ...]:
         """Return which models can predict an input: of unseen distributions, the general ones."""
         return (GENERAL,) if given.unseen else VARIANTS
 
-    def cell(self, given: Input, asked: Scenario, variant: str) -> Cell:
+    def predict(self, given: Input, asked: Scenario, variant: str) -> ScenarioRuns:
         """Return what the models of a *variant* predict of an input that is *asked* natively."""
         models = self._models(given, variant)
         scenario = asked.vary(clock="simulated", platform=self.platform, models=models)
         return solved(scenario, self._resolver)
 
-    def cells(self, given: Input, asked: Scenario) -> dict[str, Cell]:
+    def predictions(self, given: Input, asked: Scenario) -> dict[str, ScenarioRuns]:
         """Return what each variant predicts."""
-        return {name: self.cell(given, asked, name) for name in self.variants(given)}
+        return {name: self.predict(given, asked, name) for name in self.variants(given)}
 
     def _models(self, given: Input, variant: str) -> ModelSet:
         if variant == NAIVE:

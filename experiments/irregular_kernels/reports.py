@@ -18,7 +18,7 @@ from experiments.irregular_kernels.modelling import (
     mean_samples,
     naive_samples,
 )
-from tasksim.view.modelreport import write_report
+from tasksim.reports.modelreport import write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

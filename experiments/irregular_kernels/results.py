@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.study.cells import ErrorSummary
+from tasksim.scenario.repetitions import ErrorSummary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from experiments.irregular_kernels.inputs import Input
     from tasksim.run.record import Run
-    from tasksim.study.cells import Compared
+    from tasksim.scenario.repetitions import ScenarioRuns
 
 __all__ = [
     "GENERAL",
@@ -95,42 +95,44 @@ class Outcome:
 
     Attributes
     ----------
-    compared
-        The cell of its native runs, and those of the variants that predict it, of
-        :data:`VARIANTS` those that there are.
+    measured : ScenarioRuns
+        The native runs.
+    predicted : mapping of str to ScenarioRuns
+        The simulated ones, by variant: of :data:`VARIANTS` those that there are.
     """
 
     input: Input
-    compared: Compared
+    measured: ScenarioRuns
+    predicted: Mapping[str, ScenarioRuns]
 
     @property
     def native(self) -> tuple[Run, ...]:
         """The native runs in the order in which they were made."""
-        return self.compared.measured.runs
+        return self.measured.runs
 
     @property
     def simulated(self) -> dict[str, Run]:
         """The simulated run per variant."""
-        return {name: cell.median_run for name, cell in self.compared.predicted.items()}
+        return {name: runs.median_run for name, runs in self.predicted.items()}
 
     @property
     def median_s(self) -> float:
         """The median measured makespan, in seconds."""
-        return self.compared.measured.median_s
+        return self.measured.median_s
 
     @property
     def spread(self) -> float:
         """Largest minus smallest measured makespan, relative to the median."""
-        return self.compared.measured.spread
+        return self.measured.spread
 
     @property
     def median_run(self) -> Run:
         """The native run whose makespan is the median (of an even number: the lower one)."""
-        return self.compared.measured.median_run
+        return self.measured.median_run
 
     def error(self, variant: str) -> float:
         """Return the signed relative error of a variant's makespan against the median."""
-        return self.compared.error(variant)
+        return self.predicted[variant].median_s / self.median_s - 1
 
     def to_json(self) -> dict[str, Any]:
         """Return the makespans and errors as plain data."""

@@ -35,7 +35,7 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
 
     refuse_folder(output, force=force, what="what a demo wrote", mark="demo.json")
     refuse_unwritable(output)
-    from tasksim.study.demo import demo as everything
+    from tasksim.reports.demo import demo as everything
 
     with showing("demo") as progress:
         result = everything(output, workers=workers, force=force, progress=progress)

@@ -138,7 +138,7 @@ def fit(
     if output is not None:
         _write(output, found, file, architecture)
     if report is not None:
-        from tasksim.view.modelreport import write_report
+        from tasksim.reports.modelreport import write_report
 
         title = f"{_kernel(output, part, file)} on {architecture}"
         said = [result["why"], *result["notes"], *unused_lines(result)]

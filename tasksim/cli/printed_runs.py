@@ -24,7 +24,7 @@ def print_checked(
     more: dict[str, Any] | None = None,
 ) -> None:
     """Print a run and what checking it told; *more* are JSON's other keys."""
-    from tasksim.study.repetitions import calm_warning
+    from tasksim.scenario.repetitions import calm_warning
 
     run, residual = checked.run, checked.residual
     if (warning := calm_warning(calmness)) is not None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
+    from tasksim.reports.kernelpages import Format
     from tasksim.run.samples import RecordedRun, Repeated
-    from tasksim.study.kernelpages import Format
 
 __all__ = ["recorded_of", "reporting"]
 
@@ -131,8 +131,8 @@ def kernels(
 
         report_critical(recorded_of(runs, trust), threshold, output, force=force, as_json=as_json)
         return
-    from tasksim.study.kernelpages import refuse_reports, write_pages
-    from tasksim.study.kernelreport import Fitting, report_kernels
+    from tasksim.reports.kernelpages import refuse_reports, write_pages
+    from tasksim.reports.kernelreport import Fitting, report_kernels
 
     fitting = Fitting(terms_by_kernel(terms), weights)
     if output is not None:

@@ -32,7 +32,7 @@ def report_critical(
 
     found = critical_kernels(runs, threshold)
     if output is not None:
-        from tasksim.study.aggregated import GRAPH, MODELS, write_aggregated
+        from tasksim.reports.aggregated import GRAPH, MODELS, write_aggregated
 
         for name in (GRAPH, MODELS):
             refuse_existing(output / name, force=force)

@@ -16,7 +16,7 @@ from tasksim.cli.output import note, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.study.bulk.report import ScalingReport
+    from tasksim.reports.bulk.report import ScalingReport
 
 __all__ = ["reporting"]
 
@@ -126,8 +126,8 @@ def scaling(
     from tasksim.cli.fit import latencies_of
     from tasksim.cli.report import recorded_of
     from tasksim.formats.networks import load_network
-    from tasksim.study.bulk.messages import parsed_collective
-    from tasksim.study.bulk.report import report_scaling
+    from tasksim.reports.bulk.prediction import parsed_collective
+    from tasksim.reports.bulk.report import report_scaling
 
     if not asked and fitted is None:
         raise InputError("nothing is asked: give --to RANKS, or --fitted to judge the other runs")
@@ -166,7 +166,7 @@ def scaling(
 
 def _text(report: ScalingReport) -> Iterator[str]:
     from tasksim.base.units import duration_text
-    from tasksim.study.bulk.judged import METHODS, median_errors
+    from tasksim.reports.bulk.report import METHODS, median_errors
     from tasksim.view.texttables import table
 
     for name, model in report.model.kernels.items():

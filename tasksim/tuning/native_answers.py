@@ -13,8 +13,8 @@ import numpy as np
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.scenario.many import simulate_many
+from tasksim.scenario.repetitions import measure
 from tasksim.scenario.scenario import Scenario
-from tasksim.study.repetitions import measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -217,8 +217,8 @@ def run_examples(
         if progress is not None:
             progress(f"{question.label}, to teach", number / len(questions))
         done = measure(_native(question), repetitions, check=False)
-        pairs = zip(question.choices, done.cells, strict=True)
-        yield Example(question, {choice: min(cell.makespans_s) for choice, cell in pairs})
+        pairs = zip(question.choices, done.scenarios, strict=True)
+        yield Example(question, {choice: min(runs.makespans_s) for choice, runs in pairs})
 
 
 def _answer(
@@ -235,10 +235,10 @@ def _answer(
             patience_s=effort.patience_s,
             check=False,
         )
-    pairs = zip(question.choices, done.cells, strict=True)
+    pairs = zip(question.choices, done.scenarios, strict=True)
     return Answered(
         question,
-        {choice: cell.makespans_s for choice, cell in pairs},
+        {choice: runs.makespans_s for choice, runs in pairs},
         dict(zip(question.choices, simulated, strict=True)),
         0 if done.calm is None else done.calm.disturbed,
     )

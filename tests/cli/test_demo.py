@@ -8,7 +8,7 @@ import pytest
 
 
 def test_prints_the_table_or_the_object(tasksim, monkeypatch):
-    from tasksim.study import demo
+    from tasksim.reports import demo
 
     seen = []
 
@@ -28,7 +28,7 @@ def test_prints_the_table_or_the_object(tasksim, monkeypatch):
 
 
 def test_existing_outputs_need_force(tasksim, tmp_path, monkeypatch):
-    from tasksim.study import demo
+    from tasksim.reports import demo
 
     monkeypatch.setattr(demo, "demo", lambda *_, **__: pytest.fail("it ran"))
     (tmp_path / "demo-output").mkdir()

@@ -104,7 +104,7 @@ def test_a_command_imports_what_it_needs(folder, line, allowed, own, most):
 LEFT_OUT = {
     "applications", "base.folders", "calibration", "engine.cluster", "engine.data",
     "engine.machine", "engine.threads", "formats.registry", "formats.runs", "kernels",
-    "models.samples", "models.uncertainty", "native", "network", "recording",
+    "models.samples", "models.uncertainty", "native", "network", "recording", "reports",
     "run.copystatistics", "run.measured", "runtime.blame", "runtime.ledger",
     "scenario.fingerprints", "scenario.nodes", "scenario.replayed", "schedulers.queues",
     "study", "tuning",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from figure_labels import unlabelled
 
-from tasksim.study.bulk import report as bulk_report
+from tasksim.reports.bulk import report as bulk_report
 
 
 @pytest.fixture

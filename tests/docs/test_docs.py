@@ -38,8 +38,8 @@ def test_the_files_of_starpu_are_at_hand():
 @pytest.mark.parametrize("page", [page for page in PAGES if has_slow_examples(page)])
 def test_slow_examples_and_others_print_what_the_page_says(page, folder, monkeypatch):
     if page != "README.md":  # there is the whole demo; elsewhere, only the form of what it prints
-        monkeypatch.setattr("tasksim.study.demo.CALIBRATION_S", 2.0)
-        monkeypatch.setattr("tasksim.study.demo.REPETITIONS", 2)
+        monkeypatch.setattr("tasksim.reports.demo.CALIBRATION_S", 2.0)
+        monkeypatch.setattr("tasksim.reports.demo.REPETITIONS", 2)
     problems = Session(page, slow=True).execute((ROOT / page).read_text()).problems
     assert not problems, "\n\n".join(problems)
 

@@ -7,9 +7,9 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.reports.aggregated import GRAPH, MODELS, write_aggregated
 from tasksim.run.criticalkernels import AGGREGATED_NAME, critical_kernels
 from tasksim.run.samples import RecordedRun
-from tasksim.study.aggregated import GRAPH, MODELS, write_aggregated
 
 DURATIONS = {"work": 1.0, "small": 0.02, "tiny": 0.01, "serial": 0.3}
 """Of 48, 40, 24 and 1 tasks: 48, .8, .24 and .3 s of 49.3 in all."""

@@ -17,15 +17,15 @@ from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 from tasksim.platform.power import ArchitecturePower, Power
+from tasksim.reports.modelreport import write_report
 from tasksim.study.report.figures.registry import FIGURES
 from tasksim.study.report.findings import examine
 from tasksim.study.report.table import StudyTable
 from tasksim.view.figure import figure
 from tasksim.view.insideplot import figure_inside
-from tasksim.view.modelreport import write_report
 from tasksim.view.registry import PANELS
+from tests.reports.test_modelreport import gemm
 from tests.view.conftest import make_hybrid
-from tests.view.test_modelreport import gemm
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 WATTS = Power(10.0, {"cpu": ArchitecturePower(1.0, 5.0, {"gemm": 9.0})})

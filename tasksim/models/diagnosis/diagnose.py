@@ -6,7 +6,7 @@
     for finding in diagnosis.findings:
         print(finding.text())
 
-:mod:`tasksim.view.modelreport` writes it as a page with figures.
+:mod:`tasksim.reports.modelreport` writes it as a page with figures.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def diagnose(
     See Also
     --------
     tasksim.select : Compare kinds of models first.
-    tasksim.view.modelreport.write_report : Write a page with figures.
+    tasksim.reports.modelreport.write_report : Write a page with figures.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from experiments.irregular_kernels.results import (
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.description import Platform
-from tasksim.study.cells import Cell, Compared, solved
+from tasksim.scenario.repetitions import ScenarioRuns, solved
 
 SEEN = (
     Input("cube", 2000, 4, 24),
@@ -54,16 +54,16 @@ def make_outcome(given, factors=(1.0, 1.02, 0.97), naive_s=1e-3, seed=1):
     graph = given.graph(3, seed)
     asked = given.scenario(3, seed).vary(scheduler="prio")
 
-    def cell(models):
+    def simulated(models):
         return solved(asked.vary(clock="simulated", platform=PLATFORM, models=models))
 
-    runs = [cell(regression(graph, factor)).median_run for factor in factors]
-    predicted = {GENERAL: cell(regression(graph, 1.01))}
+    runs = [simulated(regression(graph, factor)).median_run for factor in factors]
+    predicted = {GENERAL: simulated(regression(graph, 1.01))}
     if not given.unseen:
         models = {NAIVE: constant(graph, naive_s), SPECIFIC: regression(graph, 0.995)}
-        predicted |= {name: cell(of) for name, of in models.items()}
-    native = Cell(asked, tuple(replace(run, kind="native") for run in runs))
-    return Outcome(given, Compared(native, predicted))
+        predicted |= {name: simulated(of) for name, of in models.items()}
+    native = ScenarioRuns(asked, tuple(replace(run, kind="native") for run in runs))
+    return Outcome(given, native, predicted)
 
 
 def make_fits(models, rsquared=0.98, mlogq=0.04):

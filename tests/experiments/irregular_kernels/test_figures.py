@@ -18,7 +18,7 @@ from experiments.irregular_kernels.results import (
     VARIANTS,
     Outcome,
 )
-from tasksim.study.cells import Cell, Compared
+from tasksim.scenario.repetitions import ScenarioRuns
 from tasksim.view.pages import png
 
 
@@ -128,8 +128,8 @@ def test_bars_of_the_naive_model_that_go_too_far_say_their_value():
     for k, runs in ((1, simulated), (2, short)):
         given = Input("cube", 1000 * k, 4, 9)
         asked = given.scenario(order=3, seed=0)
-        predicted = {name: Cell(asked, (run,)) for name, run in runs.items()}
-        outcomes.append(Outcome(given, Compared(Cell(asked, native), predicted)))
+        predicted = {name: ScenarioRuns(asked, (run,)) for name, run in runs.items()}
+        outcomes.append(Outcome(given, ScenarioRuns(asked, native), predicted))
     made = figures.makespans_figure(outcomes)
     upper, lower = made.axes
     assert texts(upper) == ["25↑"]

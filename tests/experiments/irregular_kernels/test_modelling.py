@@ -25,7 +25,7 @@ from tasksim.engine.simulate import simulate
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.platform.description import Platform
-from tasksim.study.cells import Cell
+from tasksim.scenario.repetitions import ScenarioRuns
 
 INPUTS = [
     Input("cube", 2000, 4, 16),
@@ -58,7 +58,7 @@ def run_of(graph, durations):
 
 
 def measured_input(given, graph, runs):
-    return MeasuredInput(given, graph, Cell(given.scenario(order=3, seed=0), tuple(runs)))
+    return MeasuredInput(given, graph, ScenarioRuns(given.scenario(order=3, seed=0), tuple(runs)))
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,9 @@ def test_predictions_of_each_variant(measured):
     predictor = Predictor(measured, workers=2, machine="here")
     graph = INPUTS[1].graph(order=3, seed=5)
     exact = law(graph).sum()
-    cells = predictor.cells(INPUTS[1], INPUTS[1].scenario(order=3, seed=5))
-    assert list(cells) == [NAIVE, SPECIFIC, GENERAL]
-    runs = {variant: cell.median_run for variant, cell in cells.items()}
+    predicted = predictor.predictions(INPUTS[1], INPUTS[1].scenario(order=3, seed=5))
+    assert list(predicted) == [NAIVE, SPECIFIC, GENERAL]
+    runs = {variant: each.median_run for variant, each in predicted.items()}
     busy = {variant: run.tasks.duration_s.sum() for variant, run in runs.items()}
     assert busy[SPECIFIC] == pytest.approx(exact, rel=1e-3)
     assert busy[GENERAL] == pytest.approx(exact, rel=1e-3)

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from tasksim.base.units import time_unit
+from tasksim.reports.scaling_laws import FITTED, WORLEY_NODES, nan_law, scaling_strong
 from tasksim.study.report.curves import facets_of, makespan_curve
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
@@ -20,7 +21,6 @@ from tasksim.study.report.figures.look import (
     ticks_of,
 )
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.study.scaling import FITTED, WORLEY_NODES, nan_law, scaling_strong
 from tasksim.view.style import TEXT
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples
+from tasksim.reports.modelreport import findings_text, write_report
 from tasksim.view.modelaxes import decimated
 from tasksim.view.modelplots import (
     panel_domain,
@@ -21,7 +22,6 @@ from tasksim.view.modelplots import (
     panel_qq,
     panel_residuals,
 )
-from tasksim.view.modelreport import findings_text, write_report
 from tasksim.view.style import new_figure
 
 SIZES = (64, 128, 192, 256)

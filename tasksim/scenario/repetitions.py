@@ -1,40 +1,156 @@
-"""Repetitions: scenarios run natively several times, interleaved, in calm moments if wanted.
+"""A scenario and its runs: solved once, or run natively several times.
 
-Interleaved means that every scenario is run once, then every one again: so that a slow minute of
-the machine does not fall on one of them.
+Native repetitions are interleaved: every scenario is run once, then every one again, so that a
+slow minute of the machine does not fall on one of them. With a gate, only runs in calm moments
+count.
+
+::
+
+    questions = base.variants({"graph.tiles": [8, 12], "scheduler": ["eager", "lws"]})
+    predicted = [solved(question) for question in questions]
+    measured = measure([q.vary(clock="native") for q in questions], repetitions=5)
+    pairs = zip(predicted, measured.scenarios, strict=True)
+    print(ErrorSummary.of(p.median_s / m.median_s - 1 for p, m in pairs))
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import whole_number
+from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import measure_calmly
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import execute, execute_checked
-from tasksim.study.cells import Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasksim.kernels.program import Program
     from tasksim.native.calm_moments import Calmness, Gate
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
-__all__ = ["MeasuredCells", "Progress", "calm_warning", "measure"]
+__all__ = [
+    "ErrorSummary",
+    "Progress",
+    "Repetitions",
+    "ScenarioRuns",
+    "calm_warning",
+    "measure",
+    "solved",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ScenarioRuns:
+    """A scenario and its runs: natively its repetitions, simulated one per draw.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What was asked.
+    runs : tuple of Run, default ()
+        In the order in which they were made.
+
+    See Also
+    --------
+    solved, measure : make them.
+
+    Examples
+    --------
+    >>> from tasksim.scenario.scenario import Scenario
+    >>> once = solved(Scenario("chain length=3 duration=0.5", workers=1))
+    >>> once.median_s, once.spread
+    (1.5, 0.0)
+    """
+
+    scenario: Scenario
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def makespans_s(self) -> list[float]:
+        """The makespans in seconds, in the order of the runs."""
+        return [run.makespan_s for run in self.runs]
+
+    @property
+    def median_s(self) -> float:
+        """The median makespan in seconds."""
+        return statistics.median(self.makespans_s)
+
+    @property
+    def alone_s(self) -> float | None:
+        """The median makespan that native runs would have had alone; None if nobody knows."""
+        found = [run.disturbance.alone_s for run in self.runs if run.disturbance is not None]
+        known = [alone_s for alone_s in found if alone_s is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def spread(self) -> float:
+        """Largest minus smallest makespan, relative to the median."""
+        return (max(self.makespans_s) - min(self.makespans_s)) / self.median_s
+
+    @property
+    def median_run(self) -> Run:
+        """The run whose makespan is the median (of an even number: the lower one)."""
+        ordered = sorted(self.runs, key=lambda run: run.makespan_s)
+        return ordered[(len(ordered) - 1) // 2]
+
+
+def solved(scenario: Scenario, resolver: Resolver | None = None) -> ScenarioRuns:
+    """Return *scenario* with one run, made now.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    resolver : Resolver, optional
+        Makes what several scenarios name only once.
+    """
+    from tasksim.scenario.resolved import Resolver
+    from tasksim.scenario.solving import solve
+
+    return ScenarioRuns(scenario, (solve((resolver or Resolver()).resolve(scenario)),))
+
+
+@dataclass(frozen=True)
+class ErrorSummary:
+    """Relative errors in short.
+
+    Attributes
+    ----------
+    median, worst : float
+        Of the absolute errors.
+    mean_signed : float
+    """
+
+    median: float
+    worst: float
+    mean_signed: float
+
+    @classmethod
+    def of(cls, errors: Iterable[float]) -> ErrorSummary:
+        """Return the summary of signed relative *errors*; :exc:`InputError` if there are none."""
+        signed = list(errors)
+        if not signed:
+            raise InputError("no errors to summarise: nothing was predicted and measured")
+        sizes = [abs(error) for error in signed]
+        return cls(statistics.median(sizes), max(sizes), statistics.mean(signed))
+
 
 Progress = Callable[[str, float], None]
 """Called with what goes on, and the share of the whole that is done."""
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredCells:
-    """Cells of native runs, and how calm the machine was; None: nobody looked."""
+class Repetitions:
+    """The native runs of each scenario, and how calm the machine was; None: nobody looked."""
 
-    cells: list[Cell]
+    scenarios: list[ScenarioRuns]
     calm: Calmness | None = None
 
 
@@ -47,8 +163,8 @@ def measure(
     check: bool = True,
     resolver: Resolver | None = None,
     progress: Progress | None = None,
-) -> MeasuredCells:
-    """Run each of *scenarios* natively, *repetitions* times; return the cells.
+) -> Repetitions:
+    """Run each of *scenarios* natively, *repetitions* times.
 
     One run of each graph comes first and is not counted: it touches the memory, and verifies what
     is computed. The data of a graph are bound once.
@@ -80,7 +196,7 @@ def measure(
     resolve = (resolver or Resolver()).resolve
     runners = _runners([resolve(scenario) for scenario in scenarios], check)
     if gate is None:
-        return MeasuredCells(_interleaved(runners, repetitions, progress))
+        return Repetitions(_interleaved(runners, repetitions, progress))
     done = measure_calmly(
         [runner.run for runner in runners],
         gate,
@@ -89,11 +205,11 @@ def measure(
         progress=_told(progress),
     )
     pairs = zip(scenarios, done.values, strict=True)
-    return MeasuredCells([Cell(scenario, tuple(runs)) for scenario, runs in pairs], done.calm)
+    return Repetitions([ScenarioRuns(scenario, tuple(runs)) for scenario, runs in pairs], done.calm)
 
 
 def calm_warning(calm: Calmness | None) -> str | None:
-    """Return what is to be said where runs count that others disturbed; None if there are none."""
+    """Return a warning that others disturbed runs that count; None if nobody did."""
     if calm is None or not calm.disturbed:
         return None
     return (
@@ -140,7 +256,7 @@ def _runners(found: Sequence[Resolved], check: bool) -> list[_Runner]:
 
 def _interleaved(
     runners: Sequence[_Runner], repetitions: int, progress: Progress | None
-) -> list[Cell]:
+) -> list[ScenarioRuns]:
     runs: list[list[Run]] = [[] for _ in runners]
     total = repetitions * len(runners)
     for done in range(total):
@@ -149,7 +265,7 @@ def _interleaved(
             progress(_label(runners[index].resolved.scenario), done / total)
         runs[index].append(runners[index].run())
     pairs = zip(runners, runs, strict=True)
-    return [Cell(runner.resolved.scenario, tuple(found)) for runner, found in pairs]
+    return [ScenarioRuns(runner.resolved.scenario, tuple(found)) for runner, found in pairs]
 
 
 def _label(scenario: Scenario) -> str:

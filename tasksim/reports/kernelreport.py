@@ -5,7 +5,7 @@
     runs = recorded_runs([(path, load(path))])
     reports = report_kernels(runs, ModelLibrary(folder))
 
-:mod:`tasksim.study.kernelpages` makes pages of them.
+:mod:`tasksim.reports.kernelpages` makes pages of them.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from tasksim.base.errors import InputError, TaskFailed
 from tasksim.base.units import format_time
 from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load as load_platform
+from tasksim.reports import demo as module
+from tasksim.reports.demo import demo
 from tasksim.run.runfolder import load
 from tasksim.scenario.recorded import scenario_of
-from tasksim.study import demo as module
-from tasksim.study.demo import demo
 from tasksim.view import figure
 
 

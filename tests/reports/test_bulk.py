@@ -12,15 +12,19 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, nearly_square
 from tasksim.models.samples import Samples
 from tasksim.network.load import read_network
+from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
+from tasksim.reports.bulk.profile import (
+    KernelCounts,
+    KernelShare,
+    Profile,
+    Sent,
+    profile_of_graph,
+    profile_of_run,
+)
+from tasksim.reports.bulk.report import MeanModels, median_errors, scaling_table, simulated_s
 from tasksim.run.messageline import Hockney, fitted_hockney
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.public import simulate
-from tasksim.study.bulk.judged import median_errors, scaling_table
-from tasksim.study.bulk.messages import MessageCosts, parsed_collective
-from tasksim.study.bulk.prediction import BulkModel
-from tasksim.study.bulk.profile import KernelCounts, KernelShare, Profile, Sent
-from tasksim.study.bulk.recorded import profile_of_graph, profile_of_run
-from tasksim.study.bulk.simulated import MeanModels, simulated_s
 
 LINE = Hockney(1e-5, 1e-9)
 LATENCIES_S = {"l1": 1e-9, "memory": 1e-7}

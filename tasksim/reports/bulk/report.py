@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
-from math import nan
+from math import isclose, nan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.files import refuse_existing, write_text
+from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.graph.apps.registry import parse
-from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
-from tasksim.run.messageline import fitted_hockney
-from tasksim.study.bulk.judged import METHODS, scaling_table, undetermined
-from tasksim.study.bulk.messages import MessageCosts
-from tasksim.study.bulk.prediction import BulkModel
-from tasksim.study.bulk.recorded import (
+from tasksim.models.kinds.history import HistoryModel
+from tasksim.network.cluster import Cluster
+from tasksim.platform.description import Platform
+from tasksim.reports.bulk.prediction import BulkModel, MessageCosts
+from tasksim.reports.bulk.profile import (
     counts_in,
     grid_like,
     owner_of,
     profile_of_graph,
     profile_of_run,
 )
-from tasksim.study.bulk.simulated import MeanModels, simulated_s
+from tasksim.reports.scaling_laws import nan_law, worley_law, worley_undetermined
+from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
+from tasksim.run.messageline import fitted_hockney
+from tasksim.run.samples import recorded_kernels
+from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,15 +36,186 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.counters.families import By
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.locality import Locality
     from tasksim.network.description import Network
+    from tasksim.reports.bulk.prediction import Collective
+    from tasksim.reports.bulk.profile import KernelCounts, Profile
     from tasksim.run.messageline import Hockney
     from tasksim.run.samples import RecordedRun
-    from tasksim.study.bulk.messages import Collective
-    from tasksim.study.bulk.profile import KernelCounts, Profile
 
-__all__ = ["ScalingReport", "report_scaling"]
+__all__ = [
+    "METHODS",
+    "MeanModels",
+    "ScalingReport",
+    "median_errors",
+    "report_scaling",
+    "scaling_table",
+    "simulated_s",
+    "undetermined",
+]
+
+
+SHORTEST_S: Final = 1e-9
+"""The least that a clock tells: samples take some time."""
+
+
+class MeanModels:
+    """Kernel models of recorded runs: what each configuration took in the mean.
+
+    Whatever the architecture, and whatever was far: runs of bulk-synchronous programs have one.
+    Where ranks shared cores, tasks count for what they would have taken alone.
+    """
+
+    def __init__(self, runs: Sequence[RecordedRun]) -> None:
+        self._models = {
+            kernel.name: HistoryModel(fence=None).fit(kernel.samples)
+            for kernel in reversed(recorded_kernels([_alone(run) for run in runs]))
+        }
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
+        """Return the model of *kernel*."""
+        if kernel not in self._models:
+            raise unknown("kernel", kernel, self._models)
+        return self._models[kernel]
+
+    def locality(self, kernel: str, architecture: str) -> Locality | None:  # noqa: ARG002
+        """Return None: nothing is known of what was far."""
+        return None
+
+
+def _alone(recorded: RecordedRun) -> RecordedRun:
+    """Return a run whose tasks end when they would have ended with cores of their own."""
+    run = recorded.run
+    tasks = replace(run.tasks, end_s=run.tasks.start_s + np.maximum(alone_s(run), SHORTEST_S))
+    return replace(recorded, run=replace(run, tasks=tasks))
+
+
+def simulated_s(
+    graph: TaskGraph,
+    grid: Grid,
+    owner: str,
+    network: Network,
+    models: MeanModels,
+    *,
+    scheduler: str = "lws",
+    platform: Platform | None = None,
+    cores: int | None = None,
+) -> float:
+    """Return how long *graph* takes on the ranks of *grid*, each a *platform*, or one core.
+
+    Raises
+    ------
+    InputError
+        If a kernel has a configuration that was not measured.
+    """
+    cluster = Cluster.alike(platform or Platform.identical(1), grid.nodes, network, cores)
+    run = simulate_cluster(graph, cluster, models, scheduler, grid=grid, owner=owner)
+    return run.makespan_s
+
+
+METHODS: Final = {
+    "counters": "counters and messages, functions of work and ranks",
+    "counted": "counters and messages, counted in the program",
+    "simulated": "tasksim's simulation",
+    "worley": "a/P + b P^c + d",
+    "nan": "a size/P + b",
+}
+"""Columns of the table, with what they are."""
+
+
+def scaling_table(
+    model: BulkModel,
+    fitted: Sequence[Profile],
+    asked: Sequence[Profile],
+    simulated_s: Sequence[float] | None = None,
+) -> pd.DataFrame:
+    """Return a row per profile that is *asked* about, with the time by each method.
+
+    Parameters
+    ----------
+    model : BulkModel
+        Fitted to the profiles *fitted*, as the two laws are: Worley's to those of the same size,
+        Nan's to all.
+    fitted, asked : sequence of Profile
+        Of the latter the times, where they have some, judge all methods.
+    simulated_s : sequence of float, optional
+        The simulated time of each that is asked about, NaN where it was not simulated.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``ranks, size, measured_s``, per method its time ``..._s`` and error
+        ``..._error_percent``; ``counters_low_s, counters_high_s`` and ``counted_low_s,
+        counted_high_s`` of the two that have intervals.
+    """
+    import pandas as pd
+
+    times = [nan] * len(asked) if simulated_s is None else simulated_s
+    pairs = zip(asked, times, strict=True)
+    return pd.DataFrame([_row(model, fitted, profile, seconds) for profile, seconds in pairs])
+
+
+def _row(
+    model: BulkModel, fitted: Sequence[Profile], profile: Profile, simulated_s: float
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "ranks": profile.ranks, "size": profile.size, "measured_s": profile.seconds,
+    }  # fmt: skip
+    for name in ("counters", "counted"):
+        found = model.predict(profile, counted=name == "counted")
+        row |= {f"{name}_s": found.seconds, f"{name}_low_s": found.low_s}
+        row[f"{name}_high_s"] = found.high_s
+    row["simulated_s"] = simulated_s
+    row["worley_s"] = _worley_s(fitted, profile)
+    row["nan_s"] = _nan_s(fitted, profile)
+    for name in METHODS:
+        row[f"{name}_error_percent"] = 100.0 * (row[f"{name}_s"] / profile.seconds - 1.0)
+    return row
+
+
+def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
+    """Return law -> why the profiles *fitted* do not determine it for some row of *table*."""
+    found = {}
+    whys = [worley_undetermined(_ranks_of_size(fitted, size)) for size in table["size"]]
+    if why := next(filter(None, whys), ""):
+        found["worley"] = f"{why}, of the size that is asked"
+    if table["nan_s"].isna().any():
+        found["nan"] = "needs runs with 2 different sizes per rank"
+    return found
+
+
+def _ranks_of_size(fitted: Sequence[Profile], size: float) -> list[int]:
+    return [p.ranks for p in fitted if isclose(p.size, size)]
+
+
+def _worley_s(fitted: Sequence[Profile], profile: Profile) -> float:
+    same = [p for p in fitted if isclose(p.size, profile.size)]
+    if worley_undetermined([p.ranks for p in same]):
+        return nan
+    law = worley_law([p.ranks for p in same], [p.seconds for p in same])
+    return float(law.seconds(profile.ranks))
+
+
+def _nan_s(fitted: Sequence[Profile], profile: Profile) -> float:
+    if len({p.ranks for p in fitted}) < 2:
+        return nan
+    columns = ([getattr(p, name) for p in fitted] for name in ("ranks", "size", "seconds"))
+    return float(nan_law(*columns).seconds(profile.ranks, profile.size))
+
+
+def median_errors(table: pd.DataFrame) -> dict[str, float]:
+    """Return method -> the median of its absolute errors in percent, of methods that have some."""
+    found = {}
+    for name in METHODS:
+        errors = np.abs(table[f"{name}_error_percent"].to_numpy(float))
+        if np.isfinite(errors).any():
+            found[name] = float(np.nanmedian(errors))
+    return found
+
 
 TABLE: Final = "scaling.csv"
 FIGURE: Final = "scaling.png"
@@ -64,7 +239,7 @@ class ScalingReport:
     fitted : tuple of Profile
         What it was fitted to.
     table : pandas.DataFrame
-        See :func:`~tasksim.study.bulk.judged.scaling_table`; and ``settings``, those of the row's
+        See :func:`~tasksim.reports.bulk.report.scaling_table`; and ``settings``, those of the row's
         program that the run on most ranks has not: ``block_rows=16``.
     rest : tuple of str
         The kernels that are taken together.
@@ -124,7 +299,7 @@ def report_scaling(
         Of messages, and of the simulation; without it, a line through the runs' messages, and no
         simulation.
     collectives, latencies_s, bf_comm, cores, by
-        As of :class:`~tasksim.study.bulk.prediction.BulkModel` and its costs.
+        As of :class:`~tasksim.reports.bulk.prediction.BulkModel` and its costs.
     threshold : float, default 0.05
         Of the time: kernels with less, in runs on three numbers of ranks, are taken together.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from statistics import mean
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.files import new_folder, write_text
@@ -13,27 +13,58 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.base.units import format_time
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.engine.simulate import simulate
+from tasksim.formats.recorded import platform_of_workers
 from tasksim.graph.apps.registry import generate
 from tasksim.native.cores import usable_cores
 from tasksim.native.slowdown_probe import SlowdownProbe
 from tasksim.run.disturbance import others_share
+from tasksim.run.measured import MeasuredDurations
 from tasksim.run.runfolder import save
+from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, measure, solved
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.sureness import how_sure
-from tasksim.study.cells import Cell, ErrorSummary, solved
-from tasksim.study.repetitions import measure
-from tasksim.study.replays import replay_error, replay_line
 from tasksim.view.texttables import table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
 
-__all__ = ["CALIBRATED_TILES", "DemoCase", "DemoResult", "demo"]
+__all__ = ["CALIBRATED_TILES", "DemoCase", "DemoResult", "demo", "replay_error", "replay_line"]
+
+
+def replay_error(run: Run, graph: TaskGraph) -> float:
+    """Return the relative error of the makespan of *run*, of *graph*, when it is replayed.
+
+    Each task takes what it took, the runtime what it took in the mean, under the same scheduler:
+    neither kernel models nor the machine's moods are in it.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> graph = tasksim.generate("chain", length=3, duration=1.0)
+    >>> replay_error(tasksim.simulate(graph, workers=1), graph)
+    0.0
+    """
+    platform = platform_of_workers(run, graph)
+    measured = MeasuredDurations(run, graph)
+    again = simulate(graph, platform, measured, run.scheduler, seed=run.seed or 0)
+    return again.makespan_s / run.makespan_s - 1 if run.makespan_s else 0.0
+
+
+def replay_line(errors: Sequence[float]) -> str:
+    """Return a line about the errors of replays."""
+    sizes = [abs(error) for error in errors]
+    return (
+        f"|error| of the native runs replayed with their own durations: median"
+        f" {100 * median(sizes):.2f} %, worst {100 * max(sizes):.2f} %"
+    )
+
 
 CALIBRATED_TILES = (7, 16)
 """One graph that is smaller than all that is predicted, and one that is larger: what kernels cost
@@ -63,7 +94,7 @@ class DemoCase:
 
     Attributes
     ----------
-    measured : Cell
+    measured : ScenarioRuns
         The native runs.
     predicted : Run
         The simulated one.
@@ -71,7 +102,7 @@ class DemoCase:
         Where one run that starts now is.
     """
 
-    measured: Cell
+    measured: ScenarioRuns
     predicted: Run
     sure: Prediction
 
@@ -248,7 +279,7 @@ def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
     probes = SlowdownProbe(workers).recent() if has_thread_clock() else None
     sure = how_sure(case, probes=probes)
     measured = measure([case.vary(clock="native")], REPETITIONS, resolver=resolver)
-    return DemoCase(measured.cells[0], predicted, sure)
+    return DemoCase(measured.scenarios[0], predicted, sure)
 
 
 def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:

@@ -1,8 +1,7 @@
-"""Cells: the arithmetic of predicted against measured, and the order of the native runs."""
+"""Repetitions: the arithmetic of a scenario's runs, and the order of the native ones."""
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import Calmness, MeasuredGate
 from tasksim.run.disturbance import Disturbance
+from tasksim.scenario import repetitions
+from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, calm_warning, measure, solved
 from tasksim.scenario.scenario import Scenario
-from tasksim.study import repetitions
-from tasksim.study.cells import Cell, Compared, ErrorSummary, solved
-from tasksim.study.repetitions import calm_warning, measure
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 CASE = Scenario(
@@ -21,22 +19,13 @@ CASE = Scenario(
 )
 
 
-def cell(*makespans_s):
-    return Cell(CASE, tuple(SimpleNamespace(makespan_s=seconds) for seconds in makespans_s))
-
-
-def compared(predicted_s, *measured_s):
-    return Compared(cell(*measured_s), {"models": cell(predicted_s)})
-
-
-def test_the_error_is_signed_and_relative_to_the_median():
-    assert compared(11.0, 10.0, 9.0, 50.0).error("models") == pytest.approx(0.1)
-    assert compared(8.0, 10.0, 9.0, 50.0).error("models") == pytest.approx(-0.2)
+def runs_of(*makespans_s):
+    return ScenarioRuns(CASE, tuple(SimpleNamespace(makespan_s=seconds) for seconds in makespans_s))
 
 
 def test_the_spread_is_that_of_all_runs():
-    assert cell(10.0, 9.0, 12.0).spread == pytest.approx(0.3)
-    assert cell(10.0).spread == 0.0
+    assert runs_of(10.0, 9.0, 12.0).spread == pytest.approx(0.3)
+    assert runs_of(10.0).spread == 0.0
 
 
 @pytest.mark.parametrize(
@@ -45,45 +34,31 @@ def test_the_spread_is_that_of_all_runs():
 )
 def test_the_median_and_its_run(measured_s, median_s, run):
     """Of an even number of runs, the lower of the two in the middle."""
-    found = cell(*measured_s)
+    found = runs_of(*measured_s)
     assert found.median_s == median_s
     assert found.median_run is found.runs[run]
 
 
-def test_as_plain_data():
-    data = compared(11.0, 10.0, 12.0, 9.0).to_json()
-    assert json.loads(json.dumps(data)) == {
-        "graph": "cholesky tiles=2 tile_size=8",
-        "scheduler": "eager",
-        "predicted_s": {"models": 11.0},
-        "measured_s": [10.0, 12.0, 9.0],
-        "median_s": 10.0,
-        "spread": pytest.approx(0.3),
-        "errors": {"models": pytest.approx(0.1)},
-    }
-
-
 def test_errors_in_short():
-    rows = [compared(11.0, 10.0), compared(7.0, 10.0), compared(9.0, 10.0)]
-    found = ErrorSummary.of(row.error("models") for row in rows)
+    found = ErrorSummary.of([0.1, -0.3, -0.1])
     assert (found.median, found.worst) == (pytest.approx(0.1), pytest.approx(0.3))
     assert found.mean_signed == pytest.approx(-0.1)
     with pytest.raises(InputError, match="no errors to summarise"):
         ErrorSummary.of([])
 
 
-def test_a_cell_knows_its_runs_alone():
+def test_the_median_run_alone_is_of_the_runs_that_know_theirs():
     def run(alone_s):
         return SimpleNamespace(
             disturbance=None if alone_s is None else Disturbance((), (), alone_s=alone_s)
         )
 
     runs = tuple(map(run, [3.0, None, 1.0, 2.0]))
-    assert Cell(CASE, runs).alone_s == 2.0
-    assert Cell(CASE, runs[1:2]).alone_s is None
+    assert ScenarioRuns(CASE, runs).alone_s == 2.0
+    assert ScenarioRuns(CASE, runs[1:2]).alone_s is None
 
 
-def test_a_simulated_cell_has_the_run_of_its_scenario():
+def test_a_scenario_is_solved_once():
     scenario = CASE.vary(clock="simulated")
     assert solved(scenario).runs == (scenario.solve(),)
     assert solved(scenario).median_s == 8.0
@@ -130,8 +105,8 @@ def test_repetitions_are_interleaved_after_one_run_of_each_graph(recorder):
     warm_up = [("cholesky", "eager"), ("chain", "lws")]
     round_ = [("cholesky", "eager"), ("cholesky", "dm"), ("chain", "lws")]
     assert recorder.runs == warm_up + 3 * round_
-    assert [c.makespans_s for c in found.cells] == [[3, 6, 9], [4, 7, 10], [5, 8, 11]]
-    assert [c.scenario for c in found.cells] == CASES
+    assert [c.makespans_s for c in found.scenarios] == [[3, 6, 9], [4, 7, 10], [5, 8, 11]]
+    assert [c.scenario for c in found.scenarios] == CASES
     assert found.calm is None
 
 
@@ -158,7 +133,7 @@ def test_with_a_gate_it_says_how_calm_the_machine_was(recorder):
     shares = iter([0.01, 0.12])
     gate = MeasuredGate(lambda _run: next(shares))
     found = measure(CASES[:2], 1, gate=gate, patience_s=0.0)
-    assert [len(c.runs) for c in found.cells] == [1, 1]
+    assert [len(c.runs) for c in found.scenarios] == [1, 1]
     assert (found.calm.kept, found.calm.disturbed) == (2, 1)
     said = calm_warning(found.calm)
     assert said.startswith(
@@ -170,5 +145,5 @@ def test_with_a_gate_it_says_how_calm_the_machine_was(recorder):
 
 def test_real_runs():
     found = measure([CASE.vary(durations=None)], 2)
-    assert [run.kind for run in found.cells[0].runs] == ["native"] * 2
-    assert found.cells[0].median_s > 0
+    assert [run.kind for run in found.scenarios[0].runs] == ["native"] * 2
+    assert found.scenarios[0].median_s > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.study.scaling import nan_law, scaling_strong, scaling_weak, worley_law
+from tasksim.reports.scaling_laws import nan_law, scaling_strong, scaling_weak, worley_law
 
 
 def test_a_law_finds_what_made_the_data():

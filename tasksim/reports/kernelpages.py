@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.base.units import duration_text
+from tasksim.reports.modelreport import report_blocks
 from tasksim.run.samples import first_repetitions
-from tasksim.view.modelreport import report_blocks
 from tasksim.view.page.pagefile import MOST_RUNS, save_page
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.models.samples import Samples
+    from tasksim.reports.kernelreport import KernelReport
     from tasksim.run.samples import RecordedRun, Repeated
-    from tasksim.study.kernelreport import KernelReport
     from tasksim.view.pages import Block
 
 __all__ = ["MARK", "Format", "refuse_reports", "write_pages"]
@@ -63,7 +63,7 @@ def write_pages(
     Parameters
     ----------
     reports, runs, repeated
-        What :func:`~tasksim.study.kernelreport.report_kernels` made, and of what.
+        What :func:`~tasksim.reports.kernelreport.report_kernels` made, and of what.
 
     Returns
     -------
