@@ -42,12 +42,12 @@ from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.kernels.program import bind
 from tasksim.native.calm_moments import run_gate
 from tasksim.native.execute import execute
-from tasksim.native.selective.execute import execute_selectively
-from tasksim.native.selective.policies import POLICIES
-from tasksim.native.selective.statistics import Statistics
 from tasksim.native.this_machine import this_machine
 from tasksim.scenario.many import simulate_many
 from tasksim.scenario.scenario import Scenario
+from tasksim.selective.execute import execute_selectively
+from tasksim.selective.policies import POLICIES
+from tasksim.selective.statistics import Statistics
 from tasksim.tuning.over import axes_of, candidates
 
 if TYPE_CHECKING:

@@ -27,15 +27,15 @@ from tasksim.native.calm_moments import Probe, ProbedGate
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.ranks import world
 from tasksim.native.cluster.records import task_table
-from tasksim.native.selective.policies import POLICIES
-from tasksim.native.selective.ranks.choosing import MessageRule, statistics_of_ranks
-from tasksim.native.selective.ranks.execute import execute_over_ranks
-from tasksim.native.selective.ranks.mail import Wires
-from tasksim.native.selective.statistics import Statistics
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import network_of_fields
 from tasksim.platform.description import Platform
 from tasksim.scenario.durations import constants
+from tasksim.selective.policies import POLICIES
+from tasksim.selective.ranks.choosing import MessageRule, statistics_of_ranks
+from tasksim.selective.ranks.execute import execute_over_ranks
+from tasksim.selective.ranks.mail import Wires
+from tasksim.selective.statistics import Statistics
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph

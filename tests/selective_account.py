@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 from tasksim.kernels.program import bind
-from tasksim.native.selective.execution import SelectiveExecution
 from tasksim.native.this_machine import this_machine
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
 from tasksim.schedulers.registry import create
+from tasksim.selective.execution import SelectiveExecution
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
 """Of a Cholesky factorisation, by kernel."""

@@ -28,10 +28,10 @@ from tasksim.cli.tune_graph import OverCommand
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tasksim.native.selective.policies import Sampling
-    from tasksim.native.selective.ranks.choosing import MessageRule
-    from tasksim.native.selective.statistics import Intervals
     from tasksim.scenario.scenario import Scenario
+    from tasksim.selective.policies import Sampling
+    from tasksim.selective.ranks.choosing import MessageRule
+    from tasksim.selective.statistics import Intervals
     from tasksim.tuning.autotune import Autotuned, Selection, Way
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate

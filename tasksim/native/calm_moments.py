@@ -31,7 +31,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ThreadAccount
-from tasksim.native.products import Products
+from tasksim.native.slowdown_probe import Products
 from tasksim.run.disturbance import others_share
 
 if TYPE_CHECKING:

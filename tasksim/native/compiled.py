@@ -19,9 +19,8 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.core import interface
 from tasksim.core.native_interface import KERNEL, Program, declared
 from tasksim.kernels.calls import CallTable
+from tasksim.kernels.errors import KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
-from tasksim.native.core_errors import broken_rule, kernel_failure
-from tasksim.native.core_paths import record_of
 from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ProcessorUses
 from tasksim.native.threads import PATIENCE_S, POLL_INTERVAL_S, conduct
@@ -29,11 +28,13 @@ from tasksim.run.recordtables import task_table
 from tasksim.runtime.blame import blaming
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.flat import Kept, flat_graph, flat_memory, policy_structure
+from tasksim.runtime.pathrecords import PathRecord
 from tasksim.runtime.policies import ported
+from tasksim.runtime.rules import dropped, illegal_pop, livelock
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,7 +50,15 @@ if TYPE_CHECKING:
     from tasksim.runtime.pathrecords import PathRecords
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["CompiledExecution", "calls_of", "program_structure"]
+__all__ = [
+    "CompiledExecution",
+    "broken_rule",
+    "calls_of",
+    "kernel_failure",
+    "program_structure",
+    "record_of",
+]
+
 
 COLUMNS: Final = {
     "worker": np.int32,
@@ -345,3 +354,38 @@ def _calls_of(program: BoundProgram) -> Calls:
 
 calls_of: Final = Kept(_calls_of)
 """Calls of a program's tasks, kept as long as the program: it may run many times."""
+
+
+def record_of(write: Callable[..., Any], run: int | None, kinds: int) -> PathRecord:
+    """Return the path record of *run*, with *kinds* kinds, filled in by *write* of the core."""
+    counts, seconds = np.zeros(kinds, np.int64), np.zeros(kinds)
+    ends = np.zeros(2)
+    write(run, counts.ctypes.data, seconds.ctypes.data, ends.ctypes.data)
+    end_s, waited_s = ends.tolist()
+    return PathRecord(end_s, tuple(counts.tolist()), tuple(seconds.tolist()), waited_s)
+
+
+def kernel_failure(program: BoundProgram, task: int, told: int) -> Exception:
+    """Return the error of *task*, whose function returned the error code *told*."""
+    failure = getattr(program, "failure", None)
+    if failure is None:
+        return KernelError(program.graph.kernel_of(task), f"it returned {told}")
+    found: Exception = failure(task, told)
+    return found
+
+
+def broken_rule(
+    facts: Facts, state: Sequence[int], status: int, outcome: interface.Outcome
+) -> BaseException:
+    """Return the error for *status* and *outcome* of a run; *state* is the state of each task."""
+    graph, scheduler = facts.graph, facts.scheduler
+    if status == interface.DROPPED:
+        return dropped(scheduler, graph, state, outcome.now_s)
+    if status == interface.LIVELOCK:
+        return livelock(scheduler, graph, state, outcome.now_s, outcome.number)
+    if status == interface.ILLEGAL_POP:
+        name = facts.platform.workers[outcome.worker].name
+        return illegal_pop(scheduler, graph, state, outcome.task, name)
+    if status == interface.NO_MEMORY:
+        return MemoryError("there is not enough memory for the core")
+    return RuntimeError(f"the core has failed with status {status}")

@@ -2,7 +2,6 @@
 
 ::
 
-    from tasksim.native.conformance import parametrize_with_checks
 
     @parametrize_with_checks(["stencil.py n=64 steps=3", "cholesky tiles=4 tile_size=32"])
     def test_my_application(application, check):
@@ -17,6 +16,9 @@ from __future__ import annotations
 import heapq
 import random
 import shlex
+import tracemalloc
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +27,7 @@ import numpy as np
 
 from tasksim.applications.application import Application
 from tasksim.applications.flow import TaskFlow
+from tasksim.applications.kernel import Kernel
 from tasksim.applications.program import FlowProgram
 from tasksim.base.errors import CheckFailed, TasksimError
 from tasksim.core.library import status
@@ -41,7 +44,6 @@ from tasksim.graph.graph_file import load, save
 from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.describing import describing_bytes, sizes_of_data, watched_describing
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
@@ -53,7 +55,14 @@ if TYPE_CHECKING:
 
     Check = Callable[["Subject"], None]
 
-__all__ = ["Subject", "check_application", "checks", "parametrize_with_checks"]
+__all__ = [
+    "Subject",
+    "check_application",
+    "checks",
+    "parametrize_with_checks",
+    "sizes_of_data",
+]
+
 
 SCHEDULERS: Final = ("eager", "lws", "prio", "random")
 """Schedulers to run under (central, stealing, by priority, random): none of them needs models."""
@@ -378,3 +387,70 @@ def _read_first(graph: TaskGraph) -> set[int]:
 def _names(subject: Subject, handles: Sequence[int]) -> str:
     graph = subject.graph()
     return ", ".join(graph.handle_name(handle) for handle in handles[:3])
+
+
+MAX_BYTES_PER_TASK: Final = 8192
+"""Memory allowed per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
+room for long lists. Smaller data cannot be told from other arrays by their size."""
+EXTRA_TASKS: Final = 64
+"""Additional tasks of memory for the parts that do not depend on the number of tasks."""
+
+
+@dataclass
+class Described:
+    """Observations during an application's description.
+
+    Attributes
+    ----------
+    called : list of str
+        Kernels that were called.
+    sizes : set of int
+        Sizes of NumPy arrays that were created outside of tasksim and existed at :meth:`look`.
+    peak_bytes : int
+        Peak of the traced memory in bytes.
+    """
+
+    called: list[str] = field(default_factory=list)
+    sizes: set[int] = field(default_factory=set)
+    peak_bytes: int = 0
+
+    def look(self) -> None:
+        """Record the existing arrays and the peak of memory."""
+        self.peak_bytes = tracemalloc.get_traced_memory()[1]
+        own = str(Path(__file__).resolve().parents[1] / "*")
+        arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+        elsewhere = tracemalloc.Filter(False, own)
+        snapshot = tracemalloc.take_snapshot().filter_traces((arrays, elsewhere))
+        self.sizes = {trace.size for trace in snapshot.traces}
+
+
+def describing_bytes(graph: TaskGraph) -> int:
+    """Return the memory that the construction of *graph* may need, whatever its data."""
+    return MAX_BYTES_PER_TASK * (len(graph) + graph.handles + EXTRA_TASKS)
+
+
+def sizes_of_data(graph: TaskGraph, flow: TaskFlow | None) -> set[int]:
+    """Return the sizes of arrays of the data, with arrays that *flow* cuts into blocks."""
+    sizes = set(graph.handle_size.tolist())
+    if flow is not None:
+        sizes |= {block.whole.nbytes for block in flow.blocks if block.whole is not None}
+    return {size for size in sizes if size >= MAX_BYTES_PER_TASK}
+
+
+@contextmanager
+def watched_describing() -> Iterator[Described]:
+    """Yield a record of kernel calls and memory inside the block."""
+    seen = Described()
+    before = Kernel.__call__
+
+    def call(self: Kernel, *operands: Any, **values: Any) -> object:
+        seen.called.append(self.name)
+        return before(self, *operands, **values)
+
+    Kernel.__call__ = call  # type: ignore[method-assign]
+    tracemalloc.start()
+    try:
+        yield seen
+    finally:
+        tracemalloc.stop()
+        Kernel.__call__ = before  # type: ignore[method-assign]

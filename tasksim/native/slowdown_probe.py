@@ -1,14 +1,98 @@
-"""Slowdown probe: ratio of the current duration of work on all cores to that on idle cores."""
+"""Slowdown probe: ratio of the current duration of work on all cores to that on idle cores.
+
+The work is products of cached matrices, on all cores at once.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import Final
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.uncertainty.slowdownlaw import RECENT_PROBES
-from tasksim.native.products import Products
+from tasksim.native.cores import pin_thread, usable_cores
 
-__all__ = ["PAUSE_S", "PROBE_S", "SlowdownProbe"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["PAUSE_S", "PROBE_S", "Products", "SlowdownProbe"]
+
+
+ROWS, COLUMNS = 125, 2000  # 1.6 ms per product
+
+
+class Products:
+    """Threads that multiply matrices, each on a core of its own if there are enough.
+
+    Parameters
+    ----------
+    workers : int
+        Number of threads.
+    cores : list of int, optional
+        Cores to use [default: all that this process may use].
+    """
+
+    def __init__(self, workers: int, cores: list[int] | None = None) -> None:
+        rng = np.random.default_rng(0)
+        self._matrix = rng.random((ROWS, ROWS))
+        self._inputs = [rng.random((ROWS, COLUMNS)) for _ in range(workers)]
+        self._outputs = [np.empty((ROWS, COLUMNS)) for _ in range(workers)]
+        cores = usable_cores() if cores is None else cores
+        self._cores = cores[:workers] if workers <= len(cores) else [None] * workers
+
+    def times_s(self, chunks: int, products: int) -> list[list[float]]:
+        """Return the duration of each chunk of *products* products, per thread."""
+        times: list[list[float]] = [[] for _ in self._inputs]
+
+        def work(worker: int) -> None:
+            for _ in range(chunks):
+                begun = perf_counter()
+                for _ in range(products):
+                    self._multiply(worker)
+                times[worker].append(perf_counter() - begun)
+
+        self._together(work)
+        return times
+
+    def shares(self, seconds: float) -> list[float]:
+        """Return the share of the next *seconds* in which each thread had a core."""
+        found = [0.0] * len(self._inputs)
+
+        def work(worker: int) -> None:
+            begun, had = perf_counter(), thread_time()
+            while perf_counter() < begun + seconds:
+                self._multiply(worker)
+            found[worker] = (thread_time() - had) / (perf_counter() - begun)
+
+        self._together(work)
+        return found
+
+    def _multiply(self, worker: int) -> None:
+        np.matmul(self._matrix, self._inputs[worker], out=self._outputs[worker])
+
+    def _together(self, work: Callable[[int], None]) -> None:
+        """Call *work* in all threads at once."""
+        start = threading.Barrier(len(self._inputs))
+
+        def begin(worker: int) -> None:
+            pin_thread(self._cores[worker])
+            start.wait()
+            work(worker)
+
+        threads = [
+            threading.Thread(target=begin, args=(worker,), daemon=True)
+            for worker in range(len(self._inputs))
+        ]
+        with single_threaded_blas():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
 
 PROBE_S: Final = 0.05
 """Duration of a probe, in seconds: several time slices of a core, which last 3 to 4 ms each."""

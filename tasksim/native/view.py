@@ -1,17 +1,74 @@
-"""View of a native run: the wall clock, and condition variables of sleeping worker threads."""
+"""Views of runs on this machine: which workers sleep, which to wake; the wall clock.
+
+:class:`WorkersView` keeps the sleepers, also for selective runs, whose clock is an account.
+"""
 
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tasksim.native.workers_view import WorkersView
+from tasksim.runtime.view import RunView
 
 if TYPE_CHECKING:
     from tasksim.runtime.facts import Facts
 
-__all__ = ["ThreadsView"]
+__all__ = ["ThreadsView", "WorkersView"]
+
+
+class WorkersView(RunView):
+    """The scheduler's view of workers, which are all *asleep* at first, or all awake.
+
+    Subclasses define in :meth:`rouse` how a woken worker asks for a task.
+    """
+
+    def __init__(self, facts: Facts, *, asleep: bool) -> None:
+        super().__init__(facts)
+        self._asleep = [asleep] * len(facts.platform.workers)
+
+    @abstractmethod
+    def rouse(self, worker: int) -> None:
+        """Let *worker*, which slept until now, ask for a task."""
+
+    def sleeping(self, worker: int) -> bool:
+        """Return whether *worker* sleeps."""
+        return self._asleep[worker]
+
+    def wake(self, worker: int) -> None:
+        """Let *worker* ask for a task, if it sleeps."""
+        worker = self.known_worker(worker)
+        if self._asleep[worker]:
+            self._asleep[worker] = False
+            self.rouse(worker)
+
+    def wake_any(self, task: int) -> None:
+        """Wake the sleeping worker of lowest number that can run *task*."""
+        for worker, asleep in enumerate(self._asleep):
+            if asleep and self.can_run(task, worker):
+                self.wake(worker)
+                return
+
+    def wake_all(self, task: int) -> None:
+        """Wake every sleeping worker that can run *task*."""
+        for worker, asleep in enumerate(self._asleep):
+            if asleep and self.can_run(task, worker):
+                self.wake(worker)
+
+    # Called by the code that runs the workers, not by the scheduler
+
+    def fall_asleep(self, worker: int) -> None:
+        """Note that *worker* sleeps: its pop returned no task."""
+        self._asleep[worker] = True
+
+    def all_asleep(self) -> bool:
+        """Return whether all workers sleep."""
+        return all(self._asleep)
+
+    def any_asleep(self) -> bool:
+        """Return whether a worker sleeps."""
+        return any(self._asleep)
 
 
 class ThreadsView(WorkersView):

@@ -140,7 +140,7 @@ class RankedScenario:
             ProbedGate,
             measure_calmly,
         )
-        from tasksim.native.cluster.leading import Leading, agreed_probe
+        from tasksim.native.cluster.ranks import Leading, agreed_probe
         from tasksim.run.disturbance import others_share
 
         ranks, is_measurable = self.ranks, self.is_measurable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
-from tasksim.native.selective.execute import execute_selectively
 from tasksim.run.disturbance import others_share
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of, policy_of
+from tasksim.selective.execute import execute_selectively
 from tasksim.tuning.selection import Ran
 
 if TYPE_CHECKING:

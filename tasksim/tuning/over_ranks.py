@@ -10,14 +10,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.errors import TasksimError
-from tasksim.native.cluster.leading import Leading
+from tasksim.native.cluster.ranks import Leading
 from tasksim.native.cluster.records import disturbance_of_ranks, task_table
-from tasksim.native.selective.ranks.choosing import statistics_of_ranks
-from tasksim.native.selective.ranks.execute import execute_over_ranks
-from tasksim.native.selective.ranks.mail import Wires
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import estimates_of, policy_of
+from tasksim.selective.ranks.choosing import statistics_of_ranks
+from tasksim.selective.ranks.execute import execute_over_ranks
+from tasksim.selective.ranks.mail import Wires
 from tasksim.tuning.one_node import as_native, scheduler_name
 from tasksim.tuning.selection import Ran
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tasksim.native.selective.policies import checked_tolerance, policy_of
-from tasksim.native.selective.statistics import CONFIDENCE_LEVEL, Statistics
+from tasksim.selective.policies import checked_tolerance, policy_of
+from tasksim.selective.statistics import CONFIDENCE_LEVEL, Statistics
 
 if TYPE_CHECKING:
-    from tasksim.native.selective.policies import Sampling
-    from tasksim.native.selective.ranks.choosing import MessageRule
-    from tasksim.native.selective.statistics import Intervals
+    from tasksim.selective.policies import Sampling
+    from tasksim.selective.ranks.choosing import MessageRule
+    from tasksim.selective.statistics import Intervals
 
 __all__ = ["Ran", "Selection"]
 

@@ -107,7 +107,7 @@ LEFT_OUT = {
     "models.samples", "models.uncertainty", "native", "network", "recording", "reports",
     "run.copystatistics", "run.measured", "runtime.blame", "runtime.ledger",
     "scenario.fingerprints", "scenario.nodes", "scenario.replayed", "schedulers.queues",
-    "study", "tuning",
+    "selective", "study", "tuning",
 }  # fmt: skip
 """What no simulation needs that is alone on one node, keeps nothing and goes well."""
 READS_NO_FILE = {

@@ -5,12 +5,20 @@ the last writer has ended; ready sends go by priority, then in arrival order, wi
 in flight. A message that arrives before its receive is released, while earlier readers still use
 the copy, waits in a buffer of its own. While all workers are busy, the thread sleeps longer between
 polls.
+
+The thread has no core of its own. It needs one for microseconds, immediately: while it waits for
+the end of a worker's time slice, some milliseconds, all readers of its messages wait. So it asks
+the system to run it soon after it wakes.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
+import platform
 import threading
 from array import array
+from contextlib import suppress
 from heapq import heappop, heappush
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.native.cluster.launch import end_all
-from tasksim.native.cluster.promptness import be_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +40,15 @@ if TYPE_CHECKING:
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.native.outside import Ended, HandsOut
 
-__all__ = ["BUSY_SLEEP_S", "IDLE_SLEEP_S", "MAX_SENDS_IN_FLIGHT", "Communicator", "error_tag"]
+__all__ = [
+    "BUSY_SLEEP_S",
+    "IDLE_SLEEP_S",
+    "MAX_SENDS_IN_FLIGHT",
+    "Communicator",
+    "be_prompt",
+    "error_tag",
+]
+
 
 MAX_SENDS_IN_FLIGHT: Final = 10
 """Largest number of sends in flight, that of StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
@@ -293,3 +308,41 @@ class Communicator:
 def error_tag(messages: MessageTable) -> int:
     """Return the tag of error messages to rank 0: the one after all messages."""
     return len(messages)
+
+
+SLACK_NS: Final = 1000
+"""Allowed extra sleep in nanoseconds; the default of 50 us exceeds the sleep itself."""
+SLICE_NS: Final = 100_000
+"""Requested time slice in nanoseconds, the smallest that Linux grants: since 6.12, threads with
+short slices run first, which needs no privilege and takes nothing from other threads."""
+
+_TIMER_SLACK: Final = 29
+_SET_ATTRIBUTES: Final = {"x86_64": 314, "aarch64": 274, "riscv64": 274}
+"""Number of the system call ``sched_setattr`` per architecture: C libraries have no name for it."""
+
+
+class _Attributes(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_uint32),
+        ("policy", ctypes.c_uint32),
+        ("flags", ctypes.c_uint64),
+        ("nice", ctypes.c_int32),
+        ("priority", ctypes.c_uint32),
+        ("runtime_ns", ctypes.c_uint64),
+        ("deadline_ns", ctypes.c_uint64),
+        ("period_ns", ctypes.c_uint64),
+    ]
+
+
+def be_prompt() -> None:
+    """Let the calling thread wake on time and run soon afterwards; no effect but on Linux."""
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        library.prctl(_TIMER_SLACK, SLACK_NS, 0, 0, 0)
+        number = _SET_ATTRIBUTES.get(platform.machine())
+        if number is not None:
+            nice = os.getpriority(os.PRIO_PROCESS, 0)
+            wanted = _Attributes(
+                size=ctypes.sizeof(_Attributes), policy=0, nice=nice, runtime_ns=SLICE_NS
+            )
+            library.syscall(number, 0, ctypes.byref(wanted), 0)

@@ -22,11 +22,10 @@ from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
 from tasksim.native.cluster.clocks import clock_of, look_at_clock
 from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S, Communicator, error_tag
-from tasksim.native.cluster.judging import AmongRanks
 from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
 from tasksim.native.cluster.records import RankRecord, aligned, check_part, without_own_thread
-from tasksim.native.cluster.result import bring_to_rank_0
+from tasksim.native.cluster.result import AmongRanks, bring_to_rank_0
 from tasksim.native.cluster.share import RankProgram
 from tasksim.native.cores import usable_cores
 from tasksim.native.machine_account import MachineAccount, disturbance_of

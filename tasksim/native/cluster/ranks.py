@@ -1,7 +1,10 @@
-"""Ranks: the processes of one run over MPI, and their agreement before it begins.
+"""Ranks: the processes of one run over MPI, and their agreement on what to do.
 
 An error on one rank before the run is raised on all ranks, so that all of them end in an orderly
-way; only rank 0 reports it.
+way; only rank 0 reports it. Where the order of collective actions depends on what happens
+(:class:`Leading`), rank 0 alone decides: no decision depends on values that differ between ranks,
+such as clocks. Waiting ranks sleep between polls and leave the cores to others, also to probes of
+the machine's load.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import numpy as np
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.versions import version_of
@@ -19,13 +24,14 @@ from tasksim.native.cores import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = ["Leading", "Ranks", "agreed_probe", "refuse_unequal", "world"]
+
+
 T = TypeVar("T")
 
 NAP_S: Final = 200e-6
 """Sleep between two polls of a waiting rank, in seconds: MPI itself never sleeps, and takes the
 core of a rank that still computes."""
-
-__all__ = ["Ranks", "refuse_unequal", "world"]
 
 
 class Ranks:
@@ -128,3 +134,54 @@ def refuse_unequal(versions: Sequence[str | None]) -> None:
             f"ranks have different versions of tasksim: {', '.join(others)}, the others {usual}; "
             "they would cut the graph differently"
         )
+
+
+FOLLOWER_POLL_S: Final = 1e-3
+"""Sleep between two polls of a waiting rank, in seconds: some thousandths of a core."""
+
+
+class Leading(Generic[T]):
+    """Collective actions that start when rank 0 says so.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    actions : sequence of callables
+        The same actions on all ranks.
+    """
+
+    def __init__(self, ranks: Ranks, actions: Sequence[Callable[[], T]]) -> None:
+        self._ranks, self._actions = ranks, actions
+
+    def do(self, action: int) -> T:
+        """Run the action with number *action* on all ranks; called on rank 0."""
+        self._say(action + 1)
+        return self._actions[action]()
+
+    def end(self) -> None:
+        """Release the other ranks from :meth:`follow`; called on rank 0."""
+        self._say(0)
+
+    def follow(self) -> None:
+        """Run the actions that rank 0 chooses until it ends; called on the other ranks."""
+        word = np.zeros(1, np.int64)
+        while True:
+            request = self._ranks.comm.Irecv(word, 0)
+            while not request.Test():
+                time.sleep(FOLLOWER_POLL_S)
+            if not word[0]:
+                return
+            self._actions[int(word[0]) - 1]()
+
+    def _say(self, word: int) -> None:
+        for other in range(1, self._ranks.size):
+            self._ranks.comm.Send(np.array([word]), other)
+
+
+def agreed_probe(ranks: Ranks, probe: Callable[[], float]) -> float:
+    """Return the longest *probe*, of one rank per machine; collective."""
+    place, _ = ranks.here
+    found_s = probe() if place == 0 else 0.0
+    ranks.wait_for_all()  # asleep while others probe
+    all_s: Any = ranks.comm.allgather(found_s)
+    return float(max(all_s))

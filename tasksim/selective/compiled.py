@@ -1,0 +1,288 @@
+"""Compiled account of a selective run: kept in the core, on threads that stay there.
+
+It takes the same steps as :mod:`tasksim.selective.execution`, without Python between two
+tasks: Python would take time and evict the tasks' data from the caches. Each task is executed on
+the thread of its own worker, as in a full run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tasksim.base.errors import TaskFailed
+from tasksim.core import interface, selective_interface
+from tasksim.core.library import status
+from tasksim.core.native_interface import KERNEL
+from tasksim.core.selective_interface import COUNTS, Selection
+from tasksim.native.called_back import CalledProgram
+from tasksim.native.compiled import (
+    COLUMNS,
+    broken_rule,
+    calls_of,
+    kernel_failure,
+    program_structure,
+    record_of,
+)
+from tasksim.native.cores import usable_cores
+from tasksim.native.threads import POLL_INTERVAL_S, conduct
+from tasksim.run.recordtables import task_table
+from tasksim.runtime.blame import blaming
+from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
+from tasksim.runtime.policies import ported
+from tasksim.selective.execution import SKIPPED_BEFORE, AccountView, Effort
+from tasksim.selective.statistics import Summary, quantiles, told_by_others
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.base.interruption import Interrupts
+    from tasksim.kernels.calls import Copies
+    from tasksim.kernels.program import Program
+    from tasksim.native.processor_time import ThreadAccount
+    from tasksim.native.threads import Progress
+    from tasksim.run.record import TaskTable
+    from tasksim.runtime.facts import Facts
+    from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.schedulers.base import Scheduler
+    from tasksim.selective.policies import Rules
+
+__all__ = ["CompiledAccount", "in_core"]
+
+
+def in_core(program: Program, scheduler: Scheduler) -> bool:
+    """Return whether the core can keep the account of runs of *program* under *scheduler*.
+
+    It can if it is available, all tasks (and the code that makes their data safe) have addresses,
+    and the scheduler is one of the core's.
+    """
+    if not status().available or ported(scheduler) is None:
+        return False
+    if hasattr(program, "make_safe") and not hasattr(program, "safe_copies"):
+        return False
+    return bool((calls_of(program).function >= 0).all())
+
+
+class CompiledAccount:
+    """One selective run whose account is kept in the core.
+
+    Parameters
+    ----------
+    facts : Facts
+    program : Program
+    rules : Rules
+        The parameters of its choices.
+    company : bool, default True
+        Whether the neighbours of a measured task execute too.
+    rehearse : bool, default True
+        Whether the task that its worker skipped just before is executed first, so that the data
+        which it would have touched are in the caches.
+
+    Attributes
+    ----------
+    effort : Effort
+    path : PathRecord
+        Path record of the task that ended last, by signatures.
+    accounts : list of ThreadAccount or None
+        System account of each worker's thread.
+    """
+
+    effort: Effort
+    path: PathRecord
+    accounts: list[ThreadAccount | None]
+
+    def __init__(
+        self,
+        facts: Facts,
+        program: Program,
+        rules: Rules,
+        *,
+        company: bool = True,
+        rehearse: bool = True,
+    ) -> None:
+        core = interface.functions()
+        assert core is not None  # the caller has checked that there is a core
+        self._core = selective_interface.declared(core)
+        self._facts, self._program, self._rules = facts, program, rules
+        self._flags = {"company": int(company), "rehearse": int(rehearse)}
+        self._estimates = np.ascontiguousarray(np.array(facts.estimates, dtype=np.float64))
+        self._flat = flat_graph(facts.graph), flat_memory(facts.platform)
+        self._calls = calls_of(program)
+        self._run: int | None = None
+        self._columns: dict[str, NDArray[Any]] = {}
+
+    def run(
+        self, rng: random.Random, *, pin: bool = True, progress: Progress | None = None
+    ) -> float:
+        """Run the graph; return the makespan on the account in seconds."""
+        with blaming(self._facts.scheduler, self._facts.graph):
+            self._make(rng)
+        names = [worker.name for worker in self._facts.platform.workers]
+        self.accounts = conduct(self, names, self._program, pin=pin, progress=progress)
+        self._read()
+        self._add_to_statistics()
+        if (error := self._error()) is not None:
+            raise error
+        return float(self._columns["end_s"].max(initial=0.0))
+
+    def table(self) -> TaskTable:
+        """Return the task table, with times on the account."""
+        return task_table(self._facts.graph, self._columns)
+
+    # Called by the threads of the run
+
+    def begin(self) -> None:
+        """Do nothing: the account begins at 0."""
+
+    def work(self, worker: int) -> None:
+        """Keep the account and execute the tasks of *worker* until the run is over."""
+        self._core.tasksim_selective_work(self._run, worker)
+
+    def submit(self, interrupts: Interrupts) -> None:
+        """Submit all tasks at time 0 of the account."""
+        interrupts.check()
+        self._core.tasksim_selective_submit(self._run)
+
+    def wait(self, progress: Progress | None, interrupts: Interrupts) -> None:
+        """Wait until the run is over, and report *progress* meanwhile."""
+        total = len(self._facts.graph)
+        more = True
+        while more:
+            more = self._core.tasksim_selective_wait(self._run, POLL_INTERVAL_S) == interface.MORE
+            interrupts.check()
+            if progress is not None:
+                progress(total - self._core.tasksim_selective_left(self._run), total)
+
+    def give_up(self) -> None:
+        """Keep workers from starting another task."""
+        self._core.tasksim_selective_stop(self._run)
+
+    def stop(self) -> bool:
+        """End the run."""
+        self._core.tasksim_selective_stop(self._run)
+        return True
+
+    # Set-up and results
+
+    def _make(self, rng: random.Random) -> None:
+        facts, kept = self._facts, list[Any]()
+        given = program_structure(self._calls, CalledProgram(self._program))
+        policy = ported(facts.scheduler)
+        assert policy is not None
+        named = policy_structure(policy, AccountView(facts), rng, kept)
+        selection = self._selection(kept)
+        graph, platform = self._flat
+        told = ctypes.c_int32()
+        self._run = self._core.tasksim_selective_new(
+            graph.handle,
+            platform.handle,
+            ctypes.byref(given),
+            interface.address(self._estimates, np.float64),
+            ctypes.byref(named),
+            ctypes.byref(selection),
+            len(facts.platform.workers) <= len(usable_cores()),
+            ctypes.byref(told),
+        )
+        if self._run is None:
+            raise RuntimeError(f"the core does not take this run: status {told.value}")
+        self._kept = [given, named, selection, *kept]
+        # Not at the end of the process: threads that were left behind may still run in the core.
+        weakref.finalize(self, self._core.tasksim_selective_free, self._run).atexit = False
+        answer = self._core.tasksim_selective_attach(self._run)
+        if answer != interface.DONE:
+            raise RuntimeError(f"the core does not take this scheduler: status {answer}")
+
+    def _selection(self, kept: list[Any]) -> Selection:
+        """Return the parameters of the core's choices; append their arrays to *kept*."""
+        rules, policy = self._rules, self._rules.policy
+
+        def column(values: Any, dtype: Any) -> int | None:
+            array = np.ascontiguousarray(values, dtype)
+            kept.append(array)
+            return interface.address(array, dtype)
+
+        known = rules.statistics.summaries
+        states = [known[s].state if s in known else (0, 0.0, 0.0) for s in rules.found]
+        self._known = [np.array(c, t) for c, t in zip(
+            zip(*states, strict=True), (np.int64, np.float64, np.float64), strict=True
+        )]  # fmt: skip
+        table = quantiles(rules.statistics)
+        return Selection(
+            kernels=len(rules.found),
+            quantile_count=len(table),
+            least=int(policy.every_configuration),
+            counts=COUNTS[policy.counts],
+            spread=int(rules.sampling != "first"),
+            tolerance=rules.tolerance,
+            of_task=column(rules.of_task, np.int32),
+            quantiles=column(table, np.float64),
+            count=interface.address(self._known[0], np.int64),
+            mean_s=interface.address(self._known[1], np.float64),
+            squares=interface.address(self._known[2], np.float64),
+            told_s=column(self._told_s(), np.float64),
+            profile=column(rules.profile or [0] * len(rules.found), np.int64),
+            **self._flags,
+            **self._copies(column),
+        )
+
+    def _told_s(self) -> list[float]:
+        """Return the estimate per signature from other sizes; 0 where it is not precise enough."""
+        rules = self._rules
+        if not rules.statistics.cells:
+            return [0.0] * len(rules.found)
+        told = [told_by_others(rules.statistics, signature) for signature in rules.found]
+        return [t.mean_s if t.half_width <= rules.tolerance else 0.0 for t in told]
+
+    def _copies(self, column: Callable[[Any, Any], int | None]) -> dict[str, int | None]:
+        """Return what is copied before tasks that fail on data which skipped ones have left."""
+        make = getattr(self._program, "safe_copies", None)
+        if make is None:
+            return {}
+        copies: Copies = make()
+        return {
+            "safe_ptr": column(copies.pointer, np.int64),
+            "safe_target": column(copies.target, np.int64),
+            "safe_source": column(copies.source, np.int64),
+            "safe_bytes": column(copies.size_bytes, np.int64),
+        }
+
+    def _read(self) -> None:
+        graph, run, core = self._facts.graph, self._run, self._core
+        self._columns = {name: np.empty(len(graph), dtype) for name, dtype in COLUMNS.items()}
+        places = {name: column.ctypes.data for name, column in self._columns.items()}
+        core.tasksim_selective_tasks(run, ctypes.byref(interface.Tasks(**places)))
+        found = selective_interface.Effort()
+        core.tasksim_selective_effort(run, ctypes.byref(found))
+        self.effort = Effort(
+            found.executed, found.accompanied, found.skipped, found.executed_s, found.rehearsed
+        )
+        self.path = record_of(core.tasksim_selective_path, run, len(self._rules.found))
+
+    def _add_to_statistics(self) -> None:
+        summaries = self._rules.statistics.summaries
+        columns = zip(*(column.tolist() for column in self._known), strict=True)
+        for signature, (count, mean_s, squares) in zip(self._rules.found, columns, strict=True):
+            if count:
+                summaries[signature] = Summary.of(count, mean_s, squares)
+
+    def _error(self) -> BaseException | None:
+        """Return the error of the run, the same as that of the reference, or None."""
+        outcome, facts = interface.Outcome(), self._facts
+        told = self._core.tasksim_selective_outcome(self._run, ctypes.byref(outcome))
+        if told == interface.DONE:
+            return None
+        if told != KERNEL:
+            return broken_rule(facts, self._columns["state"].tolist(), told, outcome)
+        error = kernel_failure(self._program, outcome.task, outcome.number)
+        name, label = facts.platform.workers[outcome.worker].name, facts.graph.label(outcome.task)
+        effort = self.effort
+        why = SKIPPED_BEFORE if effort.skipped + effort.accompanied else ""
+        failed = TaskFailed(f"{label} failed on worker {name}: {error}{why}")
+        failed.__cause__ = error
+        return failed

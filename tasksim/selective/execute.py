@@ -1,0 +1,200 @@
+"""Selective runs: execution of a part of a task graph's tasks to predict the makespan of all."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from math import nan
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from tasksim.base.arguments import one_of
+from tasksim.base.errors import InputError
+from tasksim.kernels.threads import single_threaded_blas
+from tasksim.native.execute import refuse_devices, refuse_without_estimates
+from tasksim.native.processor_time import waited_share
+from tasksim.native.runtimes import RUNTIMES
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.pathrecords import PathRecords
+from tasksim.schedulers.registry import create
+from tasksim.selective.compiled import CompiledAccount, in_core
+from tasksim.selective.execution import SelectiveExecution
+from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
+from tasksim.selective.statistics import Statistics, signatures
+from tasksim.selective.timedtasks import TimedTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.kernels.program import Program
+    from tasksim.native.runtimes import Runtime
+    from tasksim.native.threads import Progress
+    from tasksim.platform.description import Platform
+    from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.selective.execution import Effort
+    from tasksim.selective.policies import Sampling
+
+__all__ = ["Selective", "execute_selectively"]
+
+
+@dataclass(frozen=True)
+class Selective:
+    """A selective run.
+
+    Attributes
+    ----------
+        The run, with times of the account: its makespan is the prediction of a full run.
+        Its times are those of the account: the makespan is the prediction of a full run.
+        Numbers of executed and skipped tasks.
+        What was executed, and what not.
+        Wall time, with the full run before it if the policy needs one.
+        How long it has taken; a full run before it, for counts, included.
+        Practical critical path, per signature.
+        The practical critical path, per signature.
+        Share of the time in which the threads wanted a core but had none; None: unknown.
+    """
+
+    run: Run
+    effort: Effort
+    wall_s: float
+    path: PathRecord
+    others_share: float | None = None
+
+
+def execute_selectively(
+    program: Program,
+    platform: Platform,
+    scheduler: str = "lws",
+    *,
+    policy: str = "online",
+    tolerance: float = 0.05,
+    statistics: Statistics | None = None,
+    sampling: Sampling = "spread",
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+    pin: bool = True,
+    company: bool = True,
+    runtime: Runtime = "auto",
+    progress: Progress | None = None,
+) -> Selective:
+    """Run the graph of *program*, and skip tasks whose kernels are known well enough.
+
+    Parameters
+    ----------
+    program : Program
+        The graph bound to its data. Its data are reset first, and meaningless afterwards.
+    platform : Platform
+        Platform whose workers become threads.
+    scheduler : str, optional
+    policy : {"conditional", "local", "online", "apriori", "eager"}
+        Rule for when a kernel is known well enough:
+        :data:`tasksim.selective.policies.POLICIES`.
+    tolerance : float
+        Half-width of a known kernel's interval relative to its mean: above 0, at most 1.
+    statistics : Statistics, optional
+        Measurements from earlier runs; new ones are added.
+    sampling : {"spread", "apart", "first"}
+        Tasks of a kernel to execute: spread over the run; spread, with first touches of
+        data measured apart from other tasks; or the first ones, as in the paper.
+    estimates : sequence of sequences of float, optional
+        Estimated durations for the scheduler in seconds, ``[class][task]``; some schedulers
+        need them.
+    seed, pin
+        As in :func:`tasksim.native.execute.execute`.
+    company : bool, default True
+        Whether the neighbours of a measured task execute too.
+    runtime : {"auto", "python", "compiled"}, optional
+        Runtime that keeps the account; ``"auto"`` takes the compiled core where it can.
+    progress : callable, optional
+        Called a few times per second with the number of finished tasks and of all tasks.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is out of range, the policy is unknown, or a worker is a device.
+    TaskFailed
+        If a kernel fails, possibly on data that skipped tasks did not compute.
+
+    See Also
+    --------
+    tasksim.native.execute.execute : Executes all tasks.
+    """
+    chosen = policy_of(policy)
+    checked_tolerance(tolerance)
+    known = Statistics() if statistics is None else statistics
+    begun = perf_counter()
+    one_of(runtime, RUNTIMES, "runtime")
+    apart = sampling == "apart"
+    make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime, apart=apart)
+    profile: Sequence[int] = ()
+    if chosen.counts == "profile":
+        all_executed = Rules(chosen, Statistics(), 0.0, *make.signed)
+        profile = make.run(all_executed, progress).path.counts
+    made = make.run(Rules(chosen, known, tolerance, *make.signed, profile, sampling), progress)
+    return replace(made, wall_s=perf_counter() - begun)
+
+
+class _Maker:
+    """Makes runs of one program on one platform under one scheduler."""
+
+    def __init__(
+        self,
+        program: Program,
+        platform: Platform,
+        scheduler: str,
+        estimates: Sequence[Sequence[float]] | None,
+        seed: int,
+        pin: bool,
+        company: bool,
+        runtime: Runtime,
+        *,
+        apart: bool,
+    ) -> None:
+        refuse_devices(platform)
+        graph, workers = program.graph, len(platform.workers)
+        if estimates is None:
+            refuse_without_estimates(create(scheduler))
+            estimates = [[nan] * len(graph)] * len(platform.classes)
+        self._program, self._platform, self._scheduler = program, platform, scheduler
+        self._estimates, self._seed, self._pin, self._company = estimates, seed, pin, company
+        self._compiled = runtime != "python" and in_core(program, create(scheduler))
+        if runtime == "compiled" and not self._compiled:
+            raise InputError("runtime=compiled: the core cannot keep this account; legal: auto")
+        self.signed = (*signatures(graph, apart=apart), workers)
+
+    def run(self, rules: Rules, progress: Progress | None) -> Selective:
+        """Return one run, after a reset of the data."""
+        graph, platform = self._program.graph, self._platform
+        begun = perf_counter()
+        able = [(1 << len(platform.classes)) - 1] * len(graph)
+        facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
+        rng = random.Random(self._seed)
+        execution: CompiledAccount | SelectiveExecution
+        with single_threaded_blas():
+            self._program.reset()
+            if self._compiled:
+                execution = CompiledAccount(facts, self._program, rules, company=self._company)
+                execution.run(rng, pin=self._pin, progress=progress)
+                path = execution.path
+            else:
+                tasks, chooser = TimedTasks(self._program, len(platform.workers)), Chooser(*rules)
+                paths = PathRecords(self.signed[1], len(platform.workers))
+                execution = SelectiveExecution(facts, tasks, chooser, paths, company=self._company)
+                execution.run(rng, self._program, pin=self._pin, progress=progress)
+                path = paths.longest
+        wall_s = perf_counter() - begun
+        run = Run(
+            kind="simulated",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+            platform=platform.name,
+            scheduler=self._scheduler,
+            seed=self._seed,
+            tasks=execution.table(),
+            wall_s=wall_s,
+            engine="compiled" if self._compiled else "python",
+        )
+        return Selective(run, execution.effort, wall_s, path, waited_share(execution.accounts))
