@@ -21,13 +21,10 @@ from typing import Any
 
 import tasksim
 from tasksim import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+from tasksim.schedulers.registry import names
 
 SCENARIOS = 200
-SCHEDULERS = (
-    "eager", "prio", "random", "ws", "lws", "dm", "dmda", "dmdap", "dmdar", "dmdas", "dmdasd",
-    "heteroprio", "graph_test", "modular-eager", "modular-prio", "modular-dmda", "modular-dmdap",
-    "modular-dmdar", "modular-dmdas", "modular-heft", "heft", "cpop", "peft", "min-min", "max-min",
-)  # fmt: skip
+SCHEDULERS = names(bare=True)
 SHIPPED = (
     ("cholesky", {"tiles": (4, 6, 10, 14)}),
     ("lu", {"tiles": (4, 6, 9)}),

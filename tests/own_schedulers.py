@@ -10,7 +10,7 @@ import pytest
 from tasksim.engine.choice import Question
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 ENGINES = ("simpy", "compiled")
 

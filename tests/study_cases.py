@@ -30,7 +30,7 @@ CELLS = 3 * 3 * 3 * 2
 MISBEHAVING = '''
 import os, signal, time
 from pathlib import Path
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 class Hangs(Eager):
     """Never answers."""
@@ -72,7 +72,7 @@ def answers(folder):
 
 SLOW = '''
 import time
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 class Slow(Eager):
     """Takes its time, so that one can be in its way."""

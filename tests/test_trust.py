@@ -25,7 +25,7 @@ from tasksim.scenario.scenario import Scenario
 CANARY = """
 from pathlib import Path
 Path("EXECUTED").touch()
-from tasksim.schedulers.eager import Eager as Policy
+from tasksim.schedulers.central import Eager as Policy
 from tasksim.graph.apps.synthetic import chain as graph
 """
 COMMAND = "touch EXECUTED"

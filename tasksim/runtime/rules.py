@@ -36,7 +36,7 @@ STATE_CLAUSES: Final = (
 def called(scheduler: Scheduler) -> str:
     """Return the name of *scheduler* for messages, or the name of its class if it is derived.
 
-    >>> from tasksim.schedulers.eager import Eager
+    >>> from tasksim.schedulers.central import Eager
     >>> class Mine(Eager): ...
     >>> called(Eager()), called(Mine())
     ('eager', 'Mine')

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
     from tasksim.run.power import PowerInfo
-    from tasksim.schedulers.data_readiness import Readiness
+    from tasksim.schedulers.queues import Readiness
 
-__all__ = ["NOMINAL_SPEED", "Scheduler", "View", "chooses_apart", "unless_default"]
+__all__ = [
+    "HOST_ARCHITECTURE",
+    "NOMINAL_SPEED",
+    "Scheduler",
+    "View",
+    "chooses_apart",
+    "unless_default",
+]
 
+HOST_ARCHITECTURE: Final = "cpu"
+"""Architecture of CPU workers; workers of all other architectures are accelerators."""
 NOMINAL_SPEED: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
 """Nominal speed of a worker by architecture, without unit (StarPU's ``starpu_perfmodel.h``);
 other architectures have 0.5."""
@@ -35,7 +45,7 @@ class View(ABC):
     --------
     A policy that prints the number of its workers:
 
-    >>> from tasksim.schedulers.eager import Eager
+    >>> from tasksim.schedulers.central import Eager
     >>> class Talkative(Eager):
     ...     def attach(self, view, rng):
     ...         super().attach(view, rng)
@@ -201,13 +211,25 @@ class Scheduler:
     looks_at_data: ClassVar[bool] = False
     """Whether a push looks at the task's data or prefetches them: it then waits while one of them
     is being handed to a copy engine."""
+    core: ClassVar[str] = ""
+    """The name of the same policy in the compiled core; empty if the core calls this one instead.
+    The core's policy gets :meth:`core_options` and :meth:`core_tables`."""
+    as_threads: ClassVar[bool] = False
+    """Whether StarPU's threads can be simulated as they run this policy, lock by lock."""
 
     view: View
     rng: random.Random
 
     def __init_subclass__(cls) -> None:
-        if "name" not in vars(cls):  # a derived class does not inherit the name of its base
+        # A derived class is another policy: neither the name nor what the core and the threads know
+        # of its base hold for it.
+        own = vars(cls)
+        if "name" not in own:
             cls.name = cls.__name__
+        if "core" not in own:
+            cls.core = ""
+        if "as_threads" not in own:
+            cls.as_threads = False
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start the run that *view* shows; called once, before all other methods.
@@ -255,6 +277,19 @@ class Scheduler:
     def finished(self, task: int, worker: int) -> None:
         """Note that *worker* has finished *task*; its successors are pushed after this."""
 
+    def core_options(self) -> dict[str, float]:
+        """Return the options of its policy in the compiled core, as numbers."""
+        return {}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the tables of its policy in the compiled core for the run that begins.
+
+        Tables use only those parts of *view* that are known before the clock starts: the graph,
+        the workers, their classes, the tasks that each can run, and estimates of tasks and copies.
+        Replays of a series share tables, so that these must not depend on random numbers.
+        """
+        return {}
+
 
 def unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None] | None:
     """Return the scheduler's *hook*; None if it is the default, which does nothing."""
@@ -265,3 +300,18 @@ def unless_default(scheduler: Scheduler, hook: str) -> Callable[[int, int], None
 def chooses_apart(scheduler: Scheduler) -> bool:
     """Return whether *scheduler* decides and commits in two separate methods."""
     return getattr(type(scheduler), "choose", Scheduler.choose) is not Scheduler.choose
+
+
+def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:
+    """Return two tables: the concatenated *lists* as *name*, and their offsets as ``name_ptr``."""
+    import numpy as np
+
+    items: list[int] = []
+    ends = [0]
+    for found in lists:
+        items += found
+        ends.append(len(items))
+    return {
+        name: np.array(items, dtype=np.int64),
+        f"{name}_ptr": np.array(ends, dtype=np.int64),
+    }

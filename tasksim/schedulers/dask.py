@@ -26,6 +26,7 @@ class Dask(Scheduler):
     """
 
     name: ClassVar[str] = "dask"
+    core: ClassVar[str] = "dask"
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with an empty stack."""

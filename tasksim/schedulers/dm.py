@@ -1,21 +1,42 @@
-"""dm: each task goes to the worker where it is expected to end first."""
+"""The dm family: each task goes to the worker where it is expected to end first.
+
+dm looks at durations alone, dmda and its variants at transfers and energy too.
+"""
 
 from __future__ import annotations
 
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tasksim.base.errors import InputError
 from tasksim.schedulers.base import NOMINAL_SPEED, Scheduler, View
 from tasksim.schedulers.expected_ends import Ends, expected_ends
-from tasksim.schedulers.tasklists import PushOrder, TaskList
+from tasksim.schedulers.queues import PushOrder, TaskList, task_list
+from tasksim.schedulers.weights import (
+    DEFAULT_GAMMA_US_PER_J,
+    EnergyWeights,
+    check_weights,
+    energy_weights,
+    number,
+)
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["Choice", "DequeModel", "WorkerGroup"]
+    from tasksim.graph.csr import Int64
 
+    Candidate = tuple[float, float, int, float, float]
+
+__all__ = [
+    "Choice",
+    "DataAware",
+    "DataAwarePriority",
+    "DataAwareReady",
+    "DataAwareSorted",
+    "DequeModel",
+    "WorkerGroup",
+]
 
 Choice = tuple[int, float, float]
 """A worker, the expected duration of a task there, and its expected transfer time, in seconds."""
@@ -53,6 +74,7 @@ class DequeModel(Scheduler):
     """
 
     name: ClassVar[str] = "dm"
+    core: ClassVar[str] = "dm"
     needs_estimates: ClassVar[bool] = True
     looks_at_data: ClassVar[bool] = True
 
@@ -82,6 +104,10 @@ class DequeModel(Scheduler):
         ]
         self._changed = [self._groups[c].ends.changed for c in view.class_of]
         self._able: dict[int, tuple[WorkerGroup, ...]] = {}
+
+    def core_options(self) -> dict[str, float]:
+        """Return whether pushes prefetch."""
+        return {"prefetch": self.prefetch}
 
     def choose(self, task: int) -> Choice:
         """Return the worker with the earliest expected end of *task*."""
@@ -201,3 +227,141 @@ class DequeModel(Scheduler):
     def _ahead(self, worker: int, task: int, queued: int) -> int:  # noqa: ARG002
         """Return the number of tasks in the queue that count as ahead of *task*."""
         return queued
+
+
+class DataAware(DequeModel):
+    """The dm policy with transfers, which count in the expected end and as a cost of their own.
+
+    This is StarPU's ``dmda``, also called ``heft``. Let D be the estimated transfer time of a task
+    to a worker's memory and L its expected duration there. The expected end of the task is ``END =
+    max(end of the worker's work, now + D) + L``. The task goes to the worker with the least ::
+
+        alpha·(END − least END) + beta·D + gamma·G + [END > MAXE]·gamma·idle_power·(END − MAXE)
+
+    and in a tie to the one of lowest number. MAXE is the latest end of the current work of the
+    able workers. G is the energy of the task there above idle: L times the power that the platform
+    gives, or 0 if it gives none.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Weights of the end time and of the transfer, at least 0.
+    gamma : float
+        Cost of a joule in microseconds; used only if the platform's power or *idle_power* is known.
+    idle_power : float, optional
+        Idle power of the whole machine in watts; by default that of the platform, or none.
+    prefetch : int
+        Whether a push starts to bring the task's data to its worker's memory: 1 or 0.
+    """
+
+    name: ClassVar[str] = "dmda"
+    core: ClassVar[str] = "dmda"
+    ready_first: ClassVar[bool] = False
+    """Whether a worker takes the task that lacks the fewest bytes among its most urgent ones."""
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = DEFAULT_GAMMA_US_PER_J,
+        idle_power: float | None = None,
+        prefetch: int = 1,
+    ) -> None:
+        super().__init__(prefetch)
+        self.alpha, self.beta = number(self.name, "alpha", alpha), number(self.name, "beta", beta)
+        check_weights(self.name, gamma, idle_power)
+        self.gamma, self.idle_power = gamma, idle_power
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        weights = self.energy_weights(view)
+        super().attach(view, rng)
+        self._idle = weights.idle
+        self._kernel = view.graph.kernel.tolist() if weights.rates else []
+        rates: Sequence[Sequence[float]] = weights.rates or [() for _ in view.classes]
+        self._groups = [
+            group._replace(rates=of) for group, of in zip(self._groups, rates, strict=True)
+        ]
+
+    def energy_weights(self, view: View) -> EnergyWeights:
+        """Return the cost of energy in decisions."""
+        return energy_weights(self.name, self.gamma, self.idle_power, view)
+
+    def core_options(self) -> dict[str, float]:
+        """Return whether pushes prefetch, and the weights of decisions."""
+        return {**super().core_options(), "alpha": self.alpha, "beta": self.beta}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the cost of energy in decisions."""
+        return {"energy": self.energy_weights(view).as_table()}
+
+    def choose(self, task: int) -> Choice:
+        """Return the worker with the least fitness for *task*."""
+        now, transfer_estimate = self.view.now, self.view.transfer_estimate
+        groups = self._groups_for(task)
+        latest = max(group.ends.latest(now) for group in groups) if self._idle else inf
+        candidates: list[Candidate] = []
+        for ends, estimates, memory, _, rates in groups:
+            length = estimates[task]
+            if not length > 0.0:
+                return self._greedy(task)
+            transfer = transfer_estimate(task, memory)
+            arrival = now + transfer
+            # With alpha = 0, all ends up to the latest cost the same.
+            limit = arrival if self.alpha else max(arrival, latest - length)
+            end, worker = ends.earliest(now, limit)
+            if end < arrival:
+                end = arrival
+            charge = rates[self._kernel[task]] * length if rates else 0.0
+            candidates.append((end + length, transfer, worker, length, charge))
+        return self._fittest(candidates, latest)
+
+    def _new_queue(self, worker: int) -> TaskList:
+        return task_list(
+            self.view,
+            self._memory[worker],
+            by_priority=self.uses_priorities,
+            ready_first=self.ready_first,
+        )
+
+    def _fittest(self, candidates: list[Candidate], latest: float) -> Choice:
+        """Return the candidate with the least cost.
+
+        A candidate has the end, transfer, worker, duration and cost of energy of a task.
+        """
+        alpha, beta, idle = self.alpha, self.beta, self._idle
+        least = min([candidate[0] for candidate in candidates])
+        best, best_fitness, choice = -1, inf, candidates[0]
+        for candidate in candidates:
+            end, transfer, worker, _, charge = candidate
+            fitness = alpha * (end - least) + beta * transfer + charge
+            if idle and end > latest:
+                fitness += idle * (end - latest)
+            if best < 0 or fitness < best_fitness or (fitness == best_fitness and worker < best):
+                best, best_fitness, choice = worker, fitness, candidate
+        return best, choice[3], choice[1]
+
+
+class DataAwarePriority(DataAware):
+    """The dmda policy with queues sorted by priority, StarPU's ``dmdap``."""
+
+    name: ClassVar[str] = "dmdap"
+    core: ClassVar[str] = "dmdap"
+    uses_priorities: ClassVar[bool] = True
+
+
+class DataAwareReady(DataAware):
+    """The dmda policy with the task that lacks the fewest bytes first, StarPU's ``dmdar``."""
+
+    name: ClassVar[str] = "dmdar"
+    core: ClassVar[str] = "dmdar"
+    ready_first: ClassVar[bool] = True
+
+
+class DataAwareSorted(DataAware):
+    """The dmda policy with queues sorted by priority, then by missing bytes, StarPU's ``dmdas``."""
+
+    name: ClassVar[str] = "dmdas"
+    core: ClassVar[str] = "dmdas"
+    uses_priorities: ClassVar[bool] = True
+    ready_first: ClassVar[bool] = True

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from tasksim.base.errors import InputError
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View
 from tasksim.schedulers.queues import PriorityQueue
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
+    from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["GraphTest", "depths", "descendants"]
-
-HOST_ARCHITECTURE = "cpu"
-"""Architecture of CPU workers; workers of all other architectures are accelerators."""
 
 
 class GraphTest(Scheduler):
@@ -33,6 +33,7 @@ class GraphTest(Scheduler):
     """
 
     name: ClassVar[str] = "graph_test"
+    core: ClassVar[str] = "graph_test"
     needs_estimates: ClassVar[bool] = True
 
     def __init__(self, descendants: int = 0) -> None:
@@ -41,6 +42,15 @@ class GraphTest(Scheduler):
                 f"scheduler '{self.name}': option 'descendants' is {descendants!r}, not 0 or 1"
             )
         self.descendants = bool(descendants)
+
+    def core_options(self) -> dict[str, float]:
+        """Return whether priorities count descendants."""
+        return {"descendants": self.descendants}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return which workers are CPUs."""
+        hosts = [worker.architecture == HOST_ARCHITECTURE for worker in view.workers]
+        return {"host": np.array(hosts, dtype=np.int64)}
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Compute the priorities and start with an empty bag."""

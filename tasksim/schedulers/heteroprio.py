@@ -1,24 +1,311 @@
-"""heteroprio: buckets of tasks by kernel, with an order of buckets for each architecture."""
+"""heteroprio: buckets of tasks by kernel, with an order of buckets for each architecture.
+
+The orders are given by the user, or learned from :mod:`tasksim.schedulers.heteroprio_statistics`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import get_close_matches
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from tasksim.base.errors import InputError
-from tasksim.schedulers.base import Scheduler, View
-from tasksim.schedulers.heteroprio_buckets import Buckets, GivenBuckets, LearnedBuckets
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest, unknown
+from tasksim.schedulers.base import HOST_ARCHITECTURE, Scheduler, View, rows
+from tasksim.schedulers.heteroprio_statistics import Statistics
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker
 
-__all__ = ["Heteroprio", "architectures_of"]
+__all__ = [
+    "Buckets",
+    "GivenBuckets",
+    "Heteroprio",
+    "LearnedBuckets",
+    "Orders",
+    "architectures_of",
+    "given_orders",
+    "model_numbers",
+    "parse",
+]
 
-HOST_ARCHITECTURE = "cpu"
-"""Architecture of CPU workers; workers of all other architectures are accelerators."""
+MISSPELLING_SIMILARITY: Final = 0.75
+"""Least similarity (difflib's ratio) of a misspelt name to the right one: ``cuda`` with two letters
+swapped has 0.75, the two architectures ``cuda`` and ``cpu`` have 0.57."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Buckets of kernels, and the order of buckets of each architecture.
+
+    ``slow[bucket][architecture]`` is the slowdown of an architecture relative to the bucket's
+    fastest one, and 0 for the fastest one itself.
+    """
+
+    bucket_of: Mapping[str, int]
+    orders: tuple[tuple[int, ...], ...]
+    slow: tuple[tuple[float, ...], ...]
+    fastest: tuple[int, ...]
+
+
+def parse(given: Mapping[str, str], architectures: Sequence[str], kernels: Sequence[str]) -> Orders:
+    """Return the orders of ``{"cpu": "potrf/trsm/gemm@11", "cuda": "gemm/trsm/potrf"}``.
+
+    A list has the kernels of one architecture from first to last. The kernels of ``syrk+gemm``
+    share a bucket. ``gemm@11`` means that this architecture takes 11 times as long as the fastest
+    one, which is the first of *architectures* that lists the bucket without a factor. Lists of
+    architectures that are not in *architectures* are ignored.
+
+    Raises :exc:`InputError` for a misspelt architecture, an architecture without a list, a kernel
+    in no list or in two buckets, and a factor that is not a number.
+
+    >>> parse({"cpu": "potrf/gemm@11", "cuda": "gemm"}, ["cpu", "cuda"], ["potrf", "gemm"]).orders
+    ((0, 1), (1,))
+    """
+    _refuse_misspelt(given, architectures)
+    bucket_of: dict[str, int] = {}
+    factors: list[dict[int, float]] = []
+    for architecture in architectures:
+        if architecture not in given:
+            raise _no_order(architecture, given, architectures)
+        entries = given[architecture].split("/")
+        factors.append(dict(_entry(entry, architecture, bucket_of) for entry in entries))
+    for kernel in kernels:
+        if kernel not in bucket_of:
+            raise InputError(
+                f"scheduler 'heteroprio': no order has kernel '{kernel}'"
+                f"{nearest(kernel, bucket_of)} (kernels in orders: {', '.join(bucket_of)})"
+            )
+    buckets = range(max(bucket_of.values()) + 1)
+    slow = tuple(tuple(row.get(bucket, 0.0) for row in factors) for bucket in buckets)
+    return Orders(
+        bucket_of,
+        tuple(tuple(row) for row in factors),
+        slow,
+        tuple(_fastest(bucket, factors) for bucket in buckets),
+    )
+
+
+def _refuse_misspelt(given: Mapping[str, str], architectures: Sequence[str]) -> None:
+    """Raise :exc:`InputError` for an option that resembles an architecture or another option.
+
+    Other unknown options are orders of architectures that this platform lacks: what-if scenarios
+    remove devices.
+    """
+    legal = ["interval", "learned", *architectures]
+    for option in given:
+        if option not in architectures and get_close_matches(
+            option, legal, n=1, cutoff=MISSPELLING_SIMILARITY
+        ):
+            raise unknown("option", option, legal, "scheduler 'heteroprio'")
+
+
+def _no_order(
+    architecture: str, given: Mapping[str, str], architectures: Sequence[str]
+) -> InputError:
+    legal = ["interval", "learned", *architectures]
+    wrong = [option for option in given if option not in legal]
+    hint = f"; unknown option '{wrong[0]}'{nearest(wrong[0], legal)}" if wrong else ""
+    return InputError(
+        f"scheduler 'heteroprio': architecture '{architecture}' has no order{hint}"
+        f" (options: {', '.join(legal)})"
+    )
+
+
+def _entry(text: str, architecture: str, bucket_of: dict[str, int]) -> tuple[int, float]:
+    names, at, factor = text.partition("@")
+    kernels = names.split("+")
+    if not all(kernels):
+        raise InputError(
+            f"scheduler 'heteroprio': option '{architecture}': '{text}' names no kernel;"
+            " legal: KERNEL/KERNEL+KERNEL/KERNEL@FACTOR"
+        )
+    bucket = bucket_of.get(kernels[0], max(bucket_of.values(), default=-1) + 1)
+    for kernel in kernels:
+        if bucket_of.setdefault(kernel, bucket) != bucket:
+            raise InputError(
+                f"scheduler 'heteroprio': option '{architecture}':"
+                f" kernel '{kernel}' is in two buckets"
+            )
+    return bucket, _factor(factor, architecture) if at else 0.0
+
+
+def _factor(text: str, architecture: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if factor >= 0.0:
+        return factor
+    raise InputError(
+        f"scheduler 'heteroprio': option '{architecture}': got slow factor '{text}';"
+        " legal: a number of at least 0"
+    )
+
+
+def _fastest(bucket: int, factors: Sequence[Mapping[int, float]]) -> int:
+    listing = [index for index, row in enumerate(factors) if bucket in row]
+    return next((index for index in listing if not factors[index][bucket]), listing[0])
+
+
+class Buckets:
+    """The buckets of a run; architectures are numbered."""
+
+    bucket_of: Sequence[int]
+    """Per task, its bucket."""
+    takers: Sequence[Sequence[int]]
+    """Per bucket, the architectures that take from it."""
+    orders: Sequence[Sequence[int]]
+    """Per architecture, the buckets from first to last."""
+    fastest: Sequence[int]
+    """Per bucket, the fastest architecture."""
+    slow: Sequence[Sequence[float]]
+    """Per bucket and architecture, its slowdown relative to the fastest architecture."""
+
+    def pushed(self, task: int, *, by_submission: bool) -> None:
+        """Note that *task* is about to be pushed."""
+
+    def executed(self, task: int, architecture: int, duration: float) -> None:
+        """Note that *task* took *duration* seconds on *architecture*."""
+
+
+class GivenBuckets(Buckets):
+    """Buckets and orders given by the user, which never change."""
+
+    def __init__(self, view: View, architectures: Sequence[str], given: Mapping[str, str]) -> None:
+        kernels = view.graph.kernels
+        orders = given_orders(view, architectures, given)
+        self.bucket_of = [orders.bucket_of[kernels[kernel]] for kernel in view.graph.kernel]
+        self.orders = orders.orders
+        self.fastest = orders.fastest
+        self.slow = orders.slow
+        self.takers = [
+            [index for index, order in enumerate(orders.orders) if bucket in order]
+            for bucket in range(len(orders.slow))
+        ]
+
+
+class LearnedBuckets(Buckets):
+    """Buckets by kernel model and set of able architectures, with orders learned during the run.
+
+    Orders are updated after each *interval* pushes, and slow factors at every push. A bucket found
+    in between comes last. With *learned*, durations start from those of the kernel models, if
+    there are any.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        architectures: Sequence[str],
+        architecture_of: Sequence[int],
+        interval: int,
+        *,
+        learned: bool,
+    ) -> None:
+        self._interval = interval
+        self._pushes = 0
+        self._number(view)
+        count = len(architectures)
+        able = [_able(mask, architecture_of, count) for mask in self._masks]
+        self.takers = [[index for index, can in enumerate(row) if can] for row in able]
+        self._statistics = Statistics(able, count)
+        self._orders: list[list[int]] = [[] for _ in range(count)]
+        self.orders = self._orders
+        self.fastest = self._fastest = [row[0] for row in self.takers]
+        self.slow = self._slow = [[1.0] * count for _ in able]
+        graph = view.graph
+        self._successors: list[int] = graph.successors.tolist()
+        self._first: list[int] = graph.successor_ptr.tolist()
+        self._weight: list[float] = (1.0 / np.maximum(1, graph.predecessor_count)).tolist()
+        self._stale: list[int] = []
+        if learned:
+            self._start_from_models(view, architecture_of)
+
+    def pushed(self, task: int, *, by_submission: bool) -> None:
+        """Learn from the push of *task*; one *by_submission* has no known successors yet."""
+        statistics, bucket = self._statistics, self.bucket_of[task]
+        self._find(bucket)
+        if self._pushes % self._interval == 0:
+            self.orders = self._orders = statistics.orders()
+        self._pushes += 1
+        released: dict[int, float] = {}
+        if not by_submission:
+            for after in self._successors[self._first[task] : self._first[task + 1]]:
+                other = self.bucket_of[after]
+                released[other] = released.get(other, 0.0) + self._weight[after]
+        for other in released:
+            self._find(other)
+        statistics.pushed(bucket, released.items())
+        for stale in self._stale:
+            self._fastest[stale], self._slow[stale] = statistics.slowness(stale)
+        self._stale.clear()
+
+    def executed(self, task: int, architecture: int, duration: float) -> None:
+        """Learn the duration of *task*."""
+        bucket = self.bucket_of[task]
+        self._statistics.executed(bucket, architecture, duration)
+        if bucket not in self._stale:
+            self._stale.append(bucket)
+
+    def _start_from_models(self, view: View, architecture_of: Sequence[int]) -> None:
+        """Start from the mean estimate of each bucket's tasks in the first class that has one."""
+        tasks = np.bincount(self.bucket_of, minlength=len(self._masks))
+        for index in range(len(view.classes) - 1, -1, -1):
+            total = np.bincount(self.bucket_of, view.estimates[index], len(self._masks))
+            for bucket, mean in enumerate((total / tasks).tolist()):
+                if 0.0 < mean < inf:
+                    self._statistics.know(bucket, architecture_of[index], mean)
+        self._stale = list(range(len(self._masks)))
+
+    def _find(self, bucket: int) -> None:
+        if self._statistics.find(bucket):
+            for architecture in self.takers[bucket]:
+                self._orders[architecture].append(bucket)
+
+    def _number(self, view: View) -> None:
+        """Number the buckets: one per kernel model and set of classes that can run its tasks."""
+        model = model_numbers(view.graph)
+        masks = sorted(set(view.able))
+        place = {mask: index for index, mask in enumerate(masks)}
+        mask = np.array([place[able] for able in view.able], dtype=np.int64)
+        kinds, bucket_of = np.unique(
+            np.stack([model[view.graph.kernel], mask]), axis=1, return_inverse=True
+        )
+        self.bucket_of: list[int] = bucket_of.ravel().tolist()
+        self._masks = [masks[index] for index in kinds[1].tolist()]
+
+
+def given_orders(view: View, architectures: Sequence[str], given: Mapping[str, str]) -> Orders:
+    """Return the orders *given* for the kernels that have tasks in the graph."""
+    kernels = view.graph.kernels
+    present = [kernels[kernel] for kernel in np.unique(view.graph.kernel)]
+    return parse(given, architectures, present)
+
+
+def model_numbers(graph: TaskGraph) -> Int64:
+    """Return, per kernel, the number of its model; kernels may share a model."""
+    names = {name: index for index, name in enumerate(dict.fromkeys(graph.model_names))}
+    return np.array([names[name] for name in graph.model_names], dtype=np.int64)
+
+
+def _able(mask: int, architecture_of: Sequence[int], count: int) -> list[bool]:
+    """Return, per architecture, whether one of its classes is in *mask*."""
+    able = [False] * count
+    for index, architecture in enumerate(architecture_of):
+        able[architecture] |= bool(mask >> index & 1)
+    return able
+
+
+MAX_TASKS: Final = 2**31
+"""Limit of the number of tasks of a graph in the compiled core."""
 MAX_HELD_TASKS = 2
 """Largest number of tasks that a worker holds, including the next one to run: StarPU's default of
 ``STARPU_HETEROPRIO_MAX_PREFETCH``."""
@@ -39,13 +326,14 @@ class Heteroprio(Scheduler):
     The orders are learned during the run from measured durations
     (:mod:`tasksim.schedulers.heteroprio_statistics`) and updated every *interval* pushes, or given
     as one option per architecture: ``heteroprio:cpu=potrf/trsm/gemm@11,cuda=gemm/trsm/potrf``
-    (:mod:`tasksim.schedulers.heteroprio_orders`). StarPU keeps learned durations in a file for the
+    (:func:`parse`). StarPU keeps learned durations in a file for the
     next run of the program. For the same effect, durations start from those of the kernel models,
     if there are any. With ``learned=0`` there are no durations at first, and the first tasks of
     every kernel go to all architectures to be measured.
     """
 
     name: ClassVar[str] = "heteroprio"
+    core: ClassVar[str] = "heteroprio"
     uses_priorities: ClassVar[bool] = True
 
     def __init__(self, interval: int = 32, learned: int = 1, **orders: str) -> None:
@@ -60,6 +348,36 @@ class Heteroprio(Scheduler):
         self.interval = interval
         self.learned = bool(learned)
         self.orders = {name: str(order) for name, order in orders.items()}
+
+    def core_options(self) -> dict[str, float]:
+        """Return the interval of updates, and whether orders are given or durations learned."""
+        return {
+            # A graph has fewer tasks than the limit: a longer interval has the same effect.
+            "interval": min(self.interval, MAX_TASKS),
+            "learned": self.learned,
+            "given": bool(self.orders),
+        }
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the workers' architectures, and the buckets of the kernels."""
+        names = architectures_of(view.workers)
+        architecture = [names.index(worker.architecture) for worker in view.workers]
+        hosts = [worker.architecture == HOST_ARCHITECTURE for worker in view.workers]
+        tables = {
+            "host": np.array(hosts, dtype=np.int64),
+            "architecture": np.array(architecture, dtype=np.int64),
+        }
+        if not self.orders:
+            return {**tables, "model": model_numbers(view.graph)}
+        orders = given_orders(view, names, self.orders)
+        of_kernel = [orders.bucket_of.get(kernel, -1) for kernel in view.graph.kernels]
+        return {
+            **tables,
+            "bucket_of_kernel": np.array(of_kernel, dtype=np.int64),
+            **rows("order", orders.orders),
+            "fastest": np.array(orders.fastest, dtype=np.int64),
+            "slow": np.array(orders.slow, dtype=np.float64).ravel().view(np.int64),  # bit by bit
+        }
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty buckets."""

@@ -24,6 +24,7 @@ class Random(Scheduler):
     """
 
     name: ClassVar[str] = "random"
+    core: ClassVar[str] = "random"
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""

@@ -22,8 +22,7 @@ from tasksim.engine.locality import FarPart
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
 from tasksim.runtime.flat import Refused
-from tasksim.runtime.policies import PORTED
-from tasksim.schedulers.registry import create, names
+from tasksim.schedulers.registry import create
 
 NETWORKS = (
     "switch:bandwidth=1MB/s,latency=5us,model=ideal",
@@ -125,11 +124,6 @@ def test_nodes_of_threads_end_alike_on_both_engines(scheduler):
 def test_the_core_says_that_it_has_replayed(scheduler):
     assert replayed(drawn_cluster(3, scheduler), 0).engine == "compiled"
     assert replayed(drawn_cluster(3, scheduler), 0, "simpy").why == "asked for"
-
-
-def test_schedulers_are_those_of_the_core():
-    assert set(DYNAMIC) <= set(names())
-    assert len(PORTED) > len(DYNAMIC)
 
 
 @pytest.mark.parametrize("scheduler", [needs_core("lws")])

@@ -20,7 +20,7 @@ from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 from tasksim.graph.apps.registry import generate
 from tasksim.schedulers.base import Scheduler
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import create, names
 
 pytestmark = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")

@@ -14,7 +14,7 @@ from questions import drawn_question
 from tasksim.base.errors import SchedulerError
 from tasksim.core.library import status
 from tasksim.engine.choice import replayed
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 pytestmark = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
 

@@ -25,7 +25,7 @@ from tasksim.engine.choice import Question, _compiled
 from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import create
 
 pytestmark = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")

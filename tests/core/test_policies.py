@@ -23,9 +23,9 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.power import ArchitecturePower, Power
-from tasksim.runtime.policies import ported
-from tasksim.schedulers.dmda import DataAware
-from tasksim.schedulers.eager import Eager
+from tasksim.runtime.policies import Ported, ported
+from tasksim.schedulers.central import Eager
+from tasksim.schedulers.dm import DataAware
 from tasksim.schedulers.heteroprio import Heteroprio
 from tasksim.schedulers.registry import create, names
 from tasksim.schedulers.static import schedule_of, write_schedule
@@ -222,17 +222,17 @@ def test_only_objects_of_exactly_a_built_in_class_are_ported(monkeypatch):
 def test_tables_of_nonsense_are_refused_or_replayed(scheduler):
     """What the core is told is checked: it may refuse or fail, but it always answers."""
     draw = random.Random(0)
+
+    class Broken(Ported):
+        def tables(self, view, rng):
+            return {name: spoilt(draw, made) for name, made in super().tables(view, rng).items()}
+
     for seed in range(60):
         question = drawn_question(seed, scheduler)
-        policy = ported(question.scheduler)
-
-        def broken(scheduler, view, rng, policy=policy):
-            return {name: spoilt(draw, table) for name, table in policy.tables(view, rng).items()}
-
         replay = CompiledReplay(
             question.graph,
             question.platform,
-            replace(policy, _tables=broken),
+            Broken(**vars(ported(question.scheduler))),
             question.costs,
             question.estimates,
             machine=question.needs_machine,

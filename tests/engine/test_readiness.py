@@ -15,8 +15,8 @@ from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.readiness import MANY, Readiness
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.graph.builder import R
-from tasksim.schedulers import data_readiness
-from tasksim.schedulers.data_readiness import first_ready
+from tasksim.schedulers import queues
+from tasksim.schedulers.queues import first_ready
 from tasksim.schedulers.registry import create
 
 SIZES = [3, 2, 5, 1]
@@ -169,10 +169,10 @@ def test_a_run_is_the_same_whether_what_tasks_lack_is_kept_or_not(scheduler, siz
         replay = MachineReplay(graph, platform, create(scheduler), costs)
         return replay.run(random.Random(0)), replay.ledger.worker, replay.ledger.start
 
-    monkeypatch.setattr(data_readiness, "EXCESS_TASKS_THRESHOLD", 10**9)
+    monkeypatch.setattr(queues, "EXCESS_TASKS_THRESHOLD", 10**9)
     looked = run()
-    monkeypatch.setattr(data_readiness, "SEARCH_LENGTH_THRESHOLD", 0)
-    monkeypatch.setattr(data_readiness, "EXCESS_TASKS_THRESHOLD", 0)
+    monkeypatch.setattr(queues, "SEARCH_LENGTH_THRESHOLD", 0)
+    monkeypatch.setattr(queues, "EXCESS_TASKS_THRESHOLD", 0)
     kept = []
     monkeypatch.setattr(
         "tasksim.engine.machine.view.Readiness",

@@ -23,7 +23,7 @@ from tasksim.models.locality import Locality
 from tasksim.models.samples import Samples
 from tasksim.platform.description import Platform
 from tasksim.run.bounds import bounds
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import names
 
 

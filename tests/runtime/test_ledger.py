@@ -9,7 +9,7 @@ from tasksim.base.errors import SchedulerError
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
 from tasksim.runtime.ledger import DONE, MOVES, READY, TAKEN, WAITING, Ledger
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
 

@@ -17,7 +17,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.native.compiled import CompiledExecution
 from tasksim.native.execution import Execution
 from tasksim.platform.description import Overheads, Platform
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 GRAPH = generate("chain", length=3)
 

@@ -15,10 +15,10 @@ from tasksim.run.disturbance import Disturbance
 from tasksim.run.facts import run_facts
 from tasksim.scenario import alone
 from tasksim.scenario.alone import alone_makespan_s, replay_under, with_alone
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 OWN = """
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 
 class Lifo(Eager):

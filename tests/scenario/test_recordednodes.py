@@ -15,7 +15,7 @@ from tasksim.scenario.over_ranks import _alone_makespan_s
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import solve
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 NETWORK = "switch:bandwidth=1GB/s,latency=1us"
 

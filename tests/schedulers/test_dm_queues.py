@@ -13,11 +13,9 @@ from tasksim.engine.conformance import parametrize_with_checks
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.platform.description import Platform
-from tasksim.schedulers.data_readiness import first_ready
-from tasksim.schedulers.ends_ahead import WeighedTasks
-from tasksim.schedulers.level_sums import LevelSums, Ranks
+from tasksim.schedulers.dmdasd import LevelSums, Ranks, WeighedTasks
+from tasksim.schedulers.queues import PushOrder, SortedTasks, first_ready
 from tasksim.schedulers.registry import create
-from tasksim.schedulers.tasklists import PushOrder, SortedTasks
 
 PRIORITY = [1, 5, 5, -2, 1, 5]
 

@@ -14,8 +14,7 @@ from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Memory, Overheads, Platform, Worker, WorkerClass
-from tasksim.schedulers.heteroprio import Heteroprio
-from tasksim.schedulers.heteroprio_orders import parse
+from tasksim.schedulers.heteroprio import Heteroprio, parse
 from tasksim.schedulers.heteroprio_statistics import Statistics
 from tasksim.schedulers.registry import create
 

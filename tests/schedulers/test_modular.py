@@ -9,10 +9,15 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.platform.description import Worker, WorkerClass
-from tasksim.schedulers.modular_dmda import ModularDmda, ModularDmdar, ModularDmdas
-from tasksim.schedulers.modular_eager import ModularEager, ModularPrio
-from tasksim.schedulers.modular_heft import ModularHeft
-from tasksim.schedulers.modular_queue import WorkerQueue
+from tasksim.schedulers.modular import (
+    ModularDmda,
+    ModularDmdar,
+    ModularDmdas,
+    ModularEager,
+    ModularHeft,
+    ModularPrio,
+)
+from tasksim.schedulers.queues import task_list
 
 
 class View:
@@ -150,10 +155,10 @@ def test_the_search_ends_at_a_task_that_lacks_nothing():
     view.lacking = {(0, 0): (1, 1, 1)}
     original = view.unready
     view.unready = lambda task, memory: (asked.append(task), original(task, memory))[1]
-    queue = WorkerQueue(view, 0, by_priority=False, ready_first=True)
+    queue = task_list(view, 0, by_priority=False, ready_first=True)
     for task in range(3):
-        queue.push(task)
-    assert queue.pop() == 1
+        queue.append(task)
+    assert queue.popleft() == 1
     assert 2 not in asked
 
 

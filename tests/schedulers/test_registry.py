@@ -9,7 +9,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.schedulers import registry
 from tasksim.schedulers.base import Scheduler
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 
 OWN = '''
 from collections import deque
@@ -102,7 +102,7 @@ def test_a_class_that_is_no_scheduler_is_refused(own_module):
 
 
 def test_another_package_adds_a_scheduler_by_entry_point(package):
-    package("theirs", {"tasksim.schedulers": {"theirs": "tasksim.schedulers.eager:Eager"}})
+    package("theirs", {"tasksim.schedulers": {"theirs": "tasksim.schedulers.central:Eager"}})
     assert "theirs" in registry.names()
     assert isinstance(registry.create("theirs"), Eager)
 

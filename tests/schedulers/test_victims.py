@@ -10,8 +10,7 @@ import pytest
 
 import tasksim
 from tasksim.platform.description import Worker
-from tasksim.schedulers.victims import Victims
-from tasksim.schedulers.ws import LocalityWorkStealing
+from tasksim.schedulers.ws import LocalityWorkStealing, Victims
 
 
 def by_definition(workers, robbable, thief):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from tasksim.engine.threads.kernel import Mutex, TryLock
-from tasksim.schedulers.eager import Eager
-from tasksim.schedulers.prio import Prio
+from tasksim.schedulers.central import Eager, Prio
 from tasksim.schedulers.ws import WorkStealing
 
 if TYPE_CHECKING:

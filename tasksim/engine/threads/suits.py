@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.engine.ticks import OverheadTicks
-from tasksim.schedulers.eager import Eager
-from tasksim.schedulers.prio import Prio
-from tasksim.schedulers.ws import WorkStealing
 
 if TYPE_CHECKING:
     from tasksim.platform.description import Platform
@@ -27,7 +24,7 @@ def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool
     """
     if of_cluster and len(platform.memories) == 1:
         return False
-    if type(scheduler) not in (Eager, Prio, WorkStealing):
+    if not getattr(scheduler, "as_threads", False):
         return False
     devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
     cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]

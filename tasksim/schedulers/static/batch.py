@@ -145,6 +145,7 @@ class MinMin(StaticScheduler):
     """A static plan: the ready task with the earliest possible end comes next (min-min)."""
 
     name: ClassVar[str] = "min-min"
+    core: ClassVar[str] = "static"
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`min_min`."""
@@ -155,6 +156,7 @@ class MaxMin(StaticScheduler):
     """A static plan: the ready task with the latest of the earliest ends comes next (max-min)."""
 
     name: ClassVar[str] = "max-min"
+    core: ClassVar[str] = "static"
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`max_min`."""

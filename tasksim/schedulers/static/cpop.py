@@ -101,6 +101,7 @@ class Cpop(StaticScheduler):
     """A static plan: the critical path on one worker, other tasks where they end first (CPOP)."""
 
     name: ClassVar[str] = "cpop"
+    core: ClassVar[str] = "static"
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`cpop`."""

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.base.errors import unknown
-from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.base import Scheduler, View, rows
 from tasksim.schedulers.static.problem import Problem
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable, Sequence
 
     from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
 
-__all__ = ["StaticScheduler", "rows"]
+__all__ = ["StaticScheduler"]
 
 ORDERS = ("strict", "ready")
 """Orders in which a worker runs its tasks: as planned, or the first ready task of the plan."""
@@ -118,8 +117,13 @@ class StaticScheduler(Scheduler):
         """Send the results of *task* to the memories of their readers."""
         self._post.written(task)
 
-    def as_tables(self) -> dict[str, Int64]:
-        """Return the plan of the run that was attached last as tables for the compiled core."""
+    def core_options(self) -> dict[str, float]:
+        """Return whether a worker waits for the next task of its list."""
+        return {"strict": self.order == "strict"}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:
+        """Plan the run, and return the plan: its lists, and the data to send."""
+        self.attach(view, rng)
         return {
             **rows("list", self._lists),
             "commuting": np.array(sorted(self._commuting), dtype=np.int64),
@@ -188,16 +192,3 @@ class DataSender:
                 self._initial.setdefault(target, []).append((handle, there))
             else:
                 self._written.setdefault(source, {})[handle, there] = None
-
-
-def rows(name: str, lists: Iterable[Sequence[int]]) -> dict[str, Int64]:
-    """Return two tables: the concatenated *lists* as *name*, and their offsets as ``name_ptr``."""
-    items: list[int] = []
-    ends = [0]
-    for found in lists:
-        items += found
-        ends.append(len(items))
-    return {
-        name: np.array(items, dtype=np.int64),
-        f"{name}_ptr": np.array(ends, dtype=np.int64),
-    }

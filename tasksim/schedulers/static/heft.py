@@ -33,6 +33,7 @@ class Heft(StaticScheduler):
     """A static plan: tasks by upward rank, each where it ends first, gaps included (HEFT)."""
 
     name: ClassVar[str] = "heft"
+    core: ClassVar[str] = "static"
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`heft`."""

@@ -42,6 +42,7 @@ class Peft(StaticScheduler):
     """A static plan: each task where it and its successors can end first (PEFT)."""
 
     name: ClassVar[str] = "peft"
+    core: ClassVar[str] = "static"
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`peft`."""

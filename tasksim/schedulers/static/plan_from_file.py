@@ -33,6 +33,7 @@ class Given(StaticScheduler):
     """
 
     name: ClassVar[str] = "static"
+    core: ClassVar[str] = "static"
     needs_estimates: ClassVar[bool] = False
 
     def __init__(self, file: str = "", order: str = "strict") -> None:

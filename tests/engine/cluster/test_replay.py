@@ -19,7 +19,7 @@ from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.run.runchecks import check_run
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import create, names
 
 MB = 10**6

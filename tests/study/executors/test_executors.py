@@ -241,7 +241,7 @@ def test_processes_for_cells_with_limits_know_what_can_be_imported_now(
     assert run_study(study_file(*limited), tmp_path / "one", executor=executor).failed == 0
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "own_scheduler_of_later.py").write_text(
-        "from tasksim.schedulers.eager import Eager\nclass Later(Eager):\n    pass\n"
+        "from tasksim.schedulers.central import Eager\nclass Later(Eager):\n    pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path / "later")
     path = study_file(*limited, ("- lws", "- own_scheduler_of_later:Later\n  - lws"))

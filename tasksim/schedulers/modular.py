@@ -1,4 +1,7 @@
-"""modular-dmda and its variants: decisions by expected ends at push, in a tree of components."""
+"""The modular schedulers: StarPU's trees of components, flattened.
+
+A tree has a central queue, a decision, a queue per worker, and the expected work of each worker.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from math import inf, isnan
 from typing import TYPE_CHECKING, ClassVar
 
 from tasksim.schedulers.base import Scheduler, View
-from tasksim.schedulers.modular_expected import Expected
-from tasksim.schedulers.modular_queue import WorkerQueue
+from tasksim.schedulers.queues import PushOrder, SortedTasks, task_list
 from tasksim.schedulers.weights import (
     DEFAULT_GAMMA_US_PER_J,
     EnergyWeights,
@@ -20,7 +22,122 @@ from tasksim.schedulers.weights import (
 if TYPE_CHECKING:
     import random
 
-__all__ = ["ModularDmda", "ModularDmdap", "ModularDmdar", "ModularDmdas"]
+    from tasksim.graph.csr import Int64
+    from tasksim.schedulers.queues import TaskList
+
+__all__ = [
+    "Expected",
+    "ModularDmda",
+    "ModularDmdap",
+    "ModularDmdar",
+    "ModularDmdas",
+    "ModularEager",
+    "ModularHeft",
+    "ModularPrio",
+]
+
+
+class Expected:
+    """Expected work of one worker in seconds: tasks handed out to it, and tasks in its queue.
+
+    ``start`` is the end of the tasks handed out and ``pipeline`` their duration. ``length`` is the
+    duration of the task that was taken and has not started, and ``queued`` that of the queue above
+    the worker. As in StarPU's ``component_worker.c``, a worker that asks for a task counts as
+    free *even if it still runs one*: when a device with two tasks at hand asks for the second, the
+    first one no longer counts.
+    """
+
+    __slots__ = ("length", "pipeline", "queued", "start")
+
+    def __init__(self) -> None:
+        self.start = self.length = self.pipeline = self.queued = 0.0
+
+    def end(self, now: float) -> float:
+        """Return the expected end of all work of the worker."""
+        if now > self.start:
+            self.start = now
+        return self.start + self.length + self.queued
+
+    def asked(self, now: float) -> None:
+        """Note that the worker asks for a task, and count it as free."""
+        self.start = now
+        self.length = self.pipeline = 0.0
+
+    def queue(self, now: float, duration: float, transfer: float) -> float:
+        """Add a task to the queue; return the part of *transfer* that no earlier work hides."""
+        transfer = max(0.0, now + transfer - self.end(now))
+        self.queued += duration + transfer
+        return transfer
+
+    def unqueue(self, duration: float, transfer: float, left: int) -> None:
+        """Remove a task from the queue, which has *left* others."""
+        rest = max(0.0, self.queued - duration)
+        self.queued = max(0.0, rest - transfer) if left else 0.0  # no rounding error stays
+
+    def take(self, now: float, duration: float, transfer: float) -> float:
+        """Hand out a task and start its transfer; return the part that no earlier work hides."""
+        end = self.start + self.length
+        if now > self.start:
+            self.start = now
+        transfer = max(0.0, now + transfer - end)
+        self.length += duration
+        self.pipeline += transfer
+        self.start = now + self.pipeline
+        return transfer
+
+    def begin(self, now: float, duration: float, transfer: float) -> None:
+        """Note that the data have arrived and the task starts."""
+        self.length -= duration
+        self.pipeline += duration - transfer
+        self.start = now + self.pipeline
+
+    def finish(self, now: float, duration: float) -> None:
+        """Note the end of a task."""
+        self.pipeline -= duration
+        self.start = max(self.start, now + self.pipeline)
+
+
+class ModularEager(Scheduler):
+    """A central first-in first-out queue whose first task holds back the tasks behind it.
+
+    This is StarPU's ``modular-eager`` (``modular_eager.c``, ``component_eager.c``). A push wakes
+    all workers. A worker can take only the first task; if it cannot run that task, it wakes a
+    worker that can and gets nothing.
+    """
+
+    name: ClassVar[str] = "modular-eager"
+    core: ClassVar[str] = "modular-eager"
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with an empty queue."""
+        super().attach(view, rng)
+        self._queue: TaskList = SortedTasks(view.priority) if self.uses_priorities else PushOrder()
+        self._everybody = [worker.id for worker in view.workers]
+
+    def push(self, task: int) -> None:
+        """Append *task* and wake all workers."""
+        self._queue.append(task)
+        for worker in self._everybody:
+            self.view.wake(worker)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the first task if *worker* can run it."""
+        if not self._queue:
+            return None
+        task = next(iter(self._queue))
+        if not self.view.can_run(task, worker):
+            self.view.wake_any(task)
+            return None
+        return self._queue.popleft()
+
+
+class ModularPrio(ModularEager):
+    """The ``modular-eager`` policy with the central queue sorted by priority."""
+
+    name: ClassVar[str] = "modular-prio"
+    core: ClassVar[str] = "modular-prio"
+    uses_priorities: ClassVar[bool] = True
+
 
 Candidate = tuple[float, float, float, int, float]
 """The best worker of a class: the end, the transfer time and the duration of the task there, the
@@ -42,9 +159,9 @@ class ModularDmda(Scheduler):
     """
 
     name: ClassVar[str] = "modular-dmda"
+    core: ClassVar[str] = "modular-dmda"
     needs_estimates: ClassVar[bool] = True
     looks_at_data: ClassVar[bool] = True
-    by_priority: ClassVar[bool] = False
     ready_first: ClassVar[bool] = False
 
     def __init__(
@@ -68,7 +185,7 @@ class ModularDmda(Scheduler):
         self._memories = [worker.memory for worker in view.workers]
         self._several = len(set(self._memories)) > 1
         self._queues = [
-            WorkerQueue(view, memory, by_priority=self.by_priority, ready_first=self.ready_first)
+            task_list(view, memory, by_priority=self.uses_priorities, ready_first=self.ready_first)
             for memory in self._memories
         ]
         self._expected = [Expected() for _ in view.workers]
@@ -84,6 +201,14 @@ class ModularDmda(Scheduler):
     def energy_weights(self, view: View) -> EnergyWeights:
         """Return the cost of energy in decisions."""
         return energy_weights(self.name, self.gamma, self.idle_power, view)
+
+    def core_options(self) -> dict[str, float]:
+        """Return the weights of decisions."""
+        return {"alpha": self.alpha, "beta": self.beta}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the cost of energy in decisions."""
+        return {"energy": self.energy_weights(view).as_table()}
 
     def push(self, task: int) -> None:
         """Choose a worker for *task* and queue it there."""
@@ -106,9 +231,9 @@ class ModularDmda(Scheduler):
     def _pull(self, worker: int) -> int | None:
         now, expected, queue = self.view.now, self._expected[worker], self._queues[worker]
         expected.asked(now)
-        task = queue.pop()
-        if task is None:
+        if not queue:
             return None
+        task = queue.popleft()
         expected.unqueue(self._durations[task], self._transfers[task], len(queue))
         self._left(worker)
         self._transfers[task] = expected.take(
@@ -133,7 +258,7 @@ class ModularDmda(Scheduler):
             return False
         self._durations[task] = duration
         self._transfers[task] = self._expected[worker].queue(now, duration, transfer)
-        self._queues[worker].push(task)
+        self._queues[worker].append(task)
         if self._several:
             self.view.prefetch(task, self._memories[worker])
         self.view.wake(worker)
@@ -199,14 +324,15 @@ class ModularDmdap(ModularDmda):
     """The ``modular-dmda`` policy with the workers' queues sorted by priority."""
 
     name: ClassVar[str] = "modular-dmdap"
+    core: ClassVar[str] = "modular-dmdap"
     uses_priorities: ClassVar[bool] = True
-    by_priority: ClassVar[bool] = True
 
 
 class ModularDmdar(ModularDmda):
     """The ``modular-dmda`` policy with the task that lacks the fewest bytes first."""
 
     name: ClassVar[str] = "modular-dmdar"
+    core: ClassVar[str] = "modular-dmdar"
     ready_first: ClassVar[bool] = True
 
 
@@ -214,6 +340,75 @@ class ModularDmdas(ModularDmda):
     """The ``modular-dmda`` policy with queues sorted by priority, then by missing bytes."""
 
     name: ClassVar[str] = "modular-dmdas"
+    core: ClassVar[str] = "modular-dmdas"
     uses_priorities: ClassVar[bool] = True
-    by_priority: ClassVar[bool] = True
     ready_first: ClassVar[bool] = True
+
+
+class ModularHeft(ModularDmdas):
+    """The ``modular-dmdas`` policy with bounded queues below a central queue.
+
+    This is StarPU's ``modular-heft`` (``modular_heft.c``, ``modular_ez.c``). The queue of a worker
+    is full when it has *tasks* tasks (30, StarPU's default of ``STARPU_NTASKS_THRESHOLD``), or when
+    its expected work would reach *seconds* (1000 s, the default of ``STARPU_EXP_LEN_THRESHOLD``).
+    An empty queue takes any task. A task that finds its queue full stays first in the central
+    queue, which is sorted by priority, and holds back the tasks behind it. Whenever a worker asks
+    for a task, the policy decides again for as many tasks as fit. Decisions during the pop of a
+    task do not count that task: it has left the queue and is not handed out yet.
+    """
+
+    name: ClassVar[str] = "modular-heft"
+    core: ClassVar[str] = "modular-heft"
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        gamma: float = DEFAULT_GAMMA_US_PER_J,
+        idle_power: float | None = None,
+        tasks: int = 30,
+        seconds: float = 1000.0,
+    ) -> None:
+        super().__init__(alpha, beta, gamma, idle_power)
+        self.tasks = number(self.name, "tasks", tasks, 1.0)
+        self.seconds = number(self.name, "seconds", seconds)
+
+    def core_options(self) -> dict[str, float]:
+        """Return the weights of decisions and the bounds of a queue."""
+        return {**super().core_options(), "tasks": self.tasks, "seconds": self.seconds}
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        super().attach(view, rng)
+        self._above = SortedTasks(view.priority)
+
+    def push(self, task: int) -> None:
+        """Add *task* to the central queue, then bind as many tasks as fit."""
+        self._above.append(task)
+        self._bind()
+
+    def pop(self, worker: int) -> int | None:
+        """Return the next task of *worker*'s queue, and fill the room that it leaves."""
+        task = super().pop(worker)
+        if task is None and self._above:
+            self._bind()
+            task = super().pop(worker)
+        return task
+
+    def _bind(self) -> None:
+        """Bind tasks of the central queue to workers until one finds no room."""
+        above = self._above
+        while above:
+            task = above.popleft()
+            if not self._place(task):
+                above.appendleft(task)
+                return
+
+    def _left(self, worker: int) -> None:  # noqa: ARG002
+        self._bind()
+
+    def _full(self, worker: int, duration: float) -> bool:
+        queue = self._queues[worker]
+        if not queue:
+            return False
+        return len(queue) >= self.tasks or self._expected[worker].queued + duration >= self.seconds
