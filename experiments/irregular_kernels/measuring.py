@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
 from experiments.irregular_kernels.modelling import MeasuredInput
+from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.base.jsontext import read_json
 from tasksim.native.calm_moments import Calmness
 from tasksim.native.cores import usable_cores
 from tasksim.native.this_machine import machine_name

@@ -96,7 +96,7 @@ def read_text(path: Path, limit: int = MOST_TEXT_BYTES) -> str:
     See Also
     --------
     read_bytes : The content of a binary file.
-    tasksim.base.jsontext.read_json : The value of a JSON file.
+    tasksim.base.documents.json_document.read_json : The value of a JSON file.
 
     Examples
     --------

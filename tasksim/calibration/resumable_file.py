@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import read_text, refuse_existing, write_text
-from tasksim.base.jsontext import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tasksim.base.documents.sections import Section
     from tasksim.graph.apps.registry import Generator
-    from tasksim.platform.section import Section
 
 __all__ = ["listing"]
 
@@ -124,8 +124,8 @@ def _networks(library: Path | None) -> dict[str, str]:
 
 
 def _topologies(library: Path | None) -> dict[str, str]:  # noqa: ARG001
+    from tasksim.base.documents.sections import fields_of
     from tasksim.network.topologies.registry import TOPOLOGIES
-    from tasksim.platform.section import fields_of
 
     def text(section: type[Section]) -> str:
         summary = (sys.modules[section.__module__].__doc__ or "").partition("\n")[0]

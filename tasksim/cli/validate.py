@@ -134,7 +134,7 @@ def _checker(path: Path) -> Callable[[Path, Path | None], str]:
 
 def _yaml(path: Path, library: Path | None) -> str:
     """Check a platform, a network, a cluster or a study: its sections say what it is."""
-    from tasksim.platform.yaml_document import YamlDocument
+    from tasksim.base.documents.yaml_document import YamlDocument
 
     sections = YamlDocument.read(path).data
     if "graphs" in sections:

@@ -23,7 +23,7 @@ from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.base.csvtable import CsvRow, CsvTable, read_csv_table
+from tasksim.base.documents.csv_table import CsvRow, CsvTable, read_csv_table
 from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.base.files import is_file
 from tasksim.formats.registry import Format, GraphInput

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
+from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import exists, is_folder, reading, refuse_existing, writing
-from tasksim.base.jsontext import parse_json
 from tasksim.base.npzarrays import NpzArrays
 from tasksim.graph.taskgraph import COLUMNS, HandleBlock, TaskGraph
 

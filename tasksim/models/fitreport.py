@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.models.document import to_data
+from tasksim.base.documents.json_document import to_data
 from tasksim.models.validation.metrics import fit_errors
 
 if TYPE_CHECKING:

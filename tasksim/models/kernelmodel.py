@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.doubt import Doubt

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tasksim.base.documents.json_document import Node, to_data
 from tasksim.base.errors import unknown
-from tasksim.models.document import Node, read_domain, to_data
 from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def read_model(kind: type[Model], data: Mapping[str, Any] | Node) -> Model:
     model._from_json(node)
     if kind.needs_fit:
         model.names_ = node["parameters"].texts()
-        model.domain_ = read_domain(node["domain"], model.names_)
+        model.domain_ = _read_domain(node["domain"], model.names_)
         if "fixed" in node.mapping():
             model.fixed_ = {name: value.number() for name, value in node["fixed"].items()}
         model._report = node["report"].mapping()
@@ -67,3 +67,12 @@ def _options(kind: type[KernelModel], node: Node) -> dict[str, Any]:
         if parameter.default is parameter.empty and name not in options:
             raise node.error(f"'{name}' is missing")
     return options
+
+
+def _read_domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest value of each parameter in *names*."""
+    domain = {}
+    for name in names:
+        low, high = node[name].vector(2).tolist()
+        domain[name] = (low, high)
+    return domain

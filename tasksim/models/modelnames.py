@@ -102,8 +102,8 @@ def _is_file(text: str) -> bool:
 
 def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
     """Return the pairs in a YAML file; raise an error with the place of each wrong value."""
-    from tasksim.platform.inheritance import LayeredFile
-    from tasksim.platform.yaml_document import FileProblem, YamlDocument
+    from tasksim.base.documents.places import FileProblem, ProblemReport
+    from tasksim.base.documents.yaml_document import YamlDocument
 
     document = YamlDocument.read(path, "a mapping, KERNEL: MODEL")
     problems = [
@@ -111,10 +111,10 @@ def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
         for kernel, model in document.data.items()
         if not (isinstance(model, str) and model)
     ]
-    file = LayeredFile([document])
-    file.add([*document.problems, *problems])
-    if file.errors:
-        raise file.error()
+    report = ProblemReport([document])
+    report.add([*document.problems, *problems])
+    if report.errors:
+        raise report.error()
     return document.data.items()
 
 

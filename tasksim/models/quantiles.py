@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
 __all__ = [
     "FENCE",

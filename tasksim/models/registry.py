@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.documents.json_document import Node
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.registry import Registry
-from tasksim.models.document import Node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

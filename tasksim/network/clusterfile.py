@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import is_file
 from tasksim.network.cluster import MOST_CORES, MOST_NODES
 from tasksim.network.load import read_network
-from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
     from pathlib import Path

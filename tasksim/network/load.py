@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base import library as libraries
 from tasksim.base.arguments import path_of
+from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists
 from tasksim.network.section import read_section
 from tasksim.network.text import split_text
 from tasksim.network.topologies.registry import TOPOLOGIES
-from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents.sections import Found
     from tasksim.network.description import Network
-    from tasksim.platform.kinds import Found
-    from tasksim.platform.yaml_document import FileProblem
 
 __all__ = ["network_of_fields", "read_network"]
 

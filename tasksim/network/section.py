@@ -6,17 +6,28 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents.sections import (
+    BAD,
+    FLAG,
+    TEXT,
+    Amount,
+    Found,
+    ListOf,
+    Maybe,
+    Section,
+    SectionOf,
+    given,
+    refused,
+)
 from tasksim.base.errors import nearest
 from tasksim.network.description import MOST_LINKS, Network
 from tasksim.network.model import HostCost, Model, Piece
 from tasksim.network.models.registry import MODELS
 from tasksim.network.topologies.registry import TOPOLOGIES
-from tasksim.platform.kinds import BAD, FLAG, TEXT, Amount, Found, ListOf, Maybe, refused
-from tasksim.platform.section import Section, SectionOf, given
-from tasksim.platform.yaml_document import FileProblem
 
 if TYPE_CHECKING:
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = ["DEFAULT_MODEL", "ModelSection", "read_section"]
 

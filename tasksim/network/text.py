@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from tasksim.base.documents.yaml_document import plain_value
 from tasksim.base.errors import InputError
 from tasksim.network.topologies.registry import TOPOLOGIES
-from tasksim.platform.yaml_document import plain_value
 
 __all__ = ["split_text"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
 
@@ -14,7 +14,32 @@ if TYPE_CHECKING:
 
     from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
-__all__ = ["MAX_DEVICES", "MAX_MEMORIES", "MAX_PIPELINE", "check_platform"]
+__all__ = ["MAX_DEVICES", "MAX_MEMORIES", "MAX_PIPELINE", "check_platform", "unreached"]
+
+
+def unreached(
+    memories: Sequence[Any], ways: Iterable[tuple[Any, Any]]
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs of *memories* of which no way leads from the first to the second.
+
+    *ways* are pairs too, from source to target, and may lead over memories that are not among
+    the *memories*. A runtime copies data directly, or through one memory in between.
+
+    >>> list(unreached(["ram", "gpu0", "gpu1"], [("ram", "gpu0"), ("gpu0", "ram")]))
+    [('ram', 'gpu1'), ('gpu0', 'gpu1'), ('gpu1', 'ram'), ('gpu1', 'gpu0')]
+    """
+    after: dict[Any, set[Any]] = {}
+    before: dict[Any, set[Any]] = {}
+    for source, target in ways:
+        after.setdefault(source, set()).add(target)
+        before.setdefault(target, set()).add(source)
+    for source in memories:
+        from_here = after.get(source, set())
+        for target in memories:
+            there = target == source or target in from_here
+            if not there and from_here.isdisjoint(before.get(target, set())):
+                yield source, target
+
 
 MAX_MEMORIES: Final = 32767
 """The most memories of a platform: records of runs number them with 16 bits."""
@@ -254,7 +279,6 @@ def _ways(platform: Platform) -> Iterator[str]:
     for link in platform.links:
         if link.between is not None:
             ways += [link.between, link.between[::-1]]
-    from tasksim.platform.reachability import unreached
 
     for memories in _used(platform).values():
         for ends in unreached(memories, ways):

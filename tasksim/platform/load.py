@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
 from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
-from tasksim.platform.inheritance import LayeredFile, platform_path
+from tasksim.platform.inheritance import merged, platform_path, read_layers
 from tasksim.platform.schema import PlatformFile
-from tasksim.platform.yaml_document import YamlDocument
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.base.documents.places import ProblemReport
+    from tasksim.base.documents.sections import Found
     from tasksim.platform.description import Platform
-    from tasksim.platform.kinds import Found
 
 __all__ = ["dump", "load"]
 
@@ -113,29 +114,29 @@ def dump(
 
 def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[str]) -> Platform:
     """Return the platform of a document: extended, set, checked, built."""
-    chain = LayeredFile.of(document, library)
-    data = chain.merged()
+    report = read_layers(document, library)
+    data = merged(report.documents)
     cross_references.fill_defaults(data)
     if settings:
-        _change(chain, data, settings)
+        _change(report, data, settings)
     found: Found = []
     file = PlatformFile.read(data, (), found)
-    chain.add(found)
-    chain.add(cross_references.problems(data))
-    if chain.errors:
-        raise chain.error()
+    report.add(found)
+    report.add(cross_references.problems(data))
+    if report.errors:
+        raise report.error()
     return build(file, document.path)
 
 
-def _change(chain: LayeredFile, data: dict[str, Any], settings: Sequence[str]) -> None:
+def _change(report: ProblemReport, data: dict[str, Any], settings: Sequence[str]) -> None:
     """Apply *settings* to *data*, and note what is wrong with them."""
     from tasksim.platform.settings import Settings
 
     changes = Settings(data)
     changes.apply(settings)
-    chain.settings = changes.sources
+    report.settings = changes.sources
     for setting, what in changes.errors:
-        chain.note(f"--set {setting}", what)
+        report.note(f"--set {setting}", what)
 
 
 def _text(description: Mapping[str, Any], comment: str) -> str:

@@ -6,13 +6,11 @@ Only the border sees them: :mod:`tasksim.platform.load` turns them into the plai
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.units import exact_quantity
-from tasksim.platform.checks import MAX_MEMORIES, MAX_PIPELINE
-from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.description import MAX_WORKERS
-from tasksim.platform.kinds import (
+from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents.sections import (
     BAD,
     FLAG,
     NAME,
@@ -24,16 +22,22 @@ from tasksim.platform.kinds import (
     MappingOf,
     Maybe,
     Plain,
+    Section,
+    SectionOf,
     Whole,
+    given,
+    json_schema,
 )
+from tasksim.base.units import exact_quantity
+from tasksim.platform.checks import MAX_MEMORIES, MAX_PIPELINE
+from tasksim.platform.costs import Allocation, Copying
+from tasksim.platform.description import MAX_WORKERS
 from tasksim.platform.power import EXPONENT
-from tasksim.platform.section import Section, SectionOf, given
-from tasksim.platform.yaml_document import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = [
     "SECTIONS",
@@ -51,6 +55,7 @@ __all__ = [
     "PowerSection",
     "RouteSection",
     "WorkersSection",
+    "schema_json",
 ]
 
 _ALLOCATION: Final = Allocation()
@@ -353,3 +358,9 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "power": PowerSection,
     "power of an architecture": ArchitecturePowerSection,
 }
+
+
+def schema_json() -> str:
+    """Return the JSON schema of platform files, for editors that complete and check YAML."""
+    schema = json_schema(PlatformFile, SECTIONS.values())
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import yaml
 
+from tasksim.base.documents.yaml_document import plain_value
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, exact_quantity, parse_quantity
 from tasksim.platform.costs import Allocation, Copying
@@ -29,10 +30,9 @@ from tasksim.platform.dependent_values import (
 )
 from tasksim.platform.names import entries
 from tasksim.platform.power import EXPONENT
-from tasksim.platform.yaml_document import plain_value
 
 if TYPE_CHECKING:
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = ["TREE", "Leaf", "Settings"]
 

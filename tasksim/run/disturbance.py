@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.run.record import Run
 
 __all__ = [

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from tasksim.base.documents.json_document import Node, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
-from tasksim.base.jsontext import parse_json
-from tasksim.models.document import FormatError, Node, position
 from tasksim.run.metrics import summary
 from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
@@ -104,15 +103,12 @@ def read_header(path: Path) -> tuple[Run, Rows]:
     text = read_text(path)
     if not text.strip():
         raise InputError(f"{path}: the file is empty")
-    try:
-        root = Node(parse_json(text))
+
+    def read(root: Node) -> tuple[Run, Rows]:
         _check_version(root, path)
         return _run(root), _rows(root)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from error
-    except FormatError as error:
-        line, column = position(text, error.path)
-        raise InputError(f"{path}:{line}:{column}: {error}") from error
+
+    return read_document(text, str(path), read)
 
 
 def _check_version(root: Node, path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.json_document import parse_json, position
 from tasksim.base.errors import CheckFailed
 from tasksim.base.files import read_text
-from tasksim.base.jsontext import parse_json
-from tasksim.models.document import position
 from tasksim.run.metrics import summary
 
 if TYPE_CHECKING:

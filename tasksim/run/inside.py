@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.base.documents.json_document import FormatError, Node
 from tasksim.base.errors import InputError
-from tasksim.models.document import FormatError, Node
 
 if TYPE_CHECKING:
     from tasksim.run.record import Run

@@ -10,7 +10,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.platform.description import Platform
 
 __all__ = ["PowerInfo", "WorkerPower", "power_info"]

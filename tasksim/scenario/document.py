@@ -30,7 +30,7 @@ from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise, is_on_nodes
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.modelnames import ModelNames
     from tasksim.native.runtimes import Runtime
     from tasksim.run.measured import Word
@@ -116,7 +116,7 @@ def decode(
     InputError
         If the data name code to be imported, and *trust* is not given.
     """
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
     node = Node(data, ("config",))
     version = node.get("version", 1)

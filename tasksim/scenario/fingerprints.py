@@ -32,7 +32,7 @@ changes contain."""
 
 def changed_files(run: Run) -> list[str]:
     """Return the files that a recorded *run* depends on and that are not as they were."""
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
     known = Node(run.config, ("config",)).get("sha256", {})
     return [path for path, noted in known.items() if sha256_of(Path(path)) != noted.value]

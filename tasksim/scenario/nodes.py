@@ -10,9 +10,9 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.checks import cluster_file, grid_of, is_on_nodes
 
 if TYPE_CHECKING:
+    from tasksim.base.documents.json_document import Node
     from tasksim.engine.choice import Engine
     from tasksim.engine.cluster.spread import Spread
-    from tasksim.models.document import Node
     from tasksim.network.cluster import Cluster
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved, Resolver

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tasksim.base.documents.json_document import FormatError
 from tasksim.base.errors import InputError
-from tasksim.models.document import FormatError
 from tasksim.run.samples import RecordedRun
 from tasksim.scenario.document import decode
 from tasksim.scenario.scenario import Scenario

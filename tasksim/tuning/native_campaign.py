@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.base.jsontext import read_json
 from tasksim.calibration.resumable_file import check_same
 from tasksim.tuning.native_answers import Answered, Example, answer, run_examples
 from tasksim.tuning.native_report import NativeReport, report, tunables_of

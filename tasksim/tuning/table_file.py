@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tasksim.base.csvtable import CsvRow, read_csv_table
+from tasksim.base.documents.csv_table import CsvRow, read_csv_table
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import read_text
 from tasksim.base.numerals import decimal_number

@@ -68,7 +68,7 @@ def folder(tmp_path_factory):
         ("study --help", "", 8, 150),
         ("study new", "", 25, 175),
         ("list generators", "numpy importlib.metadata", 86, 375),
-        ("list schedulers", "numpy importlib.metadata", 70, 370),
+        ("list schedulers", "numpy importlib.metadata", 71, 370),
         ("list platforms", "yaml", 35, 205),
         ("list models", "", 20, 165),
         (f"simulate cholesky tiles=2 --workers 2 {GIVEN}", "numpy simpy", 80, 350),

@@ -17,8 +17,8 @@ from tasksim.engine.simulate import simulate
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.graph_file import SUFFIX as GRAPH_SUFFIX
 from tasksim.models.files.store import ModelLibrary, load_kernel
-from tasksim.platform.json_schema import schema_json
 from tasksim.platform.load import load as load_platform
+from tasksim.platform.schema import schema_json
 from tasksim.run.runchecks import check_run
 from tasksim.run.runfolder import load as load_run
 

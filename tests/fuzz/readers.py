@@ -174,7 +174,7 @@ def starpu_machine(folder: Path) -> object:
 
 
 def scenario(folder: Path) -> object:
-    from tasksim.base.jsontext import read_json
+    from tasksim.base.documents.json_document import read_json
     from tasksim.scenario.document import decode, encode
     from tasksim.scenario.scenario import Scenario
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasksim.models.document import FormatError, Node
+from tasksim.base.documents.json_document import FormatError, Node
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.runeffects import RunEffect, run_effects

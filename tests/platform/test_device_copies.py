@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.platform import checks as reachability
 from tasksim.platform import names as names_module
-from tasksim.platform import reachability
 from tasksim.platform.checks import check_platform
 from tasksim.platform.load import load
 

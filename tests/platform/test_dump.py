@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tiers import few
 
+from tasksim.base.documents.sections import fields_of
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.units import exact_quantity, parse_quantity
 from tasksim.platform.checks import check_platform
@@ -18,7 +19,6 @@ from tasksim.platform.costs import Copying
 from tasksim.platform.description import Device
 from tasksim.platform.load import dump, load
 from tasksim.platform.schema import OverheadsSection
-from tasksim.platform.section import fields_of
 
 MACHINE = {
     "name": "mine",

@@ -17,9 +17,8 @@ from tasksim.platform.description import (
     Platform,
     Worker,
 )
-from tasksim.platform.json_schema import schema_json
 from tasksim.platform.load import load
-from tasksim.platform.schema import PlatformFile
+from tasksim.platform.schema import PlatformFile, schema_json
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tasksim.base.documents.sections import fields_of
 from tasksim.platform.load import load
 from tasksim.platform.schema import (
     AllocationSection,
@@ -17,7 +18,6 @@ from tasksim.platform.schema import (
     PowerSection,
     WorkersSection,
 )
-from tasksim.platform.section import fields_of
 from tasksim.platform.settings import TREE
 
 FILE = """

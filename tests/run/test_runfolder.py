@@ -135,7 +135,7 @@ def broken(path, name, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", r"run.json:1:2: Expecting property name"),
+        ("{", r"run.json:1:2: not JSON: Expecting property name"),
         ("\n", r"run.json: the file is empty"),
         ("[]", r"run.json was not written by tasksim: it has no schema_version"),
         ('{"name": "x"}', r"it has no schema_version"),

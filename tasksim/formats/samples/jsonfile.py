@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, run_number, wrong_value
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import reading
-from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
 from tasksim.formats.traces.recutils import nanoseconds

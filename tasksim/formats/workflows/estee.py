@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.jsontext import read_json
+from tasksim.base.documents.json_document import read_json
 from tasksim.formats.registry import Format
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 

@@ -6,13 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.json_document import Node, read_document
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text, refuse_existing, write_text
-from tasksim.base.jsontext import parse_json
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.formats.workflows.jobs import DURATION, Jobs
 from tasksim.graph.access_mode import AccessMode
-from tasksim.models.document import FormatError, Node, position
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,15 +43,7 @@ def read_wfformat(path: Path) -> GraphInput:
     InputError
         ``file:line:column: what is wrong``.
     """
-    text = read_text(path)
-    try:
-        root = Node(parse_json(text))
-        return _read(Jobs(path), root)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    except FormatError as error:
-        line, column = position(text, error.path)
-        raise InputError(f"{path}:{line}:{column}: {error}") from None
+    return read_document(read_text(path), str(path), lambda root: _read(Jobs(path), root))
 
 
 def _read(jobs: Jobs, root: Node) -> GraphInput:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
     Column = NDArray[np.float64]
 

@@ -21,20 +21,23 @@ There is one file per kernel and machine, readable by people, diff and programs:
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from tasksim.base.documents.json_document import (
+    Node,
+    format_json,
+    read_document,
+    to_data,
+)
 from tasksim.base.errors import InputError
-from tasksim.base.jsontext import parse_json
 from tasksim.models.columns import SIZE
-from tasksim.models.document import FormatError, Node, format_json, position, to_data
 from tasksim.models.locality import Locality
 from tasksim.models.registry import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tasksim.models.contention import Contention
     from tasksim.models.kernelmodel import KernelModel
@@ -51,7 +54,6 @@ __all__ = [
     "common_parameters",
     "document_text",
     "machine_of",
-    "read_document",
 ]
 
 T = TypeVar("T")
@@ -195,23 +197,6 @@ def machine_of(node: Node) -> Machine:
         raise version.error(f"expected {SCHEMA_VERSION}, got {version.value}; {hint}")
     machine = node["machine"]
     return Machine(machine["name"].text(), machine["fingerprint"].mapping())
-
-
-def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
-    """Return the result of *read* for a JSON *text*, which messages call *where*.
-
-    Raises
-    ------
-    InputError
-        ``where:line:column: what is wrong, what was got, what is legal``.
-    """
-    try:
-        return read(Node(parse_json(text)))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from error
-    except FormatError as error:
-        line, column = position(text, error.path)
-        raise InputError(f"{where}:{line}:{column}: {error}") from error
 
 
 def common_parameters(

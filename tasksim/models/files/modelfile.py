@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import path_of, short
+from tasksim.base.documents.json_document import read_document
 from tasksim.base.errors import InputError, expect
 from tasksim.base.files import read_text, write_text
 from tasksim.models.files.coefficients import (
@@ -33,7 +34,6 @@ from tasksim.models.files.coefficients import (
     common_parameters,
     document_text,
     machine_of,
-    read_document,
 )
 from tasksim.models.kernelmodel import KernelModel
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
 __all__ = ["ModelFile", "common_machine", "load_file", "save_models"]
 

@@ -6,11 +6,11 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import path_of
+from tasksim.base.documents.json_document import position
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
 from tasksim.models.columns import columns
-from tasksim.models.document import position
 from tasksim.models.files.coefficients import (
     CoefficientFile,
     Entry,

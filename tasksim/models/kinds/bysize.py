@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.arguments import all_of
+from tasksim.base.documents.json_document import INTEGER_LIMIT, to_data
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
-from tasksim.models.document import INTEGER_LIMIT, to_data
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.draws import Draw
     from tasksim.models.forms import MeansForm
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.counters.costs import CostsBy
     from tasksim.models.counters.families import By
-    from tasksim.models.document import Node
     from tasksim.models.draws import Draw
     from tasksim.models.samples import Samples
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.documents.json_document import Node
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.document import Node
     from tasksim.models.samples import Samples
 
 __all__ = ["GivenDurations", "GivenModel", "gives_durations"]

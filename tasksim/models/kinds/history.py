@@ -22,8 +22,8 @@ from tasksim.models.rows import describe_row, find_rows, nearest_row, plain_numb
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.documents.json_document import Node
     from tasksim.base.errors import InputError
-    from tasksim.models.document import Node
     from tasksim.models.draws import Draw
     from tasksim.models.forms import MeansForm
     from tasksim.models.samples import Samples

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.arguments import all_of, finite_number
+from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.models.columns import columns
-from tasksim.models.document import to_data
 from tasksim.models.draws import scattered
 from tasksim.models.fitreport import fit_report, nothing_reported
 from tasksim.models.forms import LinearForm
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.draws import Draw
 
 __all__ = ["LinearModel"]

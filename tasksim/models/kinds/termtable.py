@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
 __all__ = ["read_interval", "read_terms", "term_table", "undecidable"]
 

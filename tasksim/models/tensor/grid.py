@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
 
 __all__ = ["SPACINGS", "Axis", "Place", "make_axis", "read_axis"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.tensor.cells import Cells
     from tasksim.models.tensor.grid import Axis
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.draws import Draw
     from tasksim.models.samples import Samples
     from tasksim.models.tensor.bases import Base

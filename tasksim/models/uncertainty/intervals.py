@@ -37,7 +37,7 @@ from tasksim.models.uncertainty.noise import Noise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.document import Node
+    from tasksim.base.documents.json_document import Node
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.documents.sections import FLAG, given
 from tasksim.network.description import Links
 from tasksim.network.topologies.switch import BANDWIDTH, LATENCY, Switch, SwitchSection
-from tasksim.platform.kinds import FLAG
-from tasksim.platform.section import given
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from tasksim.base.documents.sections import FLAG, Section, given
 from tasksim.network.description import Links
 from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
-from tasksim.platform.kinds import FLAG
-from tasksim.platform.section import Section, given
 
 __all__ = ["Cables", "CablesSection"]
 

@@ -6,17 +6,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents.sections import (
+    BAD,
+    FLAG,
+    TEXT,
+    Found,
+    ListOf,
+    MappingOf,
+    Section,
+    SectionOf,
+    given,
+)
 from tasksim.base.errors import InputError, nearest
 from tasksim.network.description import Links
 from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
-from tasksim.platform.kinds import BAD, FLAG, TEXT, Found, ListOf, MappingOf
-from tasksim.platform.section import Section, SectionOf, given
-from tasksim.platform.yaml_document import FileProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = ["Explicit", "ExplicitSection", "NamedLink"]
 

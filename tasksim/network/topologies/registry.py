@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tasksim.base.documents.sections import Section
 from tasksim.base.errors import InputError
 from tasksim.base.registry import Registry
-from tasksim.platform.section import Section
 
 __all__ = ["TOPOLOGIES"]
 

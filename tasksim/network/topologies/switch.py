@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tasksim.base.documents.sections import FLAG, Amount, Maybe, Section, Whole, given
 from tasksim.network.description import MOST_HOSTS, Links
-from tasksim.platform.kinds import FLAG, Amount, Maybe, Whole
-from tasksim.platform.section import Section, given
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tasksim.base.documents.places import FileProblem, Location
+from tasksim.base.documents.sections import BAD, Found, ListOf, Whole, given
 from tasksim.network.description import MOST_HOSTS, Links
 from tasksim.network.topologies.cables import Cables, CablesSection
-from tasksim.platform.kinds import BAD, Found, ListOf, Whole
-from tasksim.platform.section import given
-from tasksim.platform.yaml_document import FileProblem, Location
 
 __all__ = ["Torus", "TorusSection"]
 

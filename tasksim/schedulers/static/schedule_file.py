@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.base.arguments import flag, path_of
-from tasksim.base.csvtable import CsvRow, read_csv_table
+from tasksim.base.documents.csv_table import CsvRow, read_csv_table
 from tasksim.base.errors import InputError, expect, nearest
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.numerals import whole_number

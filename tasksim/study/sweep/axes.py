@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.platform.kinds import BAD, Found, refused
-from tasksim.platform.yaml_document import FileProblem
+from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents.sections import BAD, Found, refused
 
 if TYPE_CHECKING:
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = ["VALUES", "Axes", "SettingsOf", "number_or_text", "values_of"]
 

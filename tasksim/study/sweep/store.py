@@ -22,9 +22,9 @@ from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.json_document import read_json
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.files import writing
-from tasksim.base.jsontext import read_json
 from tasksim.base.lockfile import locked
 from tasksim.base.parquetfile import open_parquet, read_on_this_thread
 from tasksim.base.versions import version_of

@@ -9,11 +9,23 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.documents.places import FileProblem, ProblemReport
+from tasksim.base.documents.sections import (
+    BAD,
+    TEXT,
+    Amount,
+    Found,
+    ListOf,
+    Maybe,
+    Plain,
+    Section,
+    SectionOf,
+    Whole,
+    given,
+    refused,
+)
+from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError, nearest
-from tasksim.platform.inheritance import LayeredFile
-from tasksim.platform.kinds import BAD, TEXT, Amount, Found, ListOf, Maybe, Plain, Whole, refused
-from tasksim.platform.section import Section, SectionOf, given
-from tasksim.platform.yaml_document import FileProblem, YamlDocument
 from tasksim.scenario.checks import CLOCKS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
 from tasksim.study.sweep.metrics import METRICS
@@ -22,7 +34,7 @@ from tasksim.study.sweep.study import Entry, Limits, Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.platform.yaml_document import Location
+    from tasksim.base.documents.places import Location
 
 __all__ = ["read_study"]
 
@@ -195,10 +207,10 @@ def read_study(path: Path, text: str | None = None, *, trust: bool = False) -> S
             from tasksim.study.sweep.checks import problems
 
             found += problems(study, trust=trust)
-    chain = LayeredFile([document])
-    chain.add([*document.problems, *found])
-    if chain.errors:
-        raise chain.error()
+    report = ProblemReport([document])
+    report.add([*document.problems, *found])
+    if report.errors:
+        raise report.error()
     return study
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tasksim.base.documents.json_document import Node
 from tasksim.models.counters.costs import Costs, Spent, chosen_costs
-from tasksim.models.document import Node
 
 HZ = 2e9
 GROUP = np.repeat(np.arange(30), 3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from tasksim.base.documents.json_document import Node, to_data
 from tasksim.models.counters.accesses import accesses, hits
 from tasksim.models.counters.families import CounterFunction, chosen_function
-from tasksim.models.document import Node, to_data
 
 
 def sizes(count=24, seed=0):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.base.documents.json_document import FormatError, Node, to_data
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.document import FormatError, Node, to_data
 from tasksim.models.tensor.grid import make_axis, read_axis
 
 DECADES = np.array([1.0, 3.0, 10.0, 100.0, 1000.0])

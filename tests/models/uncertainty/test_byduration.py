@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tasksim.models.document import to_data
+from tasksim.base.documents.json_document import to_data
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples

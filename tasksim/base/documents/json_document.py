@@ -1,32 +1,212 @@
-"""JSON documents: reading with errors that name the place, writing in a readable layout."""
+"""JSON documents: strict reading with errors that name the place, writing in a readable layout.
+
+The parser accepts only what the standard allows, with a limit on nesting. A :class:`Node` reads a
+document value by value.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.base.files import MOST_TEXT_BYTES, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from tasksim.base.documents.places import Location
+
 __all__ = [
     "INTEGER_LIMIT",
+    "MAX_NESTING",
     "FormatError",
-    "Keys",
     "Node",
     "format_json",
+    "parse_json",
     "position",
-    "read_domain",
+    "read_document",
+    "read_json",
     "to_data",
 ]
 
-Keys = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+MAX_NESTING: Final = 100
+"""Largest nesting of lists and objects: tasksim's own files have 10, and functions that walk a
+value recursively, with several calls per level, must stay below Python's limit of 1000 calls."""
+
+MAX_KEY_CHARACTERS: Final = 40
+"""Longest part of a key that a message shows, in characters: line and column say the rest."""
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+"""A bracket, or a whole string, because brackets in a string do not count."""
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
+"""A bracket, the colon after a key, or a whole string."""
+_SURROGATE: Final = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+
+
+def read_json(path: Path, limit: int = MOST_TEXT_BYTES) -> Any:
+    """Return the value of the JSON file at *path*.
+
+    Parameters
+    ----------
+    path : Path
+        A regular file.
+    limit : int, default 256 MiB
+        The largest legal size of the file, in bytes.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not JSON. The message begins with
+        ``file:line:column:``.
+
+    See Also
+    --------
+    parse_json : The value of a JSON text.
+    """
+    text = read_text(path, limit)
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    try:
+        return parse_json(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+
+
+def parse_json(text: str) -> Any:
+    r"""Return the value of a JSON *text*.
+
+    Parameters
+    ----------
+    text : str
+        NaN and infinities are refused, as in the standard. So are half characters (a lone
+        surrogate such as ``"\ud800"``), because no file can hold them, and duplicate keys of an
+        object, because nobody knows which of them the author meant.
+
+    Raises
+    ------
+    json.JSONDecodeError
+        If the text is not JSON, has lists or objects nested more than 100 deep, or an integer of
+        thousands of digits. The error knows line and column.
+
+    See Also
+    --------
+    read_json : The value of a JSON file; its errors name the file.
+
+    Examples
+    --------
+    >>> parse_json('{"tiles": [1, 2]}')
+    {'tiles': [1, 2]}
+    >>> parse_json("[" * 100_000)
+    Traceback (most recent call last):
+    json.decoder.JSONDecodeError: nested more than 100 deep: line 1 column 101 (char 100)
+    """
+    try:
+        value = _DECODER.decode(text)
+    except RecursionError:
+        raise _too_deep(text) from None
+    except _GivenTwice:
+        raise _given_twice(text) from None
+    except _NoNumber as error:
+        name = str(error)
+        raise json.JSONDecodeError(f"{name} is not a JSON number", text, text.find(name)) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # an integer with more digits than Python converts
+        raise json.JSONDecodeError(str(error).partition(";")[0], text, 0) from None
+    # The count of brackets is fast and rules out deep nesting for most texts.
+    if text.count("[") + text.count("{") > MAX_NESTING and _is_deep(value):
+        raise _too_deep(text)
+    _refuse_half_characters(text, value)
+    return value
+
+
+class _NoNumber(Exception):
+    """The text contains NaN or an infinity."""
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NoNumber(name)
+
+
+class _GivenTwice(Exception):
+    """An object has a duplicate key."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object with these keys and values; refuse duplicate keys."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _GivenTwice
+    return found
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+
+
+def _given_twice(text: str) -> json.JSONDecodeError:
+    """Return the error that points to the first duplicate key in *text*."""
+    objects: list[set[str]] = []
+    key, at = "", 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in "{[":
+            objects.append(set())
+        elif token in "}]":
+            objects.pop()
+        elif token != ":":
+            key, at = token, found.start()
+        elif (name := json.loads(key)) in objects[-1]:
+            break
+        else:
+            objects[-1].add(name)
+    return json.JSONDecodeError(f"the key {key[:MAX_KEY_CHARACTERS]} is given twice", text, at)
+
+
+def _is_deep(value: Any) -> bool:
+    """Return whether lists and objects of *value* are nested deeper than :data:`MAX_NESTING`."""
+    level = [value]
+    for _ in range(MAX_NESTING + 1):
+        level = [each for each in level if isinstance(each, dict | list)]
+        if not level:
+            return False
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    return True
+
+
+def _too_deep(text: str) -> json.JSONDecodeError:
+    """Return the error that points to the first bracket of *text* that is nested too deep."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > MAX_NESTING:
+            break
+    return json.JSONDecodeError(f"nested more than {MAX_NESTING} deep", text, found.start())
+
+
+def _refuse_half_characters(text: str, value: Any) -> None:
+    half = _SURROGATE.search(text)
+    if half is None:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise json.JSONDecodeError("half a character", text, half.start()) from None
+
 
 INTEGER_LIMIT: Final = 2**63
 """Upper bound (exclusive) of integers: arrays hold them as signed 64-bit numbers."""
@@ -37,7 +217,7 @@ LINE_WIDTH = 100
 class FormatError(InputError):
     """Raised for an unexpected value in a JSON document; *path* leads to the value."""
 
-    def __init__(self, path: Keys, message: str) -> None:
+    def __init__(self, path: Location, message: str) -> None:
         super().__init__(f"{path_text(path)}: {message}" if path else message)
         self.path = path
 
@@ -48,7 +228,7 @@ class Node:
     Every getter raises :exc:`FormatError` if the value is of another type.
     """
 
-    def __init__(self, value: Any, path: Keys = ()) -> None:
+    def __init__(self, value: Any, path: Location = ()) -> None:
         self.value = value
         self.path = path
 
@@ -157,16 +337,24 @@ class Node:
         return self.error(f"expected {what}, got {short}")
 
 
-def read_domain(node: Node, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest value of each parameter in *names*."""
-    domain = {}
-    for name in names:
-        low, high = node[name].vector(2).tolist()
-        domain[name] = (low, high)
-    return domain
+def read_document(text: str, where: str, read: Callable[[Node], T]) -> T:
+    """Return the result of *read* for a JSON *text*, which messages call *where*.
+
+    Raises
+    ------
+    InputError
+        ``where:line:column: what is wrong, what was got, what is legal``.
+    """
+    try:
+        return read(Node(parse_json(text)))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except FormatError as error:
+        line, column = position(text, error.path)
+        raise InputError(f"{where}:{line}:{column}: {error}") from None
 
 
-def path_text(path: Keys) -> str:
+def path_text(path: Location) -> str:
     """Return a path as text.
 
     >>> path_text(("architectures", "cpu", "terms", 2))
@@ -176,7 +364,7 @@ def path_text(path: Keys) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def position(text: str, path: Keys) -> tuple[int, int]:
+def position(text: str, path: Location) -> tuple[int, int]:
     """Return line and column, from 1, of the value at *path* in a JSON *text*."""
     at = _skip_space(text, 0)
     for part in path:

@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from tasksim.base.documents.places import FileProblem, Place
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import LEGAL_NUMERALS, decimal_number
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Iterator
     from pathlib import Path
 
-__all__ = ["FileProblem", "Location", "Place", "YamlDocument", "plain_value"]
+    from tasksim.base.documents.places import Location
 
-Location = tuple[str | int, ...]
-"""Path of a value in the data: ``("workers", "cpu", "count")``."""
+__all__ = ["YamlDocument", "plain_value"]
 
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
@@ -54,26 +54,6 @@ many brackets, is not so deep that the reader in C, which calls itself, runs out
 _DEEPEST = 50
 """Lists and mappings within each other: the format has five, and what a calibration notes of a
 machine some more; PyYAML and what walks the values take several calls for each."""
-
-
-class Place(NamedTuple):
-    """Position of a value in a file; lines and columns count from 1."""
-
-    path: Path
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        """Return ``file:line:column``."""
-        return f"{self.path}:{self.line}:{self.column}"
-
-
-class FileProblem(NamedTuple):
-    """Something wrong at a location; *at_key* where the key is wrong and not its value."""
-
-    location: Location
-    what: str
-    at_key: bool = False
 
 
 @dataclass

@@ -1,16 +1,20 @@
-"""Kinds of values in a platform file: what is legal, what it means, what is said of the rest."""
+"""Sections of a document: fields by name, each of a kind of value, with defaults.
+
+A :class:`Section` reads its part of the data at once and collects all problems. Kinds say what is
+legal, what it means, and what JSON schema says of it, for editors that complete and check YAML.
+"""
 
 from __future__ import annotations
 
 import datetime
 import math
 import re
-from collections.abc import Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeAlias
 
-from tasksim.base.errors import InputError
+from tasksim.base.documents.places import FileProblem, Location
+from tasksim.base.errors import InputError, nearest
 from tasksim.base.units import Dimension, parse_quantity, unit_names
-from tasksim.platform.yaml_document import FileProblem, Location
 
 __all__ = [
     "BAD",
@@ -18,18 +22,26 @@ __all__ = [
     "NAME",
     "NAMES",
     "NAME_PATTERN",
+    "NEEDED",
     "TEXT",
     "Amount",
+    "Field",
     "Found",
     "Kind",
     "ListOf",
     "MappingOf",
     "Maybe",
     "Plain",
+    "Section",
+    "SectionOf",
     "Text",
     "Whole",
+    "fields_of",
+    "given",
+    "json_schema",
     "refused",
 ]
+
 
 NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 """Form of the names of memories, architectures, groups and links."""
@@ -292,3 +304,154 @@ NAME: Final = Text(NAME_PATTERN)
 FLAG: Final = _Flag()
 NAMES: Final = _Names()
 _LIST: Final = ListOf(NAME, least=1)
+
+
+NEEDED: Final = object()
+"""The default of a field that must be given."""
+
+
+class Field(NamedTuple):
+    """A field of a section."""
+
+    kind: Kind
+    default: Any
+    """Value where a file gives none; :data:`NEEDED`: the file must give one."""
+    description: str
+    alias: str | None
+    """Its name in files, where that is another than in Python."""
+
+
+def given(
+    kind: Kind, default: Any = NEEDED, description: str = "", *, alias: str | None = None
+) -> Any:
+    """Return a field, to be assigned in the class of its section."""
+    return Field(kind, default, description, alias)
+
+
+class Section:
+    """Values that belong together. Subclasses assign their fields with :func:`given`."""
+
+    fields: ClassVar[dict[str, Field]] = {}
+    """The fields by their names in Python, in order."""
+
+    def __init_subclass__(cls) -> None:
+        cls.fields = {name: it for name, it in vars(cls).items() if isinstance(it, Field)}
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in vars(self).items())})"
+
+    def changed(self, **values: Any) -> Self:
+        """Return a copy with other values of some fields."""
+        return type(self)(**{**vars(self), **values})
+
+    @classmethod
+    def read(cls, data: Any, location: Location, found: Found) -> Any:
+        """Return the section that *data* are; what is not legal is added to *found*.
+
+        :data:`BAD` if anything is not.
+        """
+        if not isinstance(data, dict):
+            return refused(found, location, "must be a mapping", data)
+        before = len(found)
+        values: dict[str, Any] = {}
+        for name in cls.fields:
+            values[name] = cls._value(data, name, values, location, found)
+        legal = fields_of(cls)
+        for name in data:
+            if name not in legal:
+                what = f"unknown field (got {name!r}, legal {', '.join(legal)})"
+                what += nearest(str(name), legal)
+                found.append(FileProblem((*location, name), what, at_key=True))
+        return BAD if len(found) > before else cls(**values)
+
+    @classmethod
+    def _value(
+        cls,
+        data: Mapping[str, Any],
+        name: str,
+        before: Mapping[str, Any],
+        location: Location,
+        found: Found,
+    ) -> Any:
+        field = cls.fields[name]
+        written = field.alias or name
+        where = (*location, written)
+        value = data.get(written, field.default)
+        if value is NEEDED:
+            found.append(FileProblem(where, "missing"))
+            return BAD
+        read = field.kind.read(value, where, found)
+        return read if read is BAD else cls.check(name, read, before, where, found)
+
+    @classmethod
+    def check(
+        cls,
+        name: str,  # noqa: ARG003
+        value: Any,
+        before: Mapping[str, Any],  # noqa: ARG003
+        location: Location,  # noqa: ARG003
+        found: Found,  # noqa: ARG003
+    ) -> Any:
+        """Return *value* of the field *name*, or :data:`BAD` if the fields *before* forbid it."""
+        return value
+
+
+class SectionOf(NamedTuple):
+    """The kind of value that is a section."""
+
+    section: type[Section]
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the section."""
+        return self.section.read(value, location, found)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it: where it is described."""
+        return {"$ref": f"#/$defs/{self.section.__name__}"}
+
+
+def fields_of(section: type[Section]) -> list[str]:
+    """Return the names of the fields of a *section*, as a file writes them."""
+    return [field.alias or name for name, field in section.fields.items()]
+
+
+def json_schema(root: type[Section], sections: Iterable[type[Section]]) -> dict[str, Any]:
+    """Return the JSON schema of documents that are a *root* and refer to *sections*."""
+    ordered = sorted(sections, key=lambda section: section.__name__)
+    return {"$defs": {each.__name__: _schema_of(each) for each in ordered}} | _schema_of(root)
+
+
+def _schema_of(section: type[Section]) -> dict[str, Any]:
+    fields = {field.alias or name: field for name, field in section.fields.items()}
+    needed = [name for name, field in fields.items() if field.default is NEEDED]
+    return {
+        "additionalProperties": False,
+        "description": section.__doc__,
+        "properties": {name: _schema_of_field(name, field) for name, field in fields.items()},
+        **({"required": needed} if needed else {}),
+        "title": section.__name__,
+        "type": "object",
+    }
+
+
+def _schema_of_field(name: str, field: Field) -> dict[str, Any]:
+    schema = field.kind.json_schema()
+    if field.default is not NEEDED:
+        schema["default"] = _default_of(field)
+    if field.description:
+        schema["description"] = field.description
+    if "$ref" not in schema:
+        schema["title"] = name.replace("_", " ").title()
+    return dict(sorted(schema.items()))
+
+
+def _default_of(field: Field) -> Any:
+    """Return the default of a field; of a section, what its fields mean by default."""
+    if not isinstance(field.kind, SectionOf):
+        return field.default
+    section = field.kind.read(field.default, (), [])
+    assert section is not BAD
+    return {f.alias or name: getattr(section, name) for name, f in section.fields.items()}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tasksim.base.documents import yaml_document
+from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError
-from tasksim.platform import yaml_document
-from tasksim.platform.yaml_document import YamlDocument
 
 pytestmark = pytest.mark.skipif(
     not hasattr(yaml, "CSafeLoader"), reason="this PyYAML has one reader"
