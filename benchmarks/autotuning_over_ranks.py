@@ -20,7 +20,7 @@ from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_ru
 
 import tasksim
 from tasksim.calibration.network.campaign import calibrate_network
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
 from tasksim.native.calm_moments import Probe, ProbedGate
@@ -198,7 +198,7 @@ def simulate(
         graph = session.graph(tile)
         models = constants(graph, Platform.identical(1), seconds[tile])
         for other, scheduler in enumerate(SCHEDULERS):
-            run = simulate_cluster(graph, cluster, models, scheduler, grid=session.grid)
+            run = Simulation(graph, cluster, models, scheduler, grid=session.grid).run()
             found[number * len(SCHEDULERS) + other] = run.makespan_s
     return found
 

@@ -25,7 +25,7 @@ import pandas as pd
 from tasksim import ConstantLibrary, generate
 from tasksim.engine.clock import TickClock, run
 from tasksim.engine.cluster.flows import Flows
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.distribution.owners import nearly_square
 from tasksim.models.samples import Samples
 from tasksim.network.cluster import Cluster
@@ -117,7 +117,7 @@ def true_run(graph: TaskGraph, ranks: int, network: Network, size: int) -> Recor
     draw = np.random.default_rng([len(graph), ranks])
     seconds = {k: s * draw.normal(1.0, 0.02) for k, s in seconds_of(size).items()}
     cluster = Cluster.alike(PLATFORM, ranks, network)
-    found = simulate_cluster(graph, cluster, ConstantLibrary(seconds), "prio")
+    found = Simulation(graph, cluster, ConstantLibrary(seconds), "prio").run()
     return RecordedRun(Path(f"{graph.name}-{ranks}"), found, graph)
 
 

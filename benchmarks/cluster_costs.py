@@ -19,8 +19,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tasksim import ConstantLibrary, generate
-from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.engine.compiled import cluster as compiled
+from tasksim.engine.simulation import Simulation
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
@@ -56,7 +56,7 @@ def row(graph: TaskGraph, nodes: int, workers: int) -> str:
 
     compiled.ended = ended
     begun = time.process_time()
-    run = simulate_cluster(graph, cluster, ConstantLibrary(SECONDS), "prio", engine="compiled")
+    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio").run(engine="compiled")
     whole, core = time.process_time() - begun, in_core[0]
     tasks, messages = len(graph), 0 if run.messages is None else len(run.messages)
     steps = tasks + 3 * messages

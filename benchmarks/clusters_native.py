@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.calibration.network.campaign import calibrate_network
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import nearly_square
 from tasksim.native.calm_moments import Probe, ProbedGate
@@ -186,7 +186,7 @@ def _measured(
 
 
 def _simulated(graph: TaskGraph, cluster: Cluster, models: Any) -> float:
-    return simulate_cluster(graph, cluster, models, SCHEDULER).makespan_s
+    return Simulation(graph, cluster, models, SCHEDULER).run().makespan_s
 
 
 def errors_of(row: dict[str, Any], name: str) -> float:

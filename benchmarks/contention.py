@@ -34,7 +34,7 @@ from tasksim.calibration.contended import calibrate_contended
 from tasksim.calibration.contention import Measured, measure_contention
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.engine.choice import Question, replayed
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.engine.slowing import Kinds, Slowing
 from tasksim.formats.graphs import load_graph
 from tasksim.graph.apps.registry import generate
@@ -182,7 +182,7 @@ def mixes(copied: dict[str, float], seconds: float) -> list[dict[str, Any]]:
         measured = [statistics.median(each) for each in
                     zip(*(chain_s(run, counts) for run in runs), strict=True)]  # fmt: skip
         with_it, without = (
-            chain_s(simulate(chains(counts), where, models, "lws"), counts)
+            chain_s(Simulation(chains(counts), where, models, "lws").run(), counts)
             for where in (domain, platform)
         )
         for number, (kernel, count) in enumerate(counts):
@@ -239,7 +239,7 @@ def predicted(
     plain = replace(platform, memory_domains=())
     with_it, without = (
         statistics.median(
-            simulate(graph, where, models, "lws", seed=seed).makespan_s for seed in range(5)
+            Simulation(graph, where, models, "lws", seed=seed).run().makespan_s for seed in range(5)
         )
         for where in (platform, plain)
     )

@@ -254,7 +254,8 @@ def threads() -> None:
 
 def many(tiles: int, replays: int) -> None:
     """Print how long many replays of one graph take, on one thread."""
-    from tasksim.engine.batch import Item, totals
+    from tasksim.engine.batch import totals
+    from tasksim.engine.simulation import Simulation
     from tasksim.graph.apps.registry import generate
     from tasksim.models.kinds.constant import ConstantLibrary
 
@@ -263,7 +264,9 @@ def many(tiles: int, replays: int) -> None:
         platform = machines(float(graph.handle_size.sum()))[machine]
         models = ConstantLibrary({f"{name}_float32": s for name, s in SECONDS[0].items()})
         for scheduler in ("eager", "dmdas"):
-            asked = [Item(graph, platform, models, scheduler, seed) for seed in range(replays)]
+            asked = [
+                Simulation(graph, platform, models, scheduler, seed) for seed in range(replays)
+            ]
             begun = time.process_time()
             for _ in totals(asked):
                 pass

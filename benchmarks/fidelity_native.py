@@ -36,7 +36,7 @@ from tasksim.calibration.insitu import Observed
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.locality_fit import far_samples, fit_locality
 from tasksim.calibration.overheads import gaps, measured_overheads
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.history import HistoryModel
@@ -144,7 +144,9 @@ class Calibration:
             overheads=measured_overheads(self.observed.gaps),
         )
         return {
-            case: simulate(self.machine.graphs[case[:2]], platform, models, case[2]).makespan_s
+            case: Simulation(self.machine.graphs[case[:2]], platform, models, case[2])
+            .run()
+            .makespan_s
             for case in CASES
         }
 

@@ -127,7 +127,8 @@ def _true_runs(
     graph: tasksim.TaskGraph, noise: float, count: int, scheduler: str, seed: int
 ) -> NDArray[np.float64]:
     """Return the makespans of true runs; the scheduler believes the true means."""
-    from tasksim.engine.batch import Item, totals
+    from tasksim.engine.batch import totals
+    from tasksim.engine.simulation import Simulation
     from tasksim.models.kinds.constant import ConstantLibrary
     from tasksim.platform.description import Platform
 
@@ -139,7 +140,9 @@ def _true_runs(
         rng = np.random.default_rng([seed, 7, run])
         return lambda: (expected * _factors(noise, len(graph), rng))[None, :]
 
-    items = [Item(graph, platform, models, scheduler, drawn=drawn(run)) for run in range(count)]
+    items = [
+        Simulation(graph, platform, models, scheduler, drawn=drawn(run)) for run in range(count)
+    ]
     return np.array([found.makespan_s for found in totals(items)])
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from tasksim import ConstantLibrary, generate
 from tasksim.engine.clock import TickClock, run
 from tasksim.engine.cluster.flows import Flows
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.network.model import Piece
@@ -74,7 +74,7 @@ def makespan_s(tiles: int, nodes: int, network: Network, *, noisy: bool) -> floa
         seconds = {name: value * draw.normal(1.0, 0.02) for name, value in seconds.items()}
     graph = generate("cholesky", tiles=tiles, tile_size=512)
     cluster = Cluster.alike(platform, nodes, network)
-    return simulate_cluster(graph, cluster, ConstantLibrary(seconds), "prio").makespan_s
+    return Simulation(graph, cluster, ConstantLibrary(seconds), "prio").run().makespan_s
 
 
 def main() -> None:

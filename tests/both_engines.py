@@ -19,8 +19,7 @@ import pytest
 from equal import difference
 
 from tasksim.core.library import status
-from tasksim.engine import choice
-from tasksim.engine import simulate as simulation
+from tasksim.engine import choice, simulation
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.runtime.flat import Refused

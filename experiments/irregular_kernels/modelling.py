@@ -91,7 +91,7 @@ class MeasuredInput:
 
 @dataclass(frozen=True)
 class ModelSet:
-    """Kernel models by kernel; what :func:`tasksim.engine.simulate.simulate` asks for models."""
+    """Kernel models by kernel; the models of a simulation."""
 
     models: Mapping[str, KernelModel]
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.engine.batch import Item, task_tables
+from tasksim.engine.batch import task_tables
+from tasksim.engine.simulation import Simulation
 from tasksim.models.groups import group_means
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.quantiles import within_fence
@@ -288,7 +289,7 @@ class Steering:
         drawn = [self._drawn(known, of, rng) for of in (*luck, *-luck)]
         models = self._models()
         items = [
-            Item(
+            Simulation(
                 self.graph, self._platform, models, self._scheduler, drawn=partial(np.asarray, one)
             )
             for one in drawn

@@ -1,43 +1,31 @@
-"""Batch of replays: many questions about few graphs and platforms, what is the same made once.
+"""Batches: many simulations of few graphs and platforms, prices and series made once.
 
-What graphs, platforms and models say is settled once, and what the core is told of a built-in
-scheduler. The core replays several at a time, on threads of their own, as it runs without Python's
-lock.
+The core replays several at a time, on threads of their own, as it runs without Python's lock.
 """
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from tasksim.base.stop import Stop, give_up_if_asked
-from tasksim.engine.choice import Question, replayed, replayed_by_core, series_of
-from tasksim.engine.durations import Demands, far_part
-from tasksim.engine.simulate import at_home, bounds_of, contention_of, submission_times
+from tasksim.engine.choice import replayed, replayed_by_core
+from tasksim.engine.simulation import Settled
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from tasksim.engine.choice import Engine, Replayed, SimultaneousPushes
+    from tasksim.engine.choice import Engine, Question, Replayed
     from tasksim.engine.cluster.choice import ClusterQuestion, ClusterReplayed
-    from tasksim.engine.cluster.spread import Spread
-    from tasksim.engine.compiled.series import Desk, Series
-    from tasksim.engine.durations import Models
-    from tasksim.graph.distribution.parts import Distribution
+    from tasksim.engine.compiled.series import Desk
+    from tasksim.engine.simulation import Simulation
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
-    from tasksim.schedulers.base import Scheduler
 
-__all__ = ["Item", "Settled", "Totals", "task_tables", "totals"]
+__all__ = ["Totals", "task_tables", "totals"]
 
 
 T = TypeVar("T")
@@ -46,28 +34,6 @@ TOGETHER: Final = 16
 """So many replays a thread is given at a time, at most: to give it one takes some 30 us."""
 SHARES: Final = 32
 """At least so many times a thread is given some, that all end at about the same time."""
-
-
-class Item(NamedTuple):
-    """One replay of a batch, as :func:`tasksim.engine.simulate.simulate` is asked for it."""
-
-    graph: TaskGraph
-    platform: Platform
-    models: Models
-    scheduler: str | Scheduler
-    seed: int = 0
-    noise: str = "none"
-    simultaneous_pushes: SimultaneousPushes = "serial"
-    submitted_s: NDArray[np.float64] | None = None
-    drawn: Callable[[], NDArray[np.float64]] | None = None
-    """Returns what tasks take, shape (classes, tasks), instead of noise."""
-    spread: Spread | None = None
-    """Several nodes, each the platform, and who owns what."""
-
-    @property
-    def nodes(self) -> Spread | None:
-        """What it is spread over, if that is more than one node."""
-        return None if self.spread is None or self.spread.nodes == 1 else self.spread
 
 
 class Totals(NamedTuple):
@@ -82,7 +48,7 @@ class Totals(NamedTuple):
 
 
 def totals(
-    items: Sequence[Item],
+    items: Sequence[Simulation],
     *,
     threads: int = 1,
     engine: Engine = "auto",
@@ -92,7 +58,7 @@ def totals(
 
     Parameters
     ----------
-    items : sequence of Item
+    items : sequence of Simulation
         The replays. A scheduler that is an object takes part in one at a time.
     threads : int, default 1
         How many replays the core makes at a time.
@@ -111,7 +77,7 @@ def totals(
 
 
 def task_tables(
-    items: Sequence[Item], *, threads: int = 1, engine: Engine = "auto"
+    items: Sequence[Simulation], *, threads: int = 1, engine: Engine = "auto"
 ) -> Iterator[TaskTable]:
     """Yield what became of the tasks of each replay; all else is as for :func:`totals`."""
     look = _Look(_table_of_desk, _table_of_replay, _table_of_nodes)
@@ -127,7 +93,7 @@ class _Look(NamedTuple, Generic[T]):
 
 
 def _looked_at(
-    items: Sequence[Item],
+    items: Sequence[Simulation],
     look: _Look[T],
     threads: int,
     engine: Engine,
@@ -143,14 +109,14 @@ def _looked_at(
         yield here.looked_at(item) if found is None else found
 
 
-def _by_core(here: _Here[T], items: Sequence[Item], threads: int) -> Iterator[T | None]:
+def _by_core(here: _Here[T], items: Sequence[Simulation], threads: int) -> Iterator[T | None]:
     """Yield what the core makes of each item, on several threads; None if it refuses one.
 
     The caller has that replayed: with Python's lock, threads would not make SimPy's engine faster,
     and Ctrl-C would have to wait for it.
     """
 
-    def looked_at(part: Sequence[Item]) -> list[T | None]:
+    def looked_at(part: Sequence[Simulation]) -> list[T | None]:
         return [here.looked_at_if_known(item) for item in part]
 
     size = max(1, min(TOGETHER, len(items) // (SHARES * threads)))
@@ -171,45 +137,46 @@ class _Here(NamedTuple, Generic[T]):
     look: _Look[T]
     engine: Engine
 
-    def looked_at(self, item: Item) -> T:
+    def looked_at(self, item: Simulation) -> T:
         """Replay *item* and look at it."""
-        if item.nodes is not None:
-            from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
+        if item.cluster is not None:
+            from tasksim.engine.cluster.choice import replayed as on_nodes
 
-            return self._on_nodes(item, partial(replayed_on_nodes, engine=self.engine))
-        return self._looked_at(item, partial(replayed, engine=self.engine))
+            return self._on_nodes(item, partial(on_nodes, engine=self.engine))
+        return self._on_one(item, partial(replayed, engine=self.engine))
 
-    def looked_at_if_known(self, item: Item) -> T | None:
+    def looked_at_if_known(self, item: Simulation) -> T | None:
         """Do so on the core; return None if that does not know what is asked."""
         from tasksim.runtime.flat import Refused
 
         give_up_if_asked()
         try:
-            if item.nodes is not None:
+            if item.cluster is not None:
                 from tasksim.engine.cluster.choice import replayed_by_core as on_nodes
 
                 return self._on_nodes(item, on_nodes)
-            return self._looked_at(item, replayed_by_core)
+            return self._on_one(item, replayed_by_core)
         except Refused:
             return None
 
-    def _on_nodes(self, item: Item, replay: Callable[[ClusterQuestion, int], ClusterReplayed]) -> T:
-        question = self.settled.shared(item).question_on_nodes(item)
-        return self.look.at_nodes(replay(question, item.seed))
+    def _on_nodes(
+        self, item: Simulation, replay: Callable[[ClusterQuestion, int], ClusterReplayed]
+    ) -> T:
+        return self.look.at_nodes(replay(self.settled.question_on_nodes(item), item.seed))
 
-    def _looked_at(self, item: Item, replay: Callable[[Question, int], Replayed]) -> T:
-        shared = self.settled.shared(item)
-        costs, given = shared.costs(item), item.scheduler
+    def _on_one(self, item: Simulation, replay: Callable[[Question, int], Replayed]) -> T:
+        prices, given = self.settled.prices(item), item.scheduler
+        costs = prices.costs(item.noise, item.seed, item.drawn)
+        series = None if self.engine == "simpy" else self.settled.series(item)
+        found = None if series is None else series.replay(item.seed, costs, self.look.at_desk)
+        if found is not None:
+            return found
         if isinstance(given, str):
-            series = None if self.engine == "simpy" else shared.series(item, given)
-            found = None if series is None else series.replay(item.seed, costs, self.look.at_desk)
-            if found is not None:
-                return found
-            question = shared.question(item, create(given), costs)
-            return self.look.at_replay(shared.graph, replay(question, item.seed))
-        question = shared.question(item, given, costs)
+            question = self.settled.question(item, create(given), costs)
+            return self.look.at_replay(question.graph, replay(question, item.seed))
+        question = self.settled.question(item, given, costs)
         with self.settled.turn_of(given):
-            return self.look.at_replay(shared.graph, replay(question, item.seed))
+            return self.look.at_replay(question.graph, replay(question, item.seed))
 
 
 def _totals_of_desk(desk: Desk) -> Totals:
@@ -261,100 +228,3 @@ def _table_of_desk(desk: Desk) -> TaskTable:
 
 def _table_of_replay(graph: TaskGraph, done: Replayed) -> TaskTable:  # noqa: ARG001
     return done.replay.outcome().ledger.table()
-
-
-class Settled:
-    """What is known of graphs, platforms and models that go together, by these; it keeps them."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, _Shared] = {}
-        self._lock = threading.RLock()
-        self._turns: dict[int, threading.Lock] = {}
-
-    def shared(self, item: Item) -> _Shared:
-        """Return what the replays of the same three share."""
-        key = id(item.graph), id(item.platform), id(item.models)
-        with self._lock:
-            found = self._known.get(key)
-            if found is None:
-                found = self._known[key] = _Shared(item.graph, item.platform, item.models)
-            return found
-
-    def bounds(self, item: Item) -> dict[str, float]:
-        """Return the bounds on any schedule with the costs of a replay, as its run has them."""
-        shared = self.shared(item)
-        found = bounds_of(shared.graph, item.platform, shared.costs(item))
-        if item.nodes is not None:  # they share the work
-            found["area_s"] /= item.nodes.nodes
-        return found
-
-    def turn_of(self, scheduler: Scheduler) -> threading.Lock:
-        """Return the lock of a scheduler that is an object."""
-        with self._lock:
-            return self._turns.setdefault(id(scheduler), threading.Lock())
-
-
-class _Shared:
-    """What replays of a graph on a platform with the same models share."""
-
-    def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
-        self._given = graph, platform, models  # while they are there, so are their ids
-        self.graph = at_home(graph, platform)
-        self._platform = platform
-        self._demands = Demands(self.graph, platform, models)
-        self._estimates = self._demands.means()
-        self._far = far_part(self.graph, platform, models, self._estimates)
-        self._means = self._near(self._estimates)
-        self._slowing, self._believed = contention_of(self.graph, platform, models, self._estimates)
-        self._series: dict[Hashable, Series | None] = {}
-        self._cuts: dict[Hashable, tuple[Spread, Distribution]] = {}
-        self._lock = threading.Lock()
-
-    def costs(self, item: Item) -> NDArray[np.float64]:
-        """Return what tasks take; drawn anew where there is noise."""
-        if item.drawn is not None:
-            return self._near(item.drawn())
-        if item.noise == "none":
-            return self._means
-        return self._near(self._demands.draws(np.random.default_rng([item.seed, 1])))
-
-    def question_on_nodes(self, item: Item) -> ClusterQuestion:
-        """Return what an item asks that is spread over several nodes."""
-        spread, given = item.nodes, item.scheduler
-        assert spread is not None
-        pushes = item.simultaneous_pushes
-        costs, cut = self.costs(item), self._cut(spread)
-        told = costs, self._believed, pushes, self._slowing, self._far
-        return spread.question(cut, given, *told)
-
-    def _cut(self, spread: Spread) -> Distribution:
-        """Return the parts of the graph, made once for nodes, grid and owner."""
-        key = id(spread.cluster), spread.grid, spread.owner
-        with self._lock:
-            if key not in self._cuts:
-                self._cuts[key] = spread, spread.cut(self.graph)
-            return self._cuts[key][1]
-
-    def question(self, item: Item, scheduler: Scheduler, costs: NDArray[np.float64]) -> Question:
-        """Return what an item asks, of a scheduler and with costs of its own."""
-        far = None if self._far is None else self._far.charge(self.graph)
-        pushes = item.simultaneous_pushes
-        due = submission_times(self.graph, item.submitted_s)
-        return Question(
-            self.graph, self._platform, scheduler, costs, self._believed, far, pushes, due,
-            self._slowing,
-        )  # fmt: skip
-
-    def series(self, item: Item, scheduler: str) -> Series | None:
-        """Return the core's replays under a scheduler; None if it makes them one by one."""
-        if item.submitted_s is not None:
-            return None
-        key = scheduler, item.simultaneous_pushes
-        with self._lock:
-            if key not in self._series:
-                question = self.question(item, create(scheduler), self._means)
-                self._series[key] = series_of(question)
-            return self._series[key]
-
-    def _near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        return durations_s if self._far is None else self._far.near(durations_s)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed
 from tasksim.engine.replay import Replay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -81,7 +81,7 @@ def _name(factory: Factory) -> str:
 
 def _run(graph: TaskGraph, platform: Platform, factory: Factory, seed: int = 0) -> Run:
     models = ConstantLibrary({name: COSTS[name] for name in graph.kernels})
-    return simulate(graph, platform, models, factory(), seed=seed, check=True)
+    return Simulation(graph, platform, models, factory(), seed=seed).run(check=True)
 
 
 def _demand(holds: bool, message: str) -> None:

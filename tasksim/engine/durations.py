@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.locality import FarCharge, FarPart
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.contention import Contention
     from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
@@ -28,9 +28,9 @@ __all__ = [
     "Demands",
     "Models",
     "PerTask",
+    "contention_of",
     "durations",
-    "far_part",
-    "near_and_far",
+    "stretch",
 ]
 
 
@@ -148,8 +148,6 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
             table, rows = asked.rows(kernel, model, None if clocked is None else clocked.models_hz)
             speed: float | NDArray[np.float64] = platform.speeds[of.architecture]
             if (slower := platform.slower(of.architecture)) != 1.0:
-                from tasksim.engine.frequency import contention_of, stretch
-
                 contention = contention_of(models, name, of.models)
                 speed = speed / stretch(model, table, rows, slower, contention)
             yield Demand(group, tasks, model, table, rows, speed)
@@ -241,59 +239,6 @@ class Asked:
         return task_bytes(self.graph)
 
 
-def near_and_far(
-    graph: TaskGraph,
-    platform: Platform,
-    models: Models,
-    durations_s: NDArray[np.float64],
-    means_s: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], FarCharge | None]:
-    """Split modelled durations into what tasks cost with all data near, and what far data add.
-
-    *durations_s*, and the first of what is returned, have a row per class of workers and a
-    column per task; so have *means_s*, which they are if none are given. Where no model knows of
-    locality, nothing is split off.
-    """
-    part = far_part(graph, platform, models, durations_s if means_s is None else means_s)
-    return (durations_s, None) if part is None else (part.near(durations_s), part.charge(graph))
-
-
-def far_part(
-    graph: TaskGraph, platform: Platform, models: Models, means_s: NDArray[np.float64]
-) -> FarPart | None:
-    """Return what far data cost; None if no model knows of it.
-
-    What is left where all data are near, and what as many far data add as in the mean, are the mean
-    together: no task's data cost more than that leaves room for.
-    """
-    known = _localities(graph, platform, models)
-    if not known:
-        return None
-    from tasksim.engine.locality import FarPart
-
-    return FarPart.of(known, graph, platform, means_s)
-
-
-def _localities(
-    graph: TaskGraph, platform: Platform, models: Models
-) -> dict[tuple[int, int], Locality]:
-    """Return the locality of each (class of workers, kernel) whose far data have a cost."""
-    return {
-        (index, kernel): locality
-        for index, group in enumerate(platform.classes)
-        for kernel, name in enumerate(graph.model_names)
-        if (locality := _locality(models, name, group.models)) is not None
-        and locality.seconds_per_far_byte
-    }
-
-
-def _locality(models: Models, kernel: str, architecture: str) -> Locality | None:
-    try:
-        return models.locality(kernel, architecture)
-    except InputError:  # no model of this kernel there: it does not run there
-        return None
-
-
 def _models_per_class(
     kernel: str, parameters: Sequence[str], platform: Platform, models: Models
 ) -> dict[int, KernelModel]:
@@ -316,3 +261,38 @@ def _models_per_class(
     from tasksim.models.kinds.given import GivenModel
 
     return dict.fromkeys(range(len(platform.classes)), GivenModel())
+
+
+def contention_of(models: Models, kernel: str, architecture: str) -> Contention | None:
+    """Return what is known of how neighbours slow *kernel* down; None if nothing is."""
+    from tasksim.models.contention import Contended
+
+    return models.contention(kernel, architecture) if isinstance(models, Contended) else None
+
+
+def stretch(
+    model: KernelModel,
+    table: NDArray[np.float64],
+    rows: NDArray[np.integer],
+    slower: float,
+    contention: Contention | None = None,
+) -> float | NDArray[np.float64]:
+    """Return by what the durations of tasks are multiplied, all alike or one by one.
+
+    What computes takes *slower* times as long, what waits for memory as long as ever: with the
+    share c of the first, ``c * slower + 1 - c`` (Ding et al., "APMT", the equation of T_app: only
+    CPI times instructions has the frequency in it). Where neither the model nor the *contention*
+    of its kernel knows the share, all is taken for computing;
+    :func:`tasksim.scenario.advice.taken_for_computing` says so.
+
+    >>> from tasksim.models.kinds.constant import ConstantModel
+    >>> stretch(ConstantModel(1.0), None, None, slower=2.0)
+    2.0
+    """
+    from tasksim.models.computeshare import compute_share
+
+    share = compute_share(model, table, contention)
+    if share is None:
+        return slower
+    found: NDArray[np.float64] = 1.0 + (share * (slower - 1.0))[rows]
+    return found

@@ -43,7 +43,7 @@ class Cluster:
 
     See Also
     --------
-    tasksim.engine.cluster.simulate.simulate_cluster : replays a graph on one.
+    tasksim.engine.simulation.Simulation : replays a graph on one.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.base.units import format_time
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.formats.recorded import platform_of_workers
 from tasksim.graph.apps.registry import generate
 from tasksim.native.cores import usable_cores
@@ -53,7 +53,7 @@ def replay_error(run: Run, graph: TaskGraph) -> float:
     """
     platform = platform_of_workers(run, graph)
     measured = MeasuredDurations(run, graph)
-    again = simulate(graph, platform, measured, run.scheduler, seed=run.seed or 0)
+    again = Simulation(graph, platform, measured, run.scheduler, seed=run.seed or 0).run()
     return again.makespan_s / run.makespan_s - 1 if run.makespan_s else 0.0
 
 

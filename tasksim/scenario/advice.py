@@ -99,8 +99,7 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
 
 def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
     """Return a line with the kernels whose contention was measured for other sizes, if any."""
-    from tasksim.engine.durations import Asked
-    from tasksim.engine.frequency import contention_of
+    from tasksim.engine.durations import Asked, contention_of
 
     asked, names = Asked(graph), []
     architectures = dict.fromkeys(group.models for group in platform.classes)
@@ -121,17 +120,17 @@ def _cores(count: int) -> str:
 def overfull_nodes(resolved: Resolved) -> list[str]:
     """Return a line per memory of a node without room for the data that are at home in it."""
     from tasksim.engine import room
-    from tasksim.scenario.nodes import spread_of
 
-    graph, spread = resolved.graph, spread_of(resolved)
-    assert spread is not None  # who has one node asks about that
-    nodes = spread.cluster.nodes
+    graph, cluster = resolved.graph, resolved.cluster
+    assert cluster is not None  # who has one node asks about that
+    nodes = cluster.nodes
     if not any(room.overfull(graph, [node]) for node in nodes):
         return []
-    from tasksim.engine.cluster.spread import grid_or_square
-    from tasksim.graph.distribution.owners import placement_of
+    from tasksim.graph.distribution.owners import grid_or_square, placement_of
+    from tasksim.scenario.checks import grid_of
 
-    placed = placement_of(graph, grid_or_square(spread.grid, len(nodes)), spread.owner)
+    grid = grid_or_square(grid_of(resolved.scenario), len(nodes))
+    placed = placement_of(graph, grid, resolved.scenario.owner)
     return room.overfull(graph, nodes, placed.owners)
 
 
@@ -203,7 +202,7 @@ def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architec
         model = models.model(name, architecture)
     except InputError:  # that architecture cannot run the kernel
         return False
-    from tasksim.engine.frequency import contention_of
+    from tasksim.engine.durations import contention_of
     from tasksim.models.computeshare import compute_share
 
     contention = contention_of(models, name, architecture)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import TasksimError
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.formats.recorded import platform_of_workers
 from tasksim.run.disturbance import has_processor_times, others_share
 from tasksim.run.measured import MeasuredDurations
@@ -61,7 +61,7 @@ def alone_makespan_s(
         return None
     platform = platform_of_workers(run, graph, alone=True)
     alone = MeasuredDurations(run, graph, "alone")
-    return simulate(graph, platform, alone, scheduler, seed=run.seed or 0).makespan_s
+    return Simulation(graph, platform, alone, scheduler, run.seed or 0).run().makespan_s
 
 
 def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:

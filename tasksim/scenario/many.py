@@ -11,7 +11,6 @@ import numpy as np
 from tasksim.base.arguments import all_of, one_of, whole_number
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import ENGINES
-from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tasksim.engine.batch import Item, Totals
+    from tasksim.engine.batch import Totals
     from tasksim.engine.choice import Engine
+    from tasksim.engine.simulation import Simulation
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
 
@@ -102,7 +102,7 @@ class Replays:
         from tasksim.engine.batch import task_tables
         from tasksim.run.critical import tasks_on_path
 
-        items = _items(self.scenarios, _resolved(self.scenarios))
+        items = _simulations(self.scenarios, _resolved(self.scenarios))
         counts = np.zeros(len(items[0].graph) if items else 0, np.int64)
         for scenario, item in zip(self.scenarios, items, strict=True):
             if len(item.graph) != len(counts):
@@ -180,8 +180,7 @@ def simulate_many(
     said = [line for one in distinct for line in (*one.clocked(), *one.overfull())]
     for line in dict.fromkeys(said):
         warnings.warn(line, stacklevel=2)
-    items = _items(asked, resolved)
-    found = list(totals(items, threads=threads or _cores(), engine=engine))
+    found = list(totals(_simulations(asked, resolved), threads=threads or _cores(), engine=engine))
     return Replays(asked, **_columns(found))
 
 
@@ -204,24 +203,8 @@ def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
     return found
 
 
-def _items(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) -> list[Item]:
-    """Return what is to be replayed."""
-    from tasksim.engine.batch import Item
-    from tasksim.scenario.solving import policy_of
-
-    return [
-        Item(
-            found.graph,
-            found.platform,
-            found.known_models(),
-            policy_of(scenario.scheduler),
-            scenario.seed,
-            scenario.noise,
-            **found.engine,
-            spread=spread_of(found),
-        )
-        for scenario, found in zip(scenarios, resolved, strict=True)
-    ]
+def _simulations(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) -> list[Simulation]:
+    return [found.simulation(asked) for asked, found in zip(scenarios, resolved, strict=True)]
 
 
 def _identity(value: Any) -> Hashable:

@@ -11,13 +11,9 @@ from tasksim.scenario.checks import cluster_file, grid_of, is_on_nodes
 
 if TYPE_CHECKING:
     from tasksim.base.documents.json_document import Node
-    from tasksim.engine.choice import Engine
-    from tasksim.engine.cluster.spread import Spread
     from tasksim.network.cluster import Cluster
-    from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.scenario import Scenario
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = [
     "bounds_on_nodes",
@@ -27,8 +23,6 @@ __all__ = [
     "cluster_words",
     "label_of",
     "network_files",
-    "replayed_on_nodes",
-    "spread_of",
 ]
 
 
@@ -99,60 +93,17 @@ def _network(scenario: Scenario, resolver: Resolver) -> Any:
     return resolver.once(("network", text, library), lambda: load_network(text, library))
 
 
-def replayed_on_nodes(
-    resolved: Resolved,
-    scheduler: str | Scheduler,
-    config: dict[str, Any],
-    *,
-    check: bool,
-    engine: Engine,
-) -> Run:
-    """Return the simulated run on the nodes of a scenario."""
-    from tasksim.engine.cluster.simulate import simulate_cluster
-
-    scenario, cluster = resolved.scenario, resolved.cluster
-    assert cluster is not None
-    options = dict(resolved.engine)
-    if options.pop("submitted_s", None) is not None:
-        raise InputError("engine.submission=recorded is for one node")
-    return simulate_cluster(
-        resolved.graph,
-        cluster,
-        resolved.known_models(),
-        scheduler,
-        grid=grid_of(scenario),
-        owner=scenario.owner,
-        seed=scenario.seed,
-        noise=scenario.noise,
-        check=check,
-        engine=engine,
-        config=config,
-        **options,
-    )
-
-
-def spread_of(resolved: Resolved) -> Spread | None:
-    """Return the nodes that a scenario is replayed on, if it asks for any."""
-    if resolved.cluster is None:
-        return None
-    from tasksim.engine.cluster.spread import Spread
-
-    if len(resolved.cluster.nodes) > 1 and resolved.engine.get("submitted_s") is not None:
-        raise InputError("engine.submission=recorded is for one node")
-    return Spread(resolved.cluster, grid_of(resolved.scenario), resolved.scenario.owner)
-
-
 def bounds_on_nodes(resolved: Resolved) -> dict[str, float]:
     """Return lower bounds that know of nodes and messages; none on a single node."""
     from tasksim.engine.cluster.bounds import cluster_bounds
     from tasksim.engine.durations import durations
     from tasksim.graph.distribution.cutting import cut_by
-    from tasksim.graph.distribution.owners import nearly_square
+    from tasksim.graph.distribution.owners import grid_or_square
 
     cluster = resolved.cluster
     if cluster is None or len(cluster.nodes) == 1 or len(set(map(id, cluster.nodes))) > 1:
         return {}
-    grid = grid_of(resolved.scenario) or nearly_square(len(cluster.nodes))
+    grid = grid_or_square(grid_of(resolved.scenario), len(cluster.nodes))
     cut = cut_by(resolved.graph, grid, resolved.scenario.owner)
     fastest = durations(resolved.graph, resolved.platform, resolved.known_models()).min(axis=0)
     workers = [len(node.workers) for node in cluster.nodes]

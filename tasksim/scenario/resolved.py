@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
     from tasksim.engine.durations import Models
+    from tasksim.engine.simulation import Simulation
     from tasksim.formats.registry import GraphInput
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
@@ -66,7 +67,7 @@ class Resolved:
     seconds : dict of str -> float, or None
         Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where given: they come before models.
     engine : dict
-        What the engine is told besides, as :func:`tasksim.engine.simulate.simulate` has it.
+        Further fields of its :class:`~tasksim.engine.simulation.Simulation`.
     cluster : Cluster or None
         The nodes, where they are asked for; each is the platform.
     """
@@ -82,14 +83,36 @@ class Resolved:
 
     def bounds(self) -> dict[str, float]:
         """Return the lower bounds on the makespan, the same as those of a simulation."""
-        from tasksim.engine.durations import durations, near_and_far
+        from tasksim.engine.pricing import Prices
         from tasksim.run.bounds import bounds
 
-        models = self.known_models()
-        means = durations(self.graph, self.platform, models)
-        near, _ = near_and_far(self.graph, self.platform, models, means)
+        means = Prices(self.graph, self.platform, self.known_models()).means
         workers = [self.nodes * len(group.workers) for group in self.platform.classes]
-        return bounds(self.graph, near, workers).to_json()
+        return bounds(self.graph, means, workers).to_json()
+
+    def simulation(self, scenario: Scenario | None = None) -> Simulation:
+        """Return what an engine is asked.
+
+        *scenario* may be one that differs from this one in scheduler, seed and noise.
+        """
+        from tasksim.engine.simulation import Simulation
+        from tasksim.scenario.checks import grid_of
+        from tasksim.scenario.solving import policy_of
+
+        scenario = scenario or self.scenario
+        if self.nodes > 1 and self.engine.get("submitted_s") is not None:
+            raise InputError("engine.submission=recorded is for one node")
+        return Simulation(
+            self.graph,
+            self.cluster or self.platform,
+            self.known_models(),
+            policy_of(scenario.scheduler),
+            scenario.seed,
+            scenario.noise,
+            **self.engine,
+            grid=grid_of(scenario),
+            owner=scenario.owner,
+        )
 
     @property
     def nodes(self) -> int:

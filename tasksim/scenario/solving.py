@@ -32,7 +32,6 @@ __all__ = [
     "execute_checked",
     "execute_isolated",
     "policy_of",
-    "simulate",
     "solve",
     "watched",
 ]
@@ -75,41 +74,15 @@ def solve(
     *engine* replays it, if it is simulated: ``auto``, ``simpy`` or ``compiled``.
     """
     if resolved.scenario.clock == "simulated":
-        return simulate(resolved, check=check, engine=engine)
+        config = encode(resolved.scenario, resolved)
+        run = resolved.simulation().run(check=check, engine=engine, config=config)
+        return _with_graph(run, resolved)
     if not check:
         return execute(resolved, progress=progress)
     checked = execute_checked(resolved, progress=progress)
     if checked.problem is not None:
         raise checked.problem
     return checked.run
-
-
-def simulate(resolved: Resolved, *, check: bool = False, engine: Engine = "auto") -> Run:
-    """Return the simulated run of a scenario."""
-    from tasksim.engine.simulate import simulate as replay
-
-    scenario = resolved.scenario
-    if resolved.cluster is not None:
-        from tasksim.scenario.nodes import replayed_on_nodes
-
-        config = encode(scenario, resolved)
-        run = replayed_on_nodes(
-            resolved, policy_of(scenario.scheduler), config, check=check, engine=engine
-        )
-        return _with_graph(run, resolved)
-    done = replay(
-        resolved.graph,
-        resolved.platform,
-        resolved.known_models(),
-        policy_of(scenario.scheduler),
-        seed=scenario.seed,
-        noise=scenario.noise,
-        check=check,
-        engine=engine,
-        config=encode(resolved.scenario, resolved),
-        **resolved.engine,
-    )
-    return _with_graph(done, resolved)
 
 
 def execute(

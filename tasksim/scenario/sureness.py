@@ -13,7 +13,6 @@ from tasksim.base.errors import InputError, expect
 from tasksim.engine.choice import ENGINES
 from tasksim.engine.replications import SOURCES, Replication, Replicator
 from tasksim.run.replicated import MEMBERS, Replicates, errors
-from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.prediction import Prediction, predicted
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.batch import Item
     from tasksim.engine.choice import Engine
+    from tasksim.engine.simulation import Simulation
     from tasksim.scenario.resolved import Resolved
 
 __all__ = ["UNCERTAINTIES", "Uncertain", "how_sure", "how_sure_of"]
@@ -197,21 +196,11 @@ class _Series:
     def __init__(
         self, resolved: Resolved, replicator: Replicator, threads: int, engine: Engine
     ) -> None:
-        from tasksim.engine.batch import Item, totals
-        from tasksim.scenario.solving import policy_of
+        from tasksim.engine.batch import totals
 
-        scenario = resolved.scenario
         self._replicator, self._members = replicator, MEMBERS[len(replicator.sources)]
-        self._item = Item(
-            resolved.graph,
-            resolved.platform,
-            resolved.known_models(),
-            policy_of(scenario.scheduler),
-            scenario.seed,
-            **resolved.engine,
-            spread=spread_of(resolved),
-        )
-        self._replay: Callable[[list[Item]], Iterator[Any]] = partial(
+        self._item = resolved.simulation()
+        self._replay: Callable[[list[Simulation]], Iterator[Any]] = partial(
             totals, threads=threads, engine=engine
         )
         self._spans: list[float] = []

@@ -12,7 +12,7 @@ from tasksim.calibration import kernel_samples, kernels_under_load
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.earlier_calibrations import earlier_samples
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.files.store import Entry, Measured, ModelLibrary, load_kernel, save_kernel
@@ -48,7 +48,7 @@ def test_a_real_calibration_is_complete_and_predicts(tmp_path):
         assert len(known.measured.stopped) == 1
     bigger = generate("cholesky", tiles=6, tile_size=32)
     for noise in ("none", "model"):
-        run = simulate(bigger, platform, models, "dm", noise=noise, check=True)
+        run = Simulation(bigger, platform, models, "dm", noise=noise).run(check=True)
         assert run.makespan_s >= max(run.bounds.values()) > 0
 
 

@@ -281,9 +281,9 @@ def test_unknown_models(tasksim):
 
 
 def test_outputs_are_checked_before_the_work(tasksim, tmp_path, monkeypatch):
-    from tasksim.engine import simulate
+    from tasksim.engine import simulation
 
-    monkeypatch.setattr(simulate, "simulate", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(simulation, "replayed", lambda *_, **__: pytest.fail("it ran"))
     line = f"simulate cholesky tiles=2 {W} {D} --force"
     (tmp_path / "file.png").write_text("")
     (tmp_path / "folder.png").mkdir()

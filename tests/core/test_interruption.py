@@ -20,8 +20,9 @@ from tasksim.core import interface
 from tasksim.core.interface import DONE, MORE
 from tasksim.core.library import status
 from tasksim.engine import choice
-from tasksim.engine.batch import Item, totals
+from tasksim.engine.batch import totals
 from tasksim.engine.choice import Question, _compiled
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Overheads, Platform
@@ -145,7 +146,7 @@ def test_replays_of_other_threads_are_not_waited_for(monkeypatch, given):
         monkeypatch.setattr(functions, "tasksim_replay_go_on", slow)
     graph = generate("cholesky", tiles=4)
     models = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
-    item = Item(graph, Platform.identical(2), models, given)
+    item = Simulation(graph, Platform.identical(2), models, given)
     with pytest.raises(KeyboardInterrupt):
         list(totals([item._replace(seed=seed) for seed in range(8)], threads=2))
     assert 20 <= len(calls) < many
@@ -161,7 +162,7 @@ def test_what_the_core_refuses_is_replayed_by_the_caller(monkeypatch):
     monkeypatch.setattr(choice, "_simpy", simpy)
     graph = generate("cholesky", tiles=3)
     models = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
-    known = Item(graph, Platform.identical(2), models, "eager")
+    known = Simulation(graph, Platform.identical(2), models, "eager")
     more_than_a_day = replace(known.platform, overheads=Overheads(submission_s=1e5))
     refused = known._replace(platform=more_than_a_day)
     found = list(totals([known, refused, known], threads=2))

@@ -18,7 +18,7 @@ from tasksim.core.library import status
 from tasksim.engine.choice import Question
 from tasksim.engine.compiled.flat import Refused
 from tasksim.engine.compiled.replay import CompiledReplay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -173,12 +173,12 @@ def test_both_engines_give_the_same_bytes_on_many_examples(part):
 def test_a_plan_from_a_file_is_followed(order, tmp_path):
     graph, platform = generate("cholesky", tiles=5), machine(devices=2, cores=2, bandwidth=1e9)
     durations = ConstantLibrary(dict.fromkeys(KERNELS, 1e-3))
-    run = simulate(graph, platform, durations, "random")
+    run = Simulation(graph, platform, durations, "random").run()
     path = tmp_path / "plan.csv"
     write_schedule(path, schedule_of(run), [worker.name for worker in platform.workers])
     scheduler = f"static:file={path},order={order}"
     answers = [
-        simulate(graph, platform, durations, scheduler, engine=engine)
+        Simulation(graph, platform, durations, scheduler).run(engine=engine)
         for engine in ("simpy", "compiled")
     ]
     assert answers[0].tasks.start_s.tobytes() == answers[1].tasks.start_s.tobytes()

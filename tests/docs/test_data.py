@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tasksim.base.library import names
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.graph_file import SUFFIX as GRAPH_SUFFIX
 from tasksim.models.files.store import ModelLibrary, load_kernel
@@ -80,7 +80,7 @@ def test_coefficient_files_are_valid(path):
 def test_the_shipped_models_cover_the_factorisations(application, tile_size):
     platform = load_platform("xeon-2c")
     graph = generate(application, tiles=4, tile_size=tile_size)
-    run = simulate(graph, platform, ModelLibrary(platform.models_folder()), "lws", check=True)
+    run = Simulation(graph, platform, ModelLibrary(platform.models_folder()), "lws").run(check=True)
     assert 0.5 < run.bounds["area_s"] / run.makespan_s <= 1
 
 
@@ -88,7 +88,9 @@ def test_the_shipped_models_cover_the_factorisations(application, tile_size):
 def test_the_shipped_models_cover_the_fast_multipole_method(name):
     platform = load_platform(name)
     graph = generate("fmm", particles=200_000, height=6, group_size=64, distribution="sphere")
-    run = simulate(graph, platform, ModelLibrary(platform.models_folder()), "prio", check=True)
+    run = Simulation(graph, platform, ModelLibrary(platform.models_folder()), "prio").run(
+        check=True
+    )
     assert 0.7 < run.bounds["area_s"] / run.makespan_s <= 1
 
 
@@ -127,10 +129,10 @@ def test_recorded_runs_are_predicted(path):
     platform = load_platform(run.platform)
     graph = generate(run.graph_name, **run.graph_arguments)
     models = ModelLibrary(platform.models_folder())
-    simulated = simulate(graph, platform, models, run.scheduler)
+    simulated = Simulation(graph, platform, models, run.scheduler).run()
     assert simulated.makespan_s == pytest.approx(run.makespan_s, rel=0.08)
     slower = replace(platform, speeds={"cpu": 0.8})
-    assert simulate(graph, slower, models, run.scheduler).makespan_s > 1.08 * run.makespan_s
+    assert Simulation(graph, slower, models, run.scheduler).run().makespan_s > 1.08 * run.makespan_s
 
 
 def test_nothing_but_data_is_shipped():

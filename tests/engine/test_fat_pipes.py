@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.load import load
@@ -28,11 +28,10 @@ def test_two_copies_at_a_time(shared, makespan_s, tmp_path):
     g.insert("task", *map(W, x), duration_s=1.0)
     g.insert("task", *map(R, x), duration_s=1.0)
     graph = g.build()
-    run = simulate(
+    run = Simulation(
         graph,
         load(tmp_path / "two.yaml"),
         GivenDurations(graph),
         f"static:file={tmp_path / 'plan.csv'}",
-        check=True,
-    )
+    ).run(check=True)
     assert run.makespan_s == pytest.approx(makespan_s)

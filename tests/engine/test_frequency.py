@@ -7,8 +7,7 @@ import pytest
 from compiled_core import needs_core
 
 import tasksim
-from tasksim.engine.durations import durations
-from tasksim.engine.frequency import stretch
+from tasksim.engine.durations import durations, stretch
 from tasksim.graph.apps.registry import generate
 from tasksim.models.contention import Contention
 from tasksim.models.files.coefficients import Entry, Measured

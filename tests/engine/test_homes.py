@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.description import Device, Link, Memory, Overheads, Platform, Worker
@@ -28,7 +28,7 @@ def reading(home):
 @pytest.mark.parametrize(("home", "worker"), [(0, 0), (1, 1)])
 def test_tasks_run_where_their_data_are_at_home(home, worker):
     graph = reading(home)
-    run = simulate(graph, BOX, GivenDurations(graph), "dmda", check=True)
+    run = Simulation(graph, BOX, GivenDurations(graph), "dmda").run(check=True)
     assert run.tasks.worker.tolist() == [worker]
     assert run.makespan_s == 1.0
 
@@ -36,7 +36,7 @@ def test_tasks_run_where_their_data_are_at_home(home, worker):
 def test_a_home_that_is_none_of_the_memories_is_told():
     graph = reading(2)
     with pytest.raises(InputError) as caught:
-        simulate(graph, BOX, GivenDurations(graph), "dmda")
+        Simulation(graph, BOX, GivenDurations(graph), "dmda").run()
     assert str(caught.value) == (
         "graph reading: datum #0 is at home in memory 2; platform box has 0 ram, 1 gpu"
     )
@@ -48,7 +48,7 @@ def test_on_one_memory_all_data_are_there(scheduler, overheads):
     """Also those of a graph that was made for a machine with devices."""
     graph = reading(3)
     platform = replace(Platform.identical(2), overheads=overheads)
-    run = simulate(graph, platform, GivenDurations(graph), scheduler)
+    run = Simulation(graph, platform, GivenDurations(graph), scheduler).run()
     assert run.makespan_s == pytest.approx(1.0, abs=1e-4)
 
 
@@ -72,6 +72,6 @@ def test_what_is_written_elsewhere_at_once_is_not_written_back():
     links = (Link(0, "link0", (0, 1), 1e5), Link(1, "link1", (0, 2), 1e5))
     devices = {"cuda": Device(pipeline=1)}
     platform = Platform("two", workers, memories, links=links, devices=devices)
-    run = simulate(graph, platform, GivenDurations(graph), "random", check=True)
+    run = Simulation(graph, platform, GivenDurations(graph), "random").run(check=True)
     assert run.tasks.worker[[18, 20]].tolist() == [1, 0]
     assert len(run.transfers) == 0

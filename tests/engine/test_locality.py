@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graphs
 
-from tasksim.engine.cluster.simulate import simulate_cluster
-from tasksim.engine.durations import durations, near_and_far
-from tasksim.engine.simulate import simulate
+from tasksim.engine.pricing import Prices
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -46,7 +45,7 @@ def reading(*tiles, kernels=("task",), size_bytes=100):
 
 def in_turn(graph, models, platform=None):
     """The durations of the tasks, run by one worker in order."""
-    run = simulate(graph, platform or Platform.identical(1), models, "eager", check=True)
+    run = Simulation(graph, platform or Platform.identical(1), models, "eager").run(check=True)
     return run.tasks.duration_s.tolist()
 
 
@@ -68,14 +67,14 @@ def test_each_node_has_caches_of_its_own(engine):
     assert in_turn(graph, models) == [2.5] * 4  # the other tile is used in between
     network = read_network("switch:bandwidth=1GB/s,latency=1us")
     cluster = Cluster.alike(Platform.identical(1), 2, network)
-    run = simulate_cluster(graph, cluster, models, "eager", owner="round-robin", engine=engine)
+    run = Simulation(graph, cluster, models, "eager", owner="round-robin").run(engine=engine)
     assert run.tasks.duration_s[np.argsort(run.tasks.task)].tolist() == [2.5, 2.5, 1.5, 1.5]
 
 
 def test_reusing_is_faster_than_walking():
     models = Library({"task": 2.0}, {"task": Locality(50, 0.01, 0.5)})
-    reuses = simulate(reading("a", "a", "b", "b"), Platform.identical(1), models)
-    walks = simulate(reading("a", "b", "a", "b"), Platform.identical(1), models)
+    reuses = Simulation(reading("a", "a", "b", "b"), Platform.identical(1), models).run()
+    walks = Simulation(reading("a", "b", "a", "b"), Platform.identical(1), models).run()
     assert (reuses.makespan_s, walks.makespan_s) == (8.0, 10.0)
 
 
@@ -94,9 +93,9 @@ def test_the_order_of_the_starts_decides_not_that_of_the_submission():
     builder.insert("task", R(a), n=1)
     models = Library({"task": 20.0}, {"task": FAR})
     graph, one = builder.build(), Platform.identical(1)
-    walked = simulate(graph, one, models, "eager").tasks.duration_s.tolist()
+    walked = Simulation(graph, one, models, "eager").run().tasks.duration_s.tolist()
     assert walked == [20.5, 25.0, 20.5]
-    reordered = simulate(graph, one, models, "prio").tasks.duration_s.tolist()
+    reordered = Simulation(graph, one, models, "prio").run().tasks.duration_s.tolist()
     assert reordered == pytest.approx([20.5, 25.0, 19.5])
 
 
@@ -147,10 +146,9 @@ def test_scratch_memory_is_never_far():
 def test_without_a_cost_nothing_is_split_off(locality):
     graph, platform = reading("a", "b"), Platform.identical(1)
     models = Library({"task": 2.0}, {"task": locality})
-    means = durations(graph, platform, models)
-    near, far = near_and_far(graph, platform, models, means)
-    assert near is means
-    assert far is None
+    prices = Prices(graph, platform, models)
+    assert prices.means is prices.estimates
+    assert prices.far is None
 
 
 def test_far_data_cost_no_more_than_there_is_room_for():
@@ -158,7 +156,8 @@ def test_far_data_cost_no_more_than_there_is_room_for():
     graph, platform = reading("a", "b"), Platform.identical(1)
     for slope in (1e-3, 1e-2, 1.0):
         models = Library({"task": 2.0}, {"task": Locality(1.0, slope, 1.0)})
-        near, charge = near_and_far(graph, platform, models, durations(graph, platform, models))
+        prices = Prices(graph, platform, models)
+        near, charge = prices.means, prices.far.charge(graph)
         for task in range(2):
             assert near[0, task] >= 0.2 * (1 - 1e-12)
             assert near[0, task] + charge.extra_s(task, 0) == pytest.approx(2.0)
@@ -171,10 +170,11 @@ def test_near_plus_far_is_the_cost_of_each_task(graph, reach, share):
     slope = 0.01
     constants = dict.fromkeys(graph.kernels, 1.0)
     models = Library(constants, dict.fromkeys(graph.kernels, Locality(reach, slope, share)))
-    near, charge = near_and_far(graph, platform, models, durations(graph, platform, models))
-    if charge is None:
+    prices = Prices(graph, platform, models)
+    if prices.far is None:
         assert len(graph) == 0
         return
+    near, charge = prices.means, prices.far.charge(graph)
     tracker = ReuseTracker(graph)
     for task in range(len(graph)):
         bytes_ = sum(8 for _, mode in graph.accesses_of(task) if mode.name != "SCRATCH")

@@ -17,7 +17,7 @@ from tiers import few
 from tasksim.base.errors import InputError
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -220,14 +220,14 @@ def test_a_block_that_is_released_costs_time_and_one_of_equal_size_is_reused():
 
 def simulated(graph, platform, scheduler, pushes, seed):
     try:
-        return simulate(
+        return Simulation(
             graph,
             platform,
             GivenDurations(graph),
             scheduler,
             seed=seed,
             simultaneous_pushes=pushes,
-        )
+        ).run()
     except InputError as error:
         assume("bytes at once" not in str(error))
         raise
@@ -298,10 +298,10 @@ def test_a_task_is_submitted_when_those_before_it_have_been_whatever_the_replay(
     for _ in range(4):
         builder.insert("task", duration_s=1.0)
     platform = replace(Platform.identical(4), overheads=Overheads(submission_s=1.0))
-    run = simulate(
+    run = Simulation(
         builder.build(), platform, ConstantLibrary({"task": 1.0}), "eager",
         simultaneous_pushes=pushes,
-    )  # fmt: skip
+    ).run()  # fmt: skip
     assert run.tasks.submitted_s.tolist() == [0.0, 1.0, 2.0, 3.0]
     assert run.makespan_s == 4.0
 
@@ -311,5 +311,5 @@ def test_devices_may_share_the_only_memory():
     workers = tuple(replace(w, architecture="cuda") for w in free.workers)
     shared = replace(free, workers=workers, devices={"cuda": Device(2, ())})
     graph = tasks((2, [(W, 0)]), (2, [(R, 0)]), (1, [(W, 1)]))
-    run = simulate(graph, shared, GivenDurations(graph), "eager", check=True)
+    run = Simulation(graph, shared, GivenDurations(graph), "eager").run(check=True)
     assert run.tasks.start_s.tolist() == [0, 3, 2]  # the first driver queues a second kernel

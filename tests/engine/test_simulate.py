@@ -14,7 +14,7 @@ from tiers import few
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.engine import replay as replay_module
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -66,21 +66,21 @@ def chain(length):
 @pytest.mark.parametrize("noise", ["none", "model"])
 def test_the_same_seed_gives_the_same_table(scheduler, noise):
     first, second = (
-        simulate(CHOLESKY, FOUR, MODELS, scheduler, seed=5, noise=noise, check=True)
+        Simulation(CHOLESKY, FOUR, MODELS, scheduler, seed=5, noise=noise).run(check=True)
         for _ in range(2)
     )
     assert first == second
 
 
 def test_another_seed_gives_another_draw():
-    one, other = (simulate(CHOLESKY, FOUR, MODELS, seed=s, noise="model") for s in (0, 1))
+    one, other = (Simulation(CHOLESKY, FOUR, MODELS, seed=s, noise="model").run() for s in (0, 1))
     assert one.tasks != other.tasks
-    quiet = [simulate(CHOLESKY, FOUR, MODELS, "eager", seed=s).tasks for s in (0, 1)]
+    quiet = [Simulation(CHOLESKY, FOUR, MODELS, "eager", seed=s).run().tasks for s in (0, 1)]
     assert quiet[0] == quiet[1]
 
 
 def test_without_noise_a_task_costs_its_mean():
-    run = simulate(chain(3), FOUR, Measured({"task": 2.0}), "eager")
+    run = Simulation(chain(3), FOUR, Measured({"task": 2.0}), "eager").run()
     assert run.makespan_s == pytest.approx(6.0)
     assert run.kind == "simulated"
 
@@ -89,7 +89,8 @@ def test_the_mean_of_many_draws_is_the_prediction():
     """Of a chain, where the makespan is the sum; within five standard errors."""
     graph, models = chain(30), Measured({"task": 2.0})
     drawn = [
-        simulate(graph, FOUR, models, "eager", seed=s, noise="model").makespan_s for s in range(100)
+        Simulation(graph, FOUR, models, "eager", seed=s, noise="model").run().makespan_s
+        for s in range(100)
     ]
     assert np.std(drawn) > 0.5
     assert np.mean(drawn) == pytest.approx(60.0, abs=5 * np.std(drawn) / 10)
@@ -108,7 +109,7 @@ class Curious(Eager):
 def test_the_scheduler_is_told_means_whatever_is_charged(noise, locality):
     scheduler = Curious()
     models = Measured({"task": 2.0}, locality)
-    run = simulate(chain(3), FOUR, models, scheduler, noise=noise)
+    run = Simulation(chain(3), FOUR, models, scheduler, noise=noise).run()
     assert scheduler.seen == [pytest.approx([2.0] * 3)]
     assert (noise == "none" and locality is None) == np.allclose(run.tasks.duration_s, 2.0)
 
@@ -120,14 +121,14 @@ def test_dm_decides_alike_with_and_without_noise_while_nothing_is_finished():
         builder.insert("task")
     graph, models = builder.build(), Measured({"task": 2.0})
     quiet, noisy = (
-        simulate(graph, FOUR, models, "dm", noise=noise).tasks.worker.tolist()
+        Simulation(graph, FOUR, models, "dm", noise=noise).run().tasks.worker.tolist()
         for noise in ("none", "model")
     )
     assert quiet == noisy
 
 
 def test_the_run_remembers_what_it_was_made_of():
-    run = simulate(CHOLESKY, FOUR, MODELS, "dm", seed=3, config={"a": 1})
+    run = Simulation(CHOLESKY, FOUR, MODELS, "dm", seed=3).run(config={"a": 1})
     assert (run.scheduler, run.seed, run.config) == ("dm", 3, {"a": 1})
     assert (run.graph_name, run.graph_arguments["tiles"]) == ("cholesky", 6)
     assert run.platform == "identical-4"
@@ -137,18 +138,21 @@ def test_the_run_remembers_what_it_was_made_of():
 def test_bounds_by_hand():
     """Cholesky of two tiles: all in a row, 1 + 3 + 3 + 1."""
     models = ConstantLibrary({"potrf": 1.0, "trsm": 3.0, "syrk": 3.0})
-    run = simulate(generate("cholesky", tiles=2), FOUR, models)
+    run = Simulation(generate("cholesky", tiles=2), FOUR, models).run()
     assert run.bounds == {"critical_path_s": 8.0, "area_s": 2.0}
     assert run.makespan_s == 8.0
 
 
 def test_a_kernel_without_a_model_is_named():
     with pytest.raises(InputError, match="no duration for kernel 'trsm'"):
-        simulate(CHOLESKY, FOUR, ConstantLibrary({"potrf": 1.0}))
+        Simulation(CHOLESKY, FOUR, ConstantLibrary({"potrf": 1.0})).run()
 
 
 def test_check_verifies_the_run(monkeypatch):
-    assert simulate(CHOLESKY, FOUR, MODELS, check=True) == simulate(CHOLESKY, FOUR, MODELS)
+    assert (
+        Simulation(CHOLESKY, FOUR, MODELS).run(check=True)
+        == Simulation(CHOLESKY, FOUR, MODELS).run()
+    )
 
     class Hasty(replay_module.Replay):
         def run(self, rng):
@@ -157,7 +161,7 @@ def test_check_verifies_the_run(monkeypatch):
 
     monkeypatch.setattr(replay_module, "Replay", Hasty)
     with pytest.raises(CheckFailed):
-        simulate(CHOLESKY, FOUR, MODELS, check=True, engine="simpy")
+        Simulation(CHOLESKY, FOUR, MODELS).run(check=True, engine="simpy")
 
 
 def two_classes():
@@ -181,7 +185,7 @@ def test_no_lucky_draw_beats_the_bounds():
     graph, models = builder.build(), Measured({"task": 1.0}, architectures=("a", "b"))
     ratios = []
     for seed in range(100):
-        run = simulate(graph, two_classes(), models, "eager", seed=seed, noise="model")
+        run = Simulation(graph, two_classes(), models, "eager", seed=seed, noise="model").run()
         ratios.append(run.makespan_s / max(run.bounds.values()))
     assert min(ratios) >= 1 - 1e-9
     assert min(ratios) < 1.1  # and they are close
@@ -202,5 +206,5 @@ LOCALITIES = st.sampled_from([None, Locality(8.0, 0.02, 0.5), Locality(20.0, 0.1
 def test_no_run_beats_the_bounds(graph, platform, locality, noise, scheduler, seed):
     means = {kernel: 1.0 + index for index, kernel in enumerate(graph.kernels)}
     models = Measured(means, locality, platform.architectures)
-    run = simulate(graph, platform, models, scheduler, seed=seed, noise=noise, check=True)
+    run = Simulation(graph, platform, models, scheduler, seed=seed, noise=noise).run(check=True)
     assert run.makespan_s >= (1 - 1e-9) * max(run.bounds.values())

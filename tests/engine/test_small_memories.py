@@ -12,7 +12,7 @@ from strategies import ALLOCATIONS, COSTS
 from tiers import few
 
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import R, Reduce, Scratch
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -61,7 +61,7 @@ def thrashing(size, tiles=6, scheduler="eager", **options):
     graph = cholesky(tiles)  # tiles of 8 bytes
     platform = machine(cores=0, size=size, **options)
     models = ConstantLibrary(dict.fromkeys(["potrf", "trsm", "syrk", "gemm"], 1.0))
-    return simulate(graph, platform, models, scheduler, check=True)
+    return Simulation(graph, platform, models, scheduler).run(check=True)
 
 
 @pytest.mark.parametrize("scheduler", ["eager", "prio", "lws", "dmda", "dmdas", "heteroprio"])
@@ -100,7 +100,7 @@ def test_applications_end_however_small_the_memory(
     platform = replace(platform, overheads=overheads)
     library = ConstantLibrary(dict.fromkeys(graph.model_names, 1e-4))
     try:
-        simulate(graph, platform, library, scheduler, simultaneous_pushes=pushes, check=True)
+        Simulation(graph, platform, library, scheduler, simultaneous_pushes=pushes).run(check=True)
     except InputError as error:
         assume("bytes at once" not in str(error))
         raise

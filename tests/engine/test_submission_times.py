@@ -10,7 +10,7 @@ from questions import drawn_question
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import replayed
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
@@ -28,9 +28,9 @@ def three(after=()):
 def simulated(graph, submitted_s, platform=None, **options):
     platform = platform or Platform.identical(2)
     times = np.array(submitted_s)
-    return simulate(
-        graph, platform, GivenDurations(graph), "eager", submitted_s=times, check=True, **options
-    )
+    return Simulation(
+        graph, platform, GivenDurations(graph), "eager", submitted_s=times, **options
+    ).run(check=True)
 
 
 @pytest.mark.parametrize("pushes", ["serial", "blind"])

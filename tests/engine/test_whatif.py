@@ -13,7 +13,7 @@ from strategies import costs, graphs, platforms
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -56,7 +56,7 @@ def one_worker_each(draw):
 
 
 def makespan_s(graph, platform, scheduler="eager"):
-    return simulate(graph, platform, LIBRARY, scheduler, check=True).makespan_s
+    return Simulation(graph, platform, LIBRARY, scheduler).run(check=True).makespan_s
 
 
 def relinked(platform, **changes):
@@ -122,7 +122,9 @@ def test_a_second_device_helps_a_large_cholesky(scheduler):
     library = ConstantLibrary(dict.fromkeys(["potrf", "trsm", "syrk", "gemm"], 1.0))
     graph = generate("cholesky", tiles=8, tile_size=1)
     one, two = (
-        simulate(graph, machine(devices=n, cores=0, bandwidth=80.0), library, scheduler).makespan_s
+        Simulation(graph, machine(devices=n, cores=0, bandwidth=80.0), library, scheduler)
+        .run()
+        .makespan_s
         for n in (1, 2)
     )
     assert two < 0.75 * one
@@ -134,7 +136,7 @@ def test_a_bus_that_is_too_slow_makes_devices_useless():
     table = {}
     for bandwidth in (10.0, 0.01):
         platform = replace(machine(bandwidth=bandwidth), speeds={"cpu": 0.1, "cuda": 1.0})
-        run = simulate(graph, platform, GivenDurations(graph), "dmda", check=True)
+        run = Simulation(graph, platform, GivenDurations(graph), "dmda").run(check=True)
         table[bandwidth] = run.tasks.worker.tolist()
     assert table == {10.0: [0] * 5, 0.01: [1] * 5}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tasksim import ConstantLibrary
 from tasksim.base.errors import InputError
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
@@ -25,7 +25,7 @@ def replayed(graph, nodes, grid=None, network="switch:bandwidth=1GB/s,latency=1u
     own = gives_durations(graph)
     durations = GivenDurations(graph) if own else ConstantLibrary(DURATIONS)
     cluster = Cluster.alike(Platform.identical(workers), nodes, read_network(network))
-    return simulate_cluster(graph, cluster, durations, "prio", grid=grid, check=True)
+    return Simulation(graph, cluster, durations, "prio", grid=grid).run(check=True)
 
 
 def kernels(graph):

@@ -6,7 +6,7 @@ from fmm_graphs import tasks_of, tree_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.fmm import graph_of_tree
 from tasksim.graph.apps.fmm_groups import groups_of
@@ -143,5 +143,5 @@ def test_particles_and_cells_are_all_there(tree, group_size):
 def test_it_runs(tree, group_size, workers):
     graph = graph_of_tree(tree, group_size, order=2)
     models = ConstantLibrary(dict.fromkeys(graph.model_names, 1e-3))
-    run = simulate(graph, Platform.identical(workers), models, "prio", check=True)
+    run = Simulation(graph, Platform.identical(workers), models, "prio").run(check=True)
     assert run.makespan_s * workers >= len(graph) * 1e-3 * (1 - 1e-9)

@@ -15,7 +15,7 @@ from tiers import few
 from tasksim.base.errors import InputError
 from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -63,7 +63,7 @@ def three_tasks():
 def test_a_worker_waits_for_its_turn_or_takes_what_is_ready(order, starts):
     graph = three_tasks()
     scheduler = Fixed([[0], [1, 2]], order)
-    run = simulate(graph, Platform.identical(2), GivenDurations(graph), scheduler, check=True)
+    run = Simulation(graph, Platform.identical(2), GivenDurations(graph), scheduler).run(check=True)
     assert run.tasks.start_s.tolist() == starts
     assert run.tasks.worker.tolist() == [0, 1, 1]
 
@@ -76,8 +76,8 @@ def test_a_task_that_holds_data_for_commutative_access_does_not_wait_for_its_tur
     g.insert("task", Commute(x), W(y), duration_s=1.0)
     g.insert("task", R(y), duration_s=1.0)
     graph = g.build()
-    run = simulate(
-        graph, Platform.identical(2), GivenDurations(graph), Fixed([[2, 0], [1]]), check=True
+    run = Simulation(graph, Platform.identical(2), GivenDurations(graph), Fixed([[2, 0], [1]])).run(
+        check=True
     )
     assert run.tasks.start_s.tolist() == [0, 1, 2]
 
@@ -168,10 +168,10 @@ def written(tmp_path, text):
 
 def test_a_recorded_run_can_be_written_and_repeated(tmp_path):
     graph, platform = generate("cholesky", tiles=6), Platform.identical(3)
-    run = simulate(graph, platform, CHOLESKY, "ws", seed=3)
+    run = Simulation(graph, platform, CHOLESKY, "ws", seed=3).run()
     path = tmp_path / "plan.csv"
     write_schedule(path, schedule_of(run), [worker.name for worker in run.workers])
-    again = simulate(graph, platform, CHOLESKY, f"static:file={path}", check=True)
+    again = Simulation(graph, platform, CHOLESKY, f"static:file={path}").run(check=True)
     assert again.tasks.worker.tolist() == run.tasks.worker.tolist()
     assert again.tasks.start_s.tolist() == run.tasks.start_s.tolist()
     assert path.read_text().startswith("task,worker,order\n1,cpu0,0\n")
@@ -180,13 +180,13 @@ def test_a_recorded_run_can_be_written_and_repeated(tmp_path):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_plan_in_a_file_is_the_same_plan(name, tmp_path):
     graph, platform = generate("cholesky", tiles=6), Platform.identical(3)
-    run = simulate(graph, platform, CHOLESKY, name)
+    run = Simulation(graph, platform, CHOLESKY, name).run()
     costs_s = [[float(d) for d in run.tasks.duration_s]]
     made = plan(name, Problem.of(graph, platform, costs_s))
     path = tmp_path / "plan.csv"
     write_schedule(path, made, ["cpu0", "cpu1", "cpu2"])
     scheduler = create(f"static:file={path}")
-    again = simulate(graph, platform, CHOLESKY, scheduler)
+    again = Simulation(graph, platform, CHOLESKY, scheduler).run()
     assert again.tasks.start_s.tolist() == run.tasks.start_s.tolist()
     assert scheduler.plan.makespan_s == again.makespan_s
 
@@ -205,7 +205,7 @@ def test_tasks_and_workers_by_name_and_in_any_order(tmp_path):
     g.insert("work", duration_s=2.0, after=[first])
     graph = g.build()
     text = written(tmp_path, "# by hand\ntask,worker,order\n2,1,1\n1, 1, 2\n\nprepare,cpu0,1\n")
-    run = simulate(graph, Platform.identical(2), GivenDurations(graph), text, check=True)
+    run = Simulation(graph, Platform.identical(2), GivenDurations(graph), text).run(check=True)
     assert run.tasks.start_s.tolist() == [0, 3, 1]
 
 
@@ -237,7 +237,7 @@ def test_schedules_that_do_not_fit_are_told_with_their_lines(text, message, tmp_
     graph = three_tasks()
     scheduler = written(tmp_path, f"task,worker\n{text}\n")
     with pytest.raises(InputError, match=message):
-        simulate(graph, Platform.identical(2), GivenDurations(graph), scheduler)
+        Simulation(graph, Platform.identical(2), GivenDurations(graph), scheduler).run()
 
 
 def test_two_tasks_at_one_place(tmp_path):
@@ -246,7 +246,7 @@ def test_two_tasks_at_one_place(tmp_path):
     with pytest.raises(
         InputError, match=r"plan.csv:4: order: got 2 for worker '0', the order of task '1'"
     ):
-        simulate(graph, Platform.identical(2), GivenDurations(graph), scheduler)
+        Simulation(graph, Platform.identical(2), GivenDurations(graph), scheduler).run()
 
 
 def test_a_worker_that_cannot_run_the_task(tmp_path):

@@ -19,7 +19,7 @@ from classic import (
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import durations
 from tasksim.engine.machine.machine import MachineReplay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.models.kinds.constant import ConstantLibrary
@@ -122,7 +122,7 @@ def test_heft_on_cholesky_without_communication(workers, makespan_s):
     models = ConstantLibrary(CHOLESKY)
     made = plan("heft", Problem.of(graph, platform, durations(graph, platform, models)))
     assert made.makespan_s == makespan_s
-    assert simulate(graph, platform, models, "heft", check=True).makespan_s == makespan_s
+    assert Simulation(graph, platform, models, "heft").run(check=True).makespan_s == makespan_s
 
 
 def estee_plan1():

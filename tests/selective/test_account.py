@@ -7,7 +7,8 @@ import pytest
 from selective_account import SECONDS, account
 
 import tasksim
-from tasksim.engine.batch import Item, totals
+from tasksim.engine.batch import totals
+from tasksim.engine.simulation import Simulation
 from tasksim.kernels.program import bind
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.native.this_machine import this_machine
@@ -99,7 +100,7 @@ def test_predictions_are_not_biased_by_first_touches(policy):
     mean = np.array([SECONDS[found[p].kernel] * (1.12 if found[p].touches else 1) for p in of_task])
     rng, platform = np.random.default_rng(1), Platform.identical(2)
     models = ConstantLibrary(SECONDS)
-    item = Item(graph, platform, models, "lws", drawn=lambda: mean[None, :])
+    item = Simulation(graph, platform, models, "lws", drawn=lambda: mean[None, :])
     (truth,) = totals([item])
     biases = {}
     for apart in (True, False):

@@ -11,7 +11,7 @@ import pytest
 import tasksim
 from tasksim import ConstantLibrary
 from tasksim.base.errors import InputError
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.distribution.owners import Grid
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
@@ -26,7 +26,7 @@ SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 def simulated(tiles=6, nodes=2, network="switch:bandwidth=1GB/s,latency=1us"):
     cluster = Cluster.alike(Platform.identical(2), nodes, read_network(network))
     graph = tasksim.generate("cholesky", tiles=tiles, tile_size=256)
-    return simulate_cluster(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(1, nodes))
+    return Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(1, nodes)).run()
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ __all__ = [
     "by_parameter",
     "column_major",
     "diamond",
+    "grid_or_square",
     "morton",
     "nearly_square",
     "owners_of",
@@ -201,6 +202,16 @@ def nearly_square(nodes: int) -> Grid:
     """
     rows = next(rows for rows in range(int(nodes**0.5), 0, -1) if nodes % rows == 0)
     return Grid(rows, nodes // rows)
+
+
+def grid_or_square(grid: Grid | None, nodes: int) -> Grid:
+    """Return *grid*, or one that is nearly square; :exc:`InputError` if it has not so many."""
+    if grid is None:
+        return nearly_square(nodes)
+    if grid.nodes != nodes:
+        got = f"grid {grid.rows}x{grid.columns} has {grid.nodes} nodes"
+        raise InputError(f"{got}, the cluster {nodes}")
+    return grid
 
 
 def _coordinates(graph: TaskGraph) -> tuple[Int64, Int64, Any]:

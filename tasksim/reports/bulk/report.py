@@ -11,7 +11,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import parse
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.network.cluster import Cluster
@@ -113,7 +113,7 @@ def simulated_s(
         If a kernel has a configuration that was not measured.
     """
     cluster = Cluster.alike(platform or Platform.identical(1), grid.nodes, network, cores)
-    run = simulate_cluster(graph, cluster, models, scheduler, grid=grid, owner=owner)
+    run = Simulation(graph, cluster, models, scheduler, grid=grid, owner=owner).run()
     return run.makespan_s
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.scenario.fingerprints import fingerprints
-from tasksim.scenario.nodes import spread_of
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
 from tasksim.study.sweep.columns import Answer
@@ -24,8 +23,7 @@ from tasksim.study.sweep.study_warnings import as_text
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-    from tasksim.engine.batch import Item, Settled
-    from tasksim.engine.cluster.spread import Spread
+    from tasksim.engine.simulation import Settled, Simulation
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.study.sweep.plan import Planned
@@ -71,7 +69,6 @@ class _Group(NamedTuple):
 
     resolved: Resolved
     settled: Settled
-    spread: Spread | None
     bounds: dict[Hashable, dict[str, float]]
     """Lower bounds by the seed of the draws; by None without noise."""
     warnings: dict[str, str | None]
@@ -80,8 +77,7 @@ class _Group(NamedTuple):
     @property
     def workers(self) -> int:
         """Number of workers on all nodes."""
-        nodes = 1 if self.spread is None else self.spread.nodes
-        return nodes * len(self.resolved.platform.workers)
+        return self.resolved.nodes * len(self.resolved.platform.workers)
 
 
 _benches = threading.local()
@@ -175,26 +171,16 @@ class Workbench:
 
     def _of_totals(self, job: Job) -> Answer:
         """Return the answer of a batch simulation, which is fast because it makes no tables."""
-        from tasksim.engine.batch import Item, totals
-        from tasksim.scenario.solving import policy_of
+        from tasksim.engine.batch import totals
 
         scenario = job.scenario
         group = self._group(job)
-        item = Item(
-            group.resolved.graph,
-            group.resolved.platform,
-            group.resolved.known_models(),
-            policy_of(scenario.scheduler),
-            job.seed,
-            scenario.noise,
-            **scenario.engine,
-            spread=group.spread,
-        )
-        (found,) = totals([item], settled=group.settled)
+        asked = group.resolved.simulation(scenario)._replace(seed=job.seed)
+        (found,) = totals([asked], settled=group.settled)
         return Answer(
             job.cell,
             makespan_s=found.makespan_s,
-            **_bounds(_bounds_of(group, item)),
+            **_bounds(_bounds_of(group, asked)),
             tasks=len(group.resolved.graph),
             busy_share=_share(found.busy_s, group.workers, found.makespan_s),
             moved_bytes=found.copied_bytes,
@@ -245,20 +231,20 @@ class Workbench:
             self._forget()
         self._resolved += 1
         self._refuse_other_files(job)
-        from tasksim.engine.batch import Settled
+        from tasksim.engine.simulation import Settled
 
         resolved = self._resolver.resolve(scenario)
-        found = self._groups[key] = _Group(resolved, Settled(), spread_of(resolved), {}, {})
+        found = self._groups[key] = _Group(resolved, Settled(), {}, {})
         if len(self._groups) > MAX_KEPT_GROUPS:
             self._groups.popitem(last=False)
         return found
 
 
-def _bounds_of(group: _Group, item: Item) -> dict[str, float]:
-    """Return the bounds of a replay, which schedulers with the same costs share."""
-    key = None if item.noise == "none" else item.seed
+def _bounds_of(group: _Group, asked: Simulation) -> dict[str, float]:
+    """Return the bounds of a simulation, which schedulers with the same costs share."""
+    key = None if asked.noise == "none" else asked.seed
     if key not in group.bounds:
-        group.bounds[key] = group.settled.bounds(item)
+        group.bounds[key] = group.settled.bounds(asked) or {}
     return group.bounds[key]
 
 

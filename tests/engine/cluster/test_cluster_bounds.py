@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tasksim import RW, ConstantLibrary, GraphBuilder, R, W
 from tasksim.engine.cluster.bounds import block_cyclic_tiles, cluster_bounds, least_volume_bytes
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
@@ -65,7 +65,7 @@ def test_no_replay_beats_them(name, tiles, grid, network):
     graph = generate(name, tiles=tiles, tile_size=200)
     _, bounds = bounds_on(graph, grid, network)
     cluster = Cluster.alike(Platform.identical(2), grid.nodes, read_network(network))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=grid)
+    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=grid).run()
     assert bounds.best_s <= run.makespan_s * (1 + 1e-9)
 
 
@@ -94,5 +94,5 @@ def test_no_node_receives_less_than_the_least_volume():
 def test_nodes_without_tasks_do_no_harm():
     graph = generate("cholesky", tiles=2, tile_size=200)
     cluster = Cluster.alike(Platform.identical(2), 4, read_network("switch:bandwidth=1GB/s"))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(2, 2))
+    run = Simulation(graph, cluster, ConstantLibrary(SECONDS), "prio", grid=Grid(2, 2)).run()
     assert run.makespan_s == pytest.approx(8e-3, rel=0.2)

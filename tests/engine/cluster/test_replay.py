@@ -8,10 +8,9 @@ import pytest
 import tasksim
 from tasksim.base.errors import CheckFailed, InputError, SchedulerError
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
-from tasksim.engine.cluster.simulate import simulate_cluster
 from tasksim.engine.durations import durations
 from tasksim.engine.machine.machine import MachineReplay
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
@@ -139,8 +138,8 @@ def test_one_node_is_that_node(scheduler):
     graph = tasksim.generate("cholesky", tiles=6)
     models, platform = ConstantLibrary(CHOLESKY), tasksim.Platform.identical(4)
     cluster = Cluster.alike(platform, 1, read_network(SHARED))
-    alone = simulate(graph, platform, models, scheduler)
-    assert simulate_cluster(graph, cluster, models, scheduler) == alone
+    alone = Simulation(graph, platform, models, scheduler).run()
+    assert Simulation(graph, cluster, models, scheduler).run() == alone
 
 
 @pytest.mark.parametrize("scheduler", names(bare=True))
@@ -169,10 +168,10 @@ def test_a_part_that_is_the_whole_graph_is_replayed_as_that(scheduler):
 def test_every_scheduler_works_per_node(scheduler):
     graph = tasksim.generate("cholesky", tiles=7, tile_size=500)
     cluster = Cluster.alike(tasksim.Platform.identical(3), 4, read_network(SHARED))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), scheduler, check=True)
+    run = Simulation(graph, cluster, ConstantLibrary(CHOLESKY), scheduler).run(check=True)
     assert len(run.messages) == len(distribute(graph, owners_of(graph, Grid(2, 2)), 4).messages)
     assert run.makespan_s >= max(run.bounds.values())
-    again = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), scheduler)
+    again = Simulation(graph, cluster, ConstantLibrary(CHOLESKY), scheduler).run()
     assert again == run
 
 
@@ -180,9 +179,9 @@ def test_nodes_run_what_they_own():
     graph = tasksim.generate("lu", tiles=5)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 6, read_network(SHARED))
     seconds = dict.fromkeys(("getrf", "trsm_ll", "trsm_ru", "gemm_nn"), 1e-3)
-    run = simulate_cluster(
+    run = Simulation(
         graph, cluster, ConstantLibrary(seconds), grid=Grid(2, 3), owner="column"
-    )
+    ).run()
     node = np.array([worker.node for worker in run.workers])[run.tasks.worker]
     cut = distribute(graph, owners_of(graph, Grid(2, 3), "column"), 6)
     assert node.tolist() == cut.executor.tolist()
@@ -191,7 +190,7 @@ def test_nodes_run_what_they_own():
 def test_a_run_with_messages_is_kept(tmp_path):
     graph = tasksim.generate("cholesky", tiles=4)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 2, read_network(SHARED))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY))
+    run = Simulation(graph, cluster, ConstantLibrary(CHOLESKY)).run()
     tasksim.save_run(run, tmp_path / "run")
     again = tasksim.load_run(tmp_path / "run")
     assert again == run
@@ -203,7 +202,7 @@ def test_messages_are_checked():
 
     graph = tasksim.generate("cholesky", tiles=4)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 2, read_network(SHARED))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), check=True)
+    run = Simulation(graph, cluster, ConstantLibrary(CHOLESKY)).run(check=True)
     late = replace(run.messages, end_s=run.messages.end_s + 1)
     with pytest.raises(CheckFailed, match="its task starts before it has arrived"):
         check_run(replace(run, messages=late), graph)
@@ -268,7 +267,7 @@ def test_a_grid_is_of_as_many_nodes_as_the_cluster():
     graph = tasksim.generate("cholesky", tiles=4)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 4, read_network(SHARED))
     with pytest.raises(InputError, match="grid 2x3 has 6 nodes, the cluster 4"):
-        simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), grid=Grid(2, 3))
+        Simulation(graph, cluster, ConstantLibrary(CHOLESKY), grid=Grid(2, 3)).run()
 
 
 def test_a_million_nodes_are_refused():
@@ -279,6 +278,6 @@ def test_a_million_nodes_are_refused():
 def test_nodes_may_have_nothing_to_do():
     graph = tasksim.generate("cholesky", tiles=2)
     cluster = Cluster.alike(tasksim.Platform.identical(2), 9, read_network(SHARED))
-    run = simulate_cluster(graph, cluster, ConstantLibrary(CHOLESKY), check=True)
+    run = Simulation(graph, cluster, ConstantLibrary(CHOLESKY)).run(check=True)
     assert run.makespan_s >= run.bounds["critical_path_s"]
     assert len(run.messages) == 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import GraphBuilder, W
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.network.cluster import Cluster
@@ -36,7 +36,7 @@ def independent(*kernels):
 
 def ends(kernels, cluster, **seconds):
     models = ConstantLibrary(seconds)
-    run = simulate_cluster(independent(*kernels), cluster, models, "eager", owner="round-robin")
+    run = Simulation(independent(*kernels), cluster, models, "eager", owner="round-robin").run()
     return run.tasks.end_s.tolist()
 
 
@@ -72,12 +72,12 @@ def test_the_work_that_is_done_is_that_of_the_tasks(tiles, nodes, workers, cores
     graph = tasksim.generate("cholesky", tiles=tiles)
     models = ConstantLibrary({k: 1e-6 * n for k, n in zip(KERNELS, micro, strict=True)})
     cluster = ranks(nodes, cores, workers)
-    run = simulate_cluster(graph, cluster, models, "lws", check=True)
+    run = Simulation(graph, cluster, models, "lws").run(check=True)
     alone = models_of(models, graph)
     assert np.abs(alone_s(run) - alone).max() < 1e-8  # an end is rounded to the next tick
     if cluster.shared_cores is None:
         assert "shared_cores" not in run.config
-    own = simulate_cluster(graph, ranks(nodes, None, workers), models, "lws")
+    own = Simulation(graph, ranks(nodes, None, workers), models, "lws").run()
     assert run.bounds["area_s"] >= own.bounds["area_s"]
     assert run.makespan_s >= run.bounds["area_s"] - 1e-8
 
@@ -91,8 +91,8 @@ def models_of(models, graph):
 def test_a_replay_with_the_durations_of_a_run_takes_what_tasks_would_have_taken_alone():
     graph = tasksim.generate("cholesky", tiles=6)
     models = ConstantLibrary({"potrf": 1e-3, "trsm": 2e-3, "syrk": 2e-3, "gemm": 4e-3})
-    run = simulate_cluster(graph, ranks(4, 2), models)
-    again = simulate_cluster(graph, ranks(4, 2), MeasuredDurations(run, graph))
+    run = Simulation(graph, ranks(4, 2), models).run()
+    again = Simulation(graph, ranks(4, 2), MeasuredDurations(run, graph)).run()
     assert again.makespan_s == pytest.approx(run.makespan_s, rel=1e-4)
 
 

@@ -21,7 +21,7 @@ from experiments.irregular_kernels.modelling import (
 )
 from experiments.irregular_kernels.predicting import Predictor
 from experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE, SPECIFIC
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.platform.description import Platform
@@ -52,7 +52,7 @@ def law(graph, scale=1.0):
 def run_of(graph, durations):
     """Return a run on one worker whose tasks take *durations*, one after the other."""
     constants = ConstantLibrary(dict.fromkeys(graph.kernels, 1.0))
-    run = simulate(graph, Platform.identical(1), constants, "eager")
+    run = Simulation(graph, Platform.identical(1), constants, "eager").run()
     ends = np.cumsum(durations)
     return replace(run, tasks=replace(run.tasks, start_s=ends - durations, end_s=ends))
 

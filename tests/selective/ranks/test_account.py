@@ -10,7 +10,7 @@ import pytest
 import tasksim
 from tasksim import RW, R
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.cluster.simulate import simulate_cluster
+from tasksim.engine.simulation import Simulation
 from tasksim.formats.networks import read_network
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.distribution.cutting import cut_by
@@ -125,7 +125,7 @@ def test_the_account_is_the_simulated_clusters(scheduler, workers, share, grid):
     account, paths = kept(cut, workers, scheduler, orders, Skips(seconds, message_s, skipped, sent))
     platform = tasksim.Platform.identical(workers)
     cluster = Cluster.alike(platform, nodes, read_network(NETWORK))
-    said = simulate_cluster(graph, cluster, ConstantLibrary(SECONDS), scheduler, grid=grid)
+    said = Simulation(graph, cluster, ConstantLibrary(SECONDS), scheduler, grid=grid).run()
     assert account.makespan_s == said.makespan_s
     assert paths.longest.end_s == said.makespan_s
     assert account.messages.executed == len(orders.messages) == sent.sum()

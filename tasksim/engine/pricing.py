@@ -1,0 +1,135 @@
+"""Prices: what the tasks of a graph cost on a platform, and what schedulers expect of them.
+
+Single runs, batches, series and clusters all ask these, made once per graph, platform and models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.engine.durations import Demands
+from tasksim.run.bounds import bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tasksim.engine.durations import Models
+    from tasksim.engine.locality import FarPart
+    from tasksim.engine.slowing import Slowing
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.locality import Locality
+    from tasksim.platform.description import Platform
+
+__all__ = ["Noise", "Prices"]
+
+Noise = Literal["none", "model"]
+"""What a task costs: its model's mean, or a draw from its model's distribution."""
+
+
+class Prices:
+    """Costs and estimates of the tasks of a graph on a platform.
+
+    Attributes
+    ----------
+    estimates : ndarray, shape (classes, tasks)
+        Durations that schedulers expect, in seconds: the models' means, where workers know of
+        contention between busy neighbours. Infinite where a class cannot run a task.
+    means : ndarray, shape (classes, tasks)
+        What tasks cost with all data near if nothing is drawn.
+    far : FarPart or None
+        What far data add; None if no model knows of locality.
+    slowing : Slowing or None
+        How tasks slow each other down; None for not at all.
+
+    Raises
+    ------
+    InputError
+        If a kernel has no model for any architecture of the platform.
+    """
+
+    def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
+        self._given, self._platform, self._models = graph, platform, models
+        self._demands = Demands(graph, platform, models)
+        modelled_s = self._demands.means()
+        self.far = self._far_part(modelled_s)
+        self.means = self._near(modelled_s)
+        self.slowing: Slowing | None = None
+        self.estimates = modelled_s
+        if platform.memory_domains:
+            from tasksim.engine.slowing import busy_estimates, slowing_of
+
+            self.slowing = slowing_of(graph, platform, models)
+            if self.slowing is not None:
+                self.estimates = busy_estimates(self.slowing, graph, platform, modelled_s)
+
+    @cached_property
+    def graph(self) -> TaskGraph:
+        """The graph with its data in memories that exist: where there is one, all in that.
+
+        Raises :exc:`InputError` if there are several, and a datum's home is none of them.
+        """
+        graph, platform = self._given, self._platform
+        homes, memories = graph.handle_home, platform.memories
+        if not len(homes) or 0 <= homes.min() <= homes.max() < len(memories):
+            return graph
+        if len(memories) > 1:
+            handle = int(np.flatnonzero((homes < 0) | (homes >= len(memories)))[0])
+            names = ", ".join(f"{memory.id} {memory.name}" for memory in memories)
+            raise InputError(
+                f"graph {graph.name}: datum #{handle} is at home in memory {homes[handle]}; "
+                f"platform {platform.name} has {names}"
+            )
+        return replace(graph, handle_home=np.zeros_like(homes))
+
+    def costs(
+        self,
+        noise: Noise = "none",
+        seed: int = 0,
+        drawn: Callable[[], NDArray[np.float64]] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what tasks cost in one replay with all data near: means, or a draw by *seed*.
+
+        *drawn* returns modelled durations instead.
+        """
+        if drawn is not None:
+            return self._near(drawn())
+        if noise == "none":
+            return self.means
+        return self._near(self._demands.draws(np.random.default_rng([seed, 1])))
+
+    def bounds(self, costs: NDArray[np.float64], nodes: float = 1.0) -> dict[str, float]:
+        """Return the bounds on any schedule with these costs, the work shared by so many nodes."""
+        found = bounds(self._given, costs, [len(group.workers) for group in self._platform.classes])
+        # The critical path is as long on many nodes as on one.
+        return {"critical_path_s": found.critical_path_s, "area_s": found.area_s / nodes}
+
+    def _near(self, modelled_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        return modelled_s if self.far is None else self.far.near(modelled_s)
+
+    def _far_part(self, modelled_s: NDArray[np.float64]) -> FarPart | None:
+        """Return what far data add to tasks; None if no model knows of it.
+
+        The duration with all data near, and what far data add in the mean, are the modelled mean
+        together: no task's data cost more than that leaves room for.
+        """
+        known: dict[tuple[int, int], Locality] = {}
+        for index, group in enumerate(self._platform.classes):
+            for kernel, name in enumerate(self._given.model_names):
+                try:
+                    locality = self._models.locality(name, group.models)
+                except InputError:  # no model of this kernel there: it does not run there
+                    continue
+                if locality is not None and locality.seconds_per_far_byte:
+                    known[index, kernel] = locality
+        if not known:
+            return None
+        from tasksim.engine.locality import FarPart
+
+        return FarPart.of(known, self._given, self._platform, modelled_s)
