@@ -8,7 +8,7 @@ from shutil import which
 
 import pytest
 
-from tasksim.study.sweep.table import read_table
+from tasksim.study.sweep.store import read_table
 
 SMALL = """\
 version: 1

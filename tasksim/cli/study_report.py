@@ -96,9 +96,15 @@ def report(
 
 def _print(findings: Findings) -> None:
     """Print the tournament, its verdict and what moves the makespan; warn of what lacks."""
-    from tasksim.study.report.blocks import STANDINGS_HEADER, notes, standing_cells
-    from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
-    from tasksim.study.report.drawn_rows import DRAWN_HEADER, drawn_rows
+    from tasksim.study.report.blocks import (
+        CHANCES_HEADER,
+        DRAWN_HEADER,
+        STANDINGS_HEADER,
+        chance_rows,
+        drawn_rows,
+        notes,
+        standing_cells,
+    )
     from tasksim.view.texttables import table
 
     for said in notes(findings.table):

@@ -38,8 +38,7 @@ def table(folder: Path, as_csv: bool, as_json: bool) -> None:
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json exclude each other")
-    from tasksim.study.sweep.store import read_header
-    from tasksim.study.sweep.table import read_table
+    from tasksim.study.sweep.store import read_header, read_table
 
     header = read_header(folder)
     rows = read_table(folder)
@@ -61,7 +60,7 @@ def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _text(rows: pd.DataFrame) -> str:
-    from tasksim.study.sweep.table import axes_of
+    from tasksim.study.sweep.store import axes_of
 
     names = ["cell", *(axes_of(rows) or ["graph"]), *SHOWN]
     text = rows[names].to_string(index=False, na_rep="-")

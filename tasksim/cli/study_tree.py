@@ -113,7 +113,7 @@ def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
 def _grown(
     folder: Path, choose: str, growth: dict[str, Any]
 ) -> tuple[ChoosingTree, PerformanceTable, int]:
-    from tasksim.study.sweep.table import read_table
+    from tasksim.study.sweep.store import read_table
     from tasksim.tuning.methods import TreeChoice
     from tasksim.tuning.study_table import chosen_column, performance_of_study
     from tasksim.tuning.tree import Growth, grow

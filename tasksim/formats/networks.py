@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import path_of
-from tasksim.network.load import read_network
-from tasksim.network.text import split_text
+from tasksim.network.load import read_network, split_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,9 +16,12 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from tasksim.network.model import Model
 
-__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology"]
+__all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology", "routes"]
+
 
 MOST_HOSTS = 100_000
 """Hosts of a network: ten times those of the largest machines; their links take 10 MB."""
@@ -163,3 +166,21 @@ class Network:
         """Return one line for people."""
         hosts = "any number of" if self.nodes is None else self.nodes
         return f"{self.name}: {self.topology}, {hosts} hosts, model {self.model.name}"
+
+
+def routes(
+    topology: Topology, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the routes from each *source* to its *target*, which is another host.
+
+    That is where the links of each begin, and the links. A topology whose routes are arithmetic may
+    have a method ``routes`` that returns them as rows of one length; others are asked for each.
+    """
+    together = getattr(topology, "routes", None)
+    if together is not None:
+        rows = together(source, target)
+        return np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], rows.ravel()
+    pairs = zip(source.tolist(), target.tolist(), strict=True)
+    lists = [topology.route(one, other) for one, other in pairs]
+    links = np.array([link for each in lists for link in each], np.int64)
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64), links

@@ -1,27 +1,205 @@
-"""Networks by what a user says: a text, or a file."""
+"""Networks by what a user says: a text, or the section ``network:`` of a file."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base import library as libraries
 from tasksim.base.arguments import path_of
-from tasksim.base.documents.yaml_document import YamlDocument
+from tasksim.base.documents.places import FileProblem
+from tasksim.base.documents.sections import (
+    BAD,
+    FLAG,
+    TEXT,
+    Amount,
+    Found,
+    ListOf,
+    Maybe,
+    Section,
+    SectionOf,
+    given,
+    refused,
+)
+from tasksim.base.documents.yaml_document import YamlDocument, plain_value
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists
-from tasksim.network.section import read_section
-from tasksim.network.text import split_text
+from tasksim.network.description import MOST_LINKS, Network
+from tasksim.network.model import HostCost, Model, Piece
+from tasksim.network.models import MODELS
 from tasksim.network.topologies.registry import TOPOLOGIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tasksim.base.documents.places import FileProblem
-    from tasksim.base.documents.sections import Found
-    from tasksim.network.description import Network
+    from tasksim.base.documents.places import Location
 
-__all__ = ["network_of_fields", "read_network"]
+__all__ = [
+    "network_of_fields",
+    "read_network",
+    "split_text",
+]
+
+
+DEFAULT_MODEL: Final = "hockney"
+"""The model of a network that says none: the one that needs no explanation."""
+
+_SIZE: Final = Amount("size", least=0)
+_FACTOR: Final = Amount("factor", above=0)
+_TIME: Final = Amount("time", least=0)
+
+
+class PieceSection(Section):
+    """The factors of messages above a size."""
+
+    above: float = given(_SIZE, description="messages of more than so many bytes")
+    latency: float = given(_FACTOR, 1.0, "the latency of the route is multiplied by this")
+    bandwidth: float = given(_FACTOR, 1.0, "the share of the links is multiplied by this")
+
+
+class CostSection(Section):
+    """Cost for a host of a message above a size."""
+
+    above: float = given(_SIZE, 0, "messages of more than so many bytes")
+    fixed: float = given(_TIME, 0, "per message")
+    per_kilobyte: float = given(_TIME, 0, "per 1000 bytes")
+
+
+_COSTS: Final = Maybe(ListOf(SectionOf(CostSection)))
+
+
+class ModelSection(Section):
+    """A model of messages by name, with what is changed of it."""
+
+    name: str = given(TEXT, DEFAULT_MODEL, "which model")
+    pieces: list[Any] | None = given(
+        Maybe(ListOf(SectionOf(PieceSection))), None, "factors by size, ascending"
+    )
+    envelope: float | None = given(Maybe(_SIZE), None, "bytes sent beside those of a message")
+    shared: bool | None = given(Maybe(FLAG), None, "whether messages share links")
+    by_latency: bool | None = given(Maybe(FLAG), None, "whether shares depend on latencies")
+    weight: float | None = given(Maybe(_SIZE), None, "SimGrid's weight-S")
+    window: float | None = given(Maybe(_SIZE), None, "TCP's window; 0: none")
+    cross_traffic: float | None = given(Maybe(Amount("factor", least=0)), None, "way back")
+    eager: float | None = given(Maybe(_SIZE), None, "smaller messages start when sent")
+    detached: float | None = given(Maybe(_SIZE), None, "senders of smaller messages go on at once")
+    send: list[Any] | None = given(_COSTS, None, "cost of a blocking send")
+    isend: list[Any] | None = given(_COSTS, None, "cost of a send that does not block")
+    receive: list[Any] | None = given(_COSTS, None, "cost of a receive")
+
+
+MODEL_WORDS: Final = tuple(name for name in ModelSection.fields if name != "name")
+"""Fields of a model that may stand beside ``model:``, for short."""
+
+_ATTRIBUTES: Final = {
+    "envelope": "envelope_bytes",
+    "shared": "shared",
+    "by_latency": "by_latency",
+    "weight": "weight_bytes",
+    "cross_traffic": "cross_traffic",
+    "eager": "eager_bytes",
+    "detached": "detached_bytes",
+}
+
+
+def read_section(
+    data: Any, location: Location, found: Found, name: str, model: str = DEFAULT_MODEL
+) -> Network | None:
+    """Return the network that *data* are; what is not legal is added to *found*.
+
+    Parameters
+    ----------
+    data
+        A mapping of ``topology``, ``model``, and the fields of both.
+    location : Location
+        Where it stands in its file.
+    found : list of FileProblem
+        The problems so far.
+    name : str
+        What the network is called that says no ``name``.
+    model : str
+        The model of one that says none.
+    """
+    if not isinstance(data, dict):
+        refused(found, location, "must be a mapping", data)
+        return None
+    before = len(found)
+    section = _known(data.get("topology", "switch"), (*location, "topology"), found, TOPOLOGIES)
+    chosen = _read_model(data, model, location, found)
+    if section is None or chosen is None:
+        return None
+    own = {key: value for key, value in data.items() if key not in _ELSEWHERE}
+    topology = section.read(own, location, found)
+    if len(found) > before or topology is BAD:
+        return None
+    title = TEXT.read(data.get("name", name), (*location, "name"), found)
+    about = TEXT.read(data.get("description", ""), (*location, "description"), found)
+    if len(found) > before:
+        return None
+    built = topology.build()
+    if built.link_count > MOST_LINKS:
+        what = f"has {built.link_count} links, must be at most {MOST_LINKS}"
+        found.append(FileProblem((*location, "topology"), what))
+        return None
+    return Network(title, built, chosen, about)
+
+
+_ELSEWHERE: Final = frozenset({"topology", "model", "name", "description", *MODEL_WORDS})
+
+
+def _known(name: Any, location: Location, found: Found, registry: Any) -> Any:
+    """Return what *registry* has under a *name*, or None."""
+    if not isinstance(name, str):
+        refused(found, location, "must be text", name)
+        return None
+    if name not in registry:
+        names = registry.names()
+        what = f"unknown {registry.what} '{name}'{nearest(name, names)} (known: {', '.join(names)})"
+        found.append(FileProblem(location, what))
+        return None
+    return registry.find(name)
+
+
+def _read_model(data: dict[str, Any], default: str, location: Location, found: Found) -> Any:
+    """Return the model that the section *data* names, changed as it says."""
+    value = data.get("model", default)
+    beside = {word: data[word] for word in MODEL_WORDS if word in data}
+    if isinstance(value, dict):
+        place = (*location, "model")
+        section, named = ModelSection.read({**beside, **value}, place, found), (*place, "name")
+    else:
+        section = ModelSection.read({"name": value, **beside}, location, found)
+        named = (*location, "model")
+    if section is BAD:
+        return None
+    base = _known(section.name, named, found, MODELS)
+    return None if base is None else _changed(base, section, location, found)
+
+
+def _changed(base: Model, section: ModelSection, location: Location, found: Found) -> Any:
+    """Return the model *base* with what the *section* changes."""
+    values: dict[str, Any] = {
+        attribute: getattr(section, word)
+        for word, attribute in _ATTRIBUTES.items()
+        if getattr(section, word) is not None
+    }
+    if section.window is not None:
+        values["window_bytes"] = section.window or inf
+    for word in ("send", "isend", "receive"):
+        costs = getattr(section, word)
+        if costs is not None:
+            pieces = (HostCost(c.above, c.fixed, c.per_kilobyte / 1000.0) for c in costs)
+            values[f"{word}_costs"] = tuple(sorted(pieces))
+    if section.pieces is not None:
+        values["pieces"] = tuple(Piece(p.above, p.latency, p.bandwidth) for p in section.pieces)
+        bounds = [piece.above_bytes for piece in values["pieces"]]
+        if bounds != sorted(set(bounds)):
+            refused(found, (*location, "model"), "pieces must ascend, each size once", bounds)
+            return None
+    return replace(base, **values)
 
 
 def read_network(text: str | Path, library: Path | None = None) -> Network:
@@ -114,3 +292,59 @@ def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str,
         location = location[:-1]
         place = document.place(location, at_key=True)
     return f"{place}: {field}: {problem.what}"
+
+
+_FILE: Final = re.compile(r"(.+\.(?:xml|ya?ml))(?::(.*))?", re.DOTALL)
+_COMMA: Final = re.compile(r",(?![^\[]*\])")
+"""A comma outside brackets."""
+
+
+def split_text(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the topology or file that *text* names, and the fields that it gives or changes.
+
+    Parameters
+    ----------
+    text : str
+        ``TOPOLOGY:FIELD=VALUE,...``, ``FILE``, ``FILE:FIELD=VALUE,...`` or ``NAME``.
+
+    Raises
+    ------
+    InputError
+        If what follows the colon is no list of fields, each once.
+
+    Examples
+    --------
+    >>> split_text("torus:dimensions=[4,4],bandwidth=1GB/s")
+    ('torus', {'dimensions': [4, 4], 'bandwidth': '1GB/s'})
+    >>> split_text("net.xml:model=lv08")
+    ('net.xml', {'model': 'lv08'})
+    """
+    file = _FILE.fullmatch(text)
+    head, colon, rest = text.partition(":")
+    if file is not None and head not in TOPOLOGIES:
+        head, rest = file[1], file[2] or ""
+    elif colon and "=" not in rest and rest:
+        raise InputError(f"network '{text}': expected FIELD=VALUE, got '{rest}'")
+    return head, _fields(rest, text)
+
+
+def _fields(rest: str, text: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for part in filter(None, _COMMA.split(rest)):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals:
+            raise InputError(f"network '{text}': expected FIELD=VALUE, got '{part}'")
+        if key in fields:
+            raise InputError(f"network '{text}': {key} is given twice")
+        fields[key] = _value(value, text)
+    return fields
+
+
+def _value(value: str, text: str) -> Any:
+    import yaml
+
+    try:
+        return plain_value(value)
+    except (InputError, yaml.YAMLError, ValueError, RecursionError) as error:
+        said = str(error).splitlines()[0]
+        raise InputError(f"network '{text}': '{value}' is no value: {said}") from None

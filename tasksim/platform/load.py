@@ -6,23 +6,29 @@ is wrong is told at once, each with the file, line and column, or the setting, t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from tasksim.base import library as libraries
+from tasksim.base.documents.places import FileProblem, Place, ProblemReport
 from tasksim.base.documents.yaml_document import YamlDocument
-from tasksim.base.errors import InputError
-from tasksim.base.files import write_text
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import is_file, is_folder, write_text
 from tasksim.platform import cross_references, schema
 from tasksim.platform.build import build
-from tasksim.platform.inheritance import merged, platform_path, read_layers
+from tasksim.platform.dependent_values import (
+    fit_cores,
+    forget_measured,
+    frequencies,
+    keep_model_frequency,
+)
 from tasksim.platform.schema import PlatformFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tasksim.base.documents.places import ProblemReport
     from tasksim.base.documents.sections import Found
     from tasksim.platform.description import Platform
 
@@ -167,3 +173,146 @@ def _without_numpy(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_numpy(item) for item in value]
     return value.item() if hasattr(value, "item") else value
+
+
+def platform_path(name: str, library: Path | None) -> Path:
+    """Return the path of a platform given by name or by path."""
+    if _looks_like_path(name):
+        return Path(name)
+    known = libraries.names("platforms", ".yaml", library)
+    if name not in known:
+        raise unknown("platform", name, known)
+    return known[name]
+
+
+def _looks_like_path(name: str) -> bool:
+    return os.sep in name or name.endswith((".yaml", ".yml"))
+
+
+def read_layers(document: YamlDocument, library: Path | None) -> ProblemReport:
+    """Return the report on a platform *document* and those that it extends, each the next.
+
+    It has the problems of each file alone.
+    """
+    report = ProblemReport([document])
+    _check(report, document)
+    while (base := _base(report, library)) is not None:
+        report.documents = [*report.documents, base]
+        _check(report, base)
+    return report
+
+
+def merged(documents: Sequence[YamlDocument]) -> dict[str, Any]:
+    """Return the data of the first of *documents* over those of the ones that it extends.
+
+    Sections are merged name by name; lists and values are replaced; null removes.
+    """
+    data: dict[str, Any] = {}
+    for document in reversed(documents):
+        is_base = document is not documents[0]
+        changes = _own(document, documents[0].path) if is_base else document.data
+        clocked = frequencies(data)
+        data = _over(data, changes)
+        _follow(data, changes, clocked)
+    # The version was checked file by file.
+    data["version"] = schema.VERSION
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _check(report: ProblemReport, document: YamlDocument) -> None:
+    """Note the problems of one file alone; raise at once if its version is not known."""
+    report.add(document.problems, [document])
+    version = document.data.get("version")
+    if version is None:
+        what = f"missing: a platform file begins `version: {schema.VERSION}`"
+        report.add([FileProblem(("version",), what)], [document])
+    elif type(version) is not int or version != schema.VERSION:
+        newer = isinstance(version, int) and version > schema.VERSION
+        hint = ": written by a newer tasksim? update tasksim" if newer else ""
+        what = f"unknown version (got {version!r}, legal {schema.VERSION}){hint}"
+        place = document.place(("version",))
+        raise InputError(f"{place}: version: {what}")
+
+
+def _base(report: ProblemReport, library: Path | None) -> YamlDocument | None:
+    """Return the file that the last one of *report* extends."""
+    document = report.documents[-1]
+    name = document.data.get("extends")
+    if not isinstance(name, str):
+        # Of the first document, the schema says so, with all else that is wrong.
+        if name is not None and document is not report.documents[0]:
+            report.note(_place_of_base(document), f"extends: must be text (got {name!r})")
+        return None
+    try:
+        path = _extended(document.path, name, library)
+        _refuse_cycle(report.documents, path)
+        return YamlDocument.read(path)
+    except InputError as error:
+        report.note(_place_of_base(document), f"extends: {error}")
+        raise report.error() from None
+
+
+def _place_of_base(document: YamlDocument) -> Place:
+    """Return where a file says what it extends; only of errors, as to know it takes 10 ms."""
+    return document.place(("extends",)) or Place(document.path, 1, 1)
+
+
+def _extended(path: Path, name: str, library: Path | None) -> Path:
+    """Return the file that *path* extends: beside it, or in the libraries."""
+    beside = [path.parent / name, path.parent / f"{name}.yaml"]
+    for candidate in beside:
+        if is_file(candidate) and candidate.resolve() != path.resolve():
+            return candidate
+    return beside[0] if _looks_like_path(name) else platform_path(name, library)
+
+
+def _refuse_cycle(documents: Sequence[YamlDocument], path: Path) -> None:
+    seen = [document.path for document in documents]
+    if path.resolve() in [other.resolve() for other in seen]:
+        names = " -> ".join(other.name for other in [*seen, path])
+        raise InputError(f"a cycle: {names}")
+
+
+def _own(document: YamlDocument, extending: Path) -> dict[str, Any]:
+    """Return what a document passes on to the file *extending* it."""
+    data = {key: value for key, value in document.data.items() if key not in ("version", "name")}
+    models = data.get("models")
+    if isinstance(models, str):
+        folder = document.path.parent / models
+        if is_folder(folder) and document.path.parent.resolve() != extending.parent.resolve():
+            data["models"] = str(folder.resolve())
+    return data
+
+
+def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *base* changed by *changes*, as JSON merge patches do (RFC 7386)."""
+    merged = dict(base)
+    for key, value in changes.items():
+        if value is None and key in merged:
+            del merged[key]
+        elif isinstance(value, Mapping):
+            below = merged.get(key)
+            merged[key] = _over(below if isinstance(below, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _follow(
+    data: dict[str, Any], changes: Mapping[str, Any], clocked: Mapping[str, object]
+) -> None:
+    """Fit what is inherited to what *changes* say: cores to counts, measures to links, clocks."""
+    for name, group in _sections(changes, "workers"):
+        if "count" in group and "cores" not in group:
+            fit_cores(data["workers"][name])
+    for name, link in _sections(changes, "links"):
+        forget_measured(data["links"][name], link)
+    for name, architecture in _sections(changes, "arch"):
+        if architecture.get("frequency") is not None:
+            keep_model_frequency(data["arch"][name], clocked.get(name))
+
+
+def _sections(data: Mapping[str, Any], kind: str) -> list[tuple[str, Mapping[str, Any]]]:
+    sections = data.get(kind)
+    entries = sections.items() if isinstance(sections, Mapping) else ()
+    return [(name, entry) for name, entry in entries if isinstance(entry, Mapping)]

@@ -15,7 +15,7 @@ import pytest
 from study_cases import CELLS, SLOW, SMALL
 
 from tasksim.formats.runs import load_run
-from tasksim.study.sweep.table import read_table
+from tasksim.study.sweep.store import read_table
 
 SERIAL = ["--executor", "serial"]
 

@@ -8,8 +8,8 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.sureness import how_sure
+from tasksim.study.sweep.store import read_table
 from tasksim.study.sweep.studies import run_study
-from tasksim.study.sweep.table import read_table
 
 ON_FOUR = Scenario(
     "cholesky tiles=6",

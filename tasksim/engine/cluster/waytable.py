@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tasksim.graph.csr import pointers_of_counts
+from tasksim.network.description import routes
 from tasksim.network.model import SHORTEST_S
-from tasksim.network.routes import routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,6 +1,6 @@
 """Pools: executors of :mod:`concurrent.futures`, with what a study needs to know of them.
 
-The module of an executor defines a function ``open_pool(jobs, argument)``: a context manager that
+Each has a function, ``open_pool(jobs, argument)`` or another name: a context manager that
 yields a pool, or just an executor. *jobs* is the number of cells to compute at a time, *argument*
 the text after the colon in ``--executor NAME:ARGUMENT``.
 """

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import duration_text
 from tasksim.study.report.axes import value_text
-from tasksim.study.report.chance_rows import CHANCES_HEADER, chance_rows
-from tasksim.study.report.drawn_rows import DRAWN_HEADER, drawn_rows
 from tasksim.study.report.evidence import CONFIDENCE
 from tasksim.study.report.figures.look import facet_text
 from tasksim.view.pages import Callout, Heading, Image, Links, Listing, Table, Text
@@ -27,14 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BEST_HEADER",
+    "CHANCES_HEADER",
+    "DRAWN_HEADER",
     "MOST_ROWS",
     "STANDINGS_HEADER",
     "best_cells",
+    "chance_rows",
+    "drawn_rows",
     "notes",
     "report_blocks",
     "show_command",
     "standing_cells",
 ]
+
 
 MOST_ROWS: Final = 30
 """Most rows of a table on the page, which then fits on a screen; the CSV files have all rows."""
@@ -392,3 +395,54 @@ def _figure(drawing: Drawing, data: Mapping[str, str]) -> list[Block]:
         Image(drawing.name, drawing.figure, drawing.title),
         Links(f"{drawing.caption} Data:", [(drawing.name, data[drawing.name])]),
     ]
+
+
+DRAWN_HEADER: Final = (
+    "axis, drawn", "variance, alone", "interval", "with interactions", "interval",
+)  # fmt: skip
+
+
+def drawn_rows(findings: Findings) -> list[list[str]]:
+    """Return the rows of the table as texts, in percent; none if the indices were not requested."""
+    return [
+        [
+            index.axis,
+            f"{100 * index.first:.1f} %",
+            f"{100 * index.first_low:.1f} to {100 * index.first_high:.1f} %",
+            f"{100 * index.total:.1f} %",
+            f"{100 * index.total_low:.1f} to {100 * index.total_high:.1f} %",
+        ]
+        for index in findings.sobol_drawn or ()
+    ]
+
+
+CHANCES_HEADER: Final = ("pair", "probability", "interval", "the other is longer by", "interval")
+MOST_CHANCE_ROWS: Final = 30
+"""Most rows of the table: eight schedulers have 28 pairs; the report's CSV files have all."""
+
+
+def chance_rows(findings: Findings) -> list[list[str]]:
+    """Return the rows of the table of chances, with the differences, as texts."""
+    known = {frozenset((d.faster, d.slower)): d for d in findings.verdict.differences}
+    rows = []
+    for chance in findings.chances[:MOST_CHANCE_ROWS]:
+        difference = known.get(frozenset((chance.first, chance.second)))
+        sign = 1.0 if difference is None or difference.faster == chance.first else -1.0
+        ends = () if difference is None else (difference.low, difference.high)
+        low, high = sorted(100.0 * _turned(end, sign) for end in ends) if ends else (None, None)
+        mean = None if difference is None else 100.0 * _turned(difference.relative, sign)
+        rows.append(
+            [
+                f"{chance.first} beats {chance.second}",
+                f"{100 * chance.probability:.1f} %",
+                f"{100 * chance.low:.1f} to {100 * chance.high:.1f} %",
+                "–" if mean is None else f"{mean:+.2f} %",
+                "–" if low is None else f"{low:+.2f} to {high:+.2f} %",
+            ]
+        )
+    return rows
+
+
+def _turned(relative: float, sign: float) -> float:
+    """Return a relative difference, seen from the other scheduler if *sign* is negative."""
+    return relative if sign > 0 else 1.0 / (1.0 + relative) - 1.0

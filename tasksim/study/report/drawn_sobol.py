@@ -91,7 +91,7 @@ def drawn_sobol_indices(table: StudyTable, draws: int, seed: int = 0) -> list[Dr
 
     See Also
     --------
-    tasksim.study.report.sobol.sobol_indices : Exact indices of a full grid, without simulations.
+    tasksim.study.report.sensitivity.sobol_indices : Exact indices of a full grid.
 
     Notes
     -----

@@ -9,11 +9,16 @@ from tasksim.study.report.best import BestChoice, best_choices
 from tasksim.study.report.chances import Chance, chances
 from tasksim.study.report.drawn_sobol import DrawnIndex, drawn_sobol_indices
 from tasksim.study.report.evidence import Evidence
-from tasksim.study.report.interactions import Interaction, interactions
 from tasksim.study.report.pairs import Pairs
 from tasksim.study.report.ranks import RankTest, rank_test
-from tasksim.study.report.sensitivity import Sensitivity, sensitivities
-from tasksim.study.report.sobol import SobolIndex, sobol_indices
+from tasksim.study.report.sensitivity import (
+    Interaction,
+    Sensitivity,
+    SobolIndex,
+    interactions,
+    sensitivities,
+    sobol_indices,
+)
 from tasksim.study.report.tournament import Standing, standings
 from tasksim.study.report.verdict import Verdict, judge
 

@@ -18,8 +18,7 @@ import pandas as pd
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_folder
 from tasksim.study.report.blocks import report_blocks
-from tasksim.study.report.figures.registry import FIGURES
-from tasksim.study.report.names import file_name
+from tasksim.study.report.figures.registry import FIGURES, file_name
 from tasksim.view.pages import Image, html_page, markdown_page, png
 
 if TYPE_CHECKING:

@@ -46,8 +46,7 @@ def read_study_table(path: Path) -> StudyTable:
             return StudyTable.of(_csv(path), name=path.stem)
         except InputError as error:
             raise InputError(_with_place(path, str(error))) from error
-    from tasksim.study.sweep.store import read_header
-    from tasksim.study.sweep.table import read_table
+    from tasksim.study.sweep.store import read_header, read_table
 
     header = read_header(path)
     return StudyTable.of(read_table(path), planned=header.cells, name=header.name, folder=str(path))

@@ -1,13 +1,18 @@
-"""Sensitivity of the makespan to each axis, one at a time."""
+"""Sensitivity of the makespan: which axes move it, alone and together.
+
+Elasticities and swings along one axis, exact Sobol' indices of the full grid, and interactions of
+two axes: joint effects beyond the effects of each axis. All are computed from means over seeds.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.study.report.means import settled
+from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +20,78 @@ if TYPE_CHECKING:
     from tasksim.study.report.axes import Axis
     from tasksim.study.report.table import StudyTable
 
-__all__ = ["Sensitivity", "sensitivities"]
+__all__ = [
+    "Interaction",
+    "Sensitivity",
+    "SobolIndex",
+    "interactions",
+    "sensitivities",
+    "sobol_indices",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class SettledMeans:
+    """Mean ln(makespan) over seeds at each point of the grid that has a makespan.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+        All axes except the seed.
+    codes : array of int, (points, axes)
+        Index of each point's value on each axis.
+    log_s : array of float, (points,)
+        Means of ln(makespan).
+    """
+
+    axes: tuple[Axis, ...]
+    codes: NDArray[np.int64]
+    log_s: NDArray[np.float64]
+
+    @property
+    def grid_size(self) -> int:
+        """Number of points of the grid, including points without makespans."""
+        # As floats, which do not overflow for many axes.
+        return int(np.prod([len(axis) for axis in self.axes], dtype=float))
+
+    def place(self, name: str) -> int:
+        """Return the index of the axis called *name*."""
+        return [axis.name for axis in self.axes].index(name)
+
+    def slices(self, *names: str) -> NDArray[np.float64]:
+        """Return the means along the axes *names*, one row per combination of the other axes.
+
+        The shape is (rows, values of the first of *names*, values of the second, ...); missing
+        points are NaN.
+        """
+        places = [self.place(name) for name in names]
+        others = np.delete(self.codes, places, axis=1)
+        count, row = 1, np.zeros(len(self.codes), dtype=np.int64)
+        if others.shape[1]:
+            unique, row = np.unique(others, axis=0, return_inverse=True)
+            count, row = len(unique), row.reshape(-1)
+        found = np.full((count, *(len(self.axes[place]) for place in places)), np.nan)
+        found[(row, *(self.codes[:, place] for place in places))] = self.log_s
+        return found
+
+
+def settled(table: StudyTable) -> SettledMeans:
+    """Return the means over seeds of the makespans of *table*."""
+    axes = tuple(axis for axis in table.axes if axis.name != "seed")
+    rows = table.used
+    columns = []
+    for axis in axes:
+        place = {value: number for number, value in enumerate(axis.values)}
+        columns.append(rows[axis.name].map(place).to_numpy(dtype=np.int64))
+    all_codes = np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0), dtype=np.int64)
+    if not columns or not len(rows):
+        mean = np.log(rows["makespan_s"].to_numpy()).mean(keepdims=True) if len(rows) else []
+        return SettledMeans(axes, all_codes[: len(mean)], np.asarray(mean, dtype=float))
+    codes, point = np.unique(all_codes, axis=0, return_inverse=True)
+    point = point.reshape(-1)
+    counts = np.bincount(point)
+    sums = np.bincount(point, weights=np.log(rows["makespan_s"].to_numpy()))
+    return SettledMeans(axes, codes, sums / counts)
 
 
 @dataclass(frozen=True)
@@ -63,7 +139,7 @@ def sensitivities(table: StudyTable) -> list[Sensitivity]:
 
     See Also
     --------
-    tasksim.study.report.sobol.sobol_indices : Shares of variance, interactions included.
+    sobol_indices : Shares of variance, interactions included.
 
     Notes
     -----
@@ -120,3 +196,158 @@ def _of_seeds(table: StudyTable) -> Sensitivity | None:
     return Sensitivity(
         "seed", float(np.exp(ranges.mean())), float(np.exp(ranges.max())), len(ranges)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Interaction:
+    """Makespans over two axes, averaged over all others.
+
+    Parameters
+    ----------
+    first, second : Axis
+    relative : array of float, (values of first, values of second)
+        Geometric mean of makespans over the shortest one.
+    strength : float
+        Typical factor between a makespan and its prediction from the two axes one by one; 1 if the
+        effect of one axis is the same at all values of the other.
+    slices, all_slices : int
+        Number of combinations of the other axes' values that have all combinations of these two
+        axes, and number of all combinations; only the former are averaged.
+
+    See Also
+    --------
+    interactions : Compute the interactions of all pairs of axes.
+    """
+
+    first: Axis
+    second: Axis
+    relative: NDArray[np.float64]
+    strength: float
+    slices: int
+    all_slices: int
+
+
+def interactions(table: StudyTable) -> list[Interaction]:
+    """Return the interactions of all pairs of axes, the strongest first.
+
+    Parameters
+    ----------
+    table : StudyTable
+
+    Returns
+    -------
+    list of Interaction
+        The interactions. Two axes that never have all their combinations are left out: each field
+        would be a mean over different combinations of the other axes.
+
+    See Also
+    --------
+    sobol_indices : Total effect of each axis, with all interactions.
+
+    Notes
+    -----
+    The strength is exp of the root mean square residual of an additive fit to the logarithms, as in
+    an analysis of variance with two factors.
+    """
+    means = settled(table)
+    found = []
+    for first, second in combinations(means.axes, 2):
+        slices = means.slices(first.name, second.name)
+        whole = slices[np.isfinite(slices).all(axis=(1, 2))]
+        if len(whole):
+            found.append(_of_two(first, second, whole, len(slices)))
+    return sorted(found, key=lambda interaction: -interaction.strength)
+
+
+def _of_two(first: Axis, second: Axis, slices: NDArray[np.float64], of: int) -> Interaction:
+    mean = slices.mean(axis=0)
+    additive = mean.mean(axis=1, keepdims=True) + mean.mean(axis=0, keepdims=True) - mean.mean()
+    strength = float(np.exp(np.sqrt(((mean - additive) ** 2).mean())))
+    return Interaction(first, second, np.exp(mean - mean.min()), strength, len(slices), of)
+
+
+@dataclass(frozen=True)
+class SobolIndex:
+    """Share of the variance that an axis explains.
+
+    Parameters
+    ----------
+    axis : str
+    first : float
+        Share of the axis alone: the variance that disappears if the axis is known.
+    total : float
+        Share with all interactions: the variance that remains if all other axes are known.
+
+    See Also
+    --------
+    sobol_indices : Compute the indices of all axes.
+    """
+
+    axis: str
+    first: float
+    total: float
+
+
+def sobol_indices(table: StudyTable) -> list[SobolIndex]:
+    """Return the Sobol' indices of ln(makespan), the largest total first.
+
+    The indices are exact for the grid of the study, if all values of an axis are equally probable:
+    nothing is sampled or simulated again. They are indices of the means over seeds, which average
+    out chance.
+
+    Parameters
+    ----------
+    table : StudyTable
+        Table of a full grid.
+
+    Returns
+    -------
+    list of SobolIndex
+        One index per axis except the seed; all are 0 if makespans do not vary.
+
+    Raises
+    ------
+    InputError
+        If there is no axis, or if points of the grid are missing: the axes would not be
+        independent.
+
+    See Also
+    --------
+    tasksim.study.report.sensitivity.sensitivities : Sensitivities, which need no full grid.
+
+    Notes
+    -----
+    I. M. Sobol', "Global sensitivity indices for nonlinear mathematical models and their Monte
+    Carlo estimates", Mathematics and Computers in Simulation 55 (2001), pp. 271-280: S_i =
+    V(E(Y | x_i)) / V(Y), and S_Ti = 1 - V(E(Y | all but x_i)) / V(Y), with sums over the grid
+    instead of integrals.
+    """
+    means = settled(table)
+    if not means.axes:
+        raise InputError("Sobol' indices: the study varies nothing but seeds")
+    lacking = means.grid_size - len(means.log_s)
+    if lacking:
+        raise InputError(
+            f"Sobol' indices: {lacking:,} of the {means.grid_size:,} combinations of "
+            f"{', '.join(axis.name for axis in means.axes)} have no makespan, but the indices need "
+            "a full grid; finish the study, or run one without 'where:'"
+        )
+    grid = _grid(means)
+    variance = float(grid.var())
+    found = [_index(axis.name, grid, place, variance) for place, axis in enumerate(means.axes)]
+    return sorted(found, key=lambda index: -index.total)
+
+
+def _grid(means: SettledMeans) -> NDArray[np.float64]:
+    grid = np.empty([len(axis) for axis in means.axes])
+    grid[tuple(means.codes.T)] = means.log_s
+    return grid
+
+
+def _index(name: str, grid: NDArray[np.float64], place: int, variance: float) -> SobolIndex:
+    if variance == 0.0:
+        return SobolIndex(name, 0.0, 0.0)
+    others = tuple(number for number in range(grid.ndim) if number != place)
+    alone = float(grid.mean(axis=others).var()) / variance
+    rest = float(grid.mean(axis=place).var()) / variance
+    return SobolIndex(name, min(max(alone, 0.0), 1.0), min(max(1.0 - rest, 0.0), 1.0))

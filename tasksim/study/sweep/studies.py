@@ -25,11 +25,13 @@ from tasksim.study.sweep.study_file import read_study
 from tasksim.study.sweep.study_warnings import warnings_of_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.study.executors.pool import Pool
+    from tasksim.study.sweep.study import Entry
 
-__all__ = ["Outcome", "cores_to_use", "run_study"]
+__all__ = ["Outcome", "cores_to_use", "differences", "run_study"]
+
 
 LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
 """Columns that label the cells of every study."""
@@ -117,7 +119,7 @@ def run_study(
 
     See Also
     --------
-    tasksim.study.sweep.table.read_table : Read the results.
+    tasksim.study.sweep.store.read_table : Read the results.
     """
     folder = path_of(folder, "folder")
     cores = cores_to_use() if jobs is None else whole_number(jobs, "jobs", 1)
@@ -195,8 +197,6 @@ def _before(
             "another folder"
         )
     if before.plan != header.plan and not extend:
-        from tasksim.study.sweep.differences import differences
-
         changed = "\n  ".join(differences(before, header, study, trust=trust))
         raise InputError(
             f"{folder}: the study has changed since it was begun:\n  {changed}\n"
@@ -249,3 +249,62 @@ def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
     rows: list[dict[str, Any]] = read_cells(store.folder).to_pylist()
     store.rewrite([row for row in rows if row["cell"] not in bad])
     return 0
+
+
+MAX_SHOWN_VALUES = 20
+"""Most values of an axis that a line lists; it counts the others."""
+
+
+def differences(before: Header, now: Header, study: Study, *, trust: bool = False) -> list[str]:
+    """Return the changes, one per line; there is at least one line."""
+    from tasksim.study.sweep.study_file import read_study
+
+    found = [] if before.tasksim == now.tasksim else [f"tasksim: {before.tasksim} -> {now.tasksim}"]
+    path = Path(before.folder) / study.path.name
+    if before.digest != now.digest:
+        try:
+            found += _of_files(read_study(path, before.file, trust=trust), study)
+        except InputError as error:  # the old file may name things that are gone
+            found.append(f"its file, whose old version cannot be read any more: {error}")
+    return found or ["files that it names (graphs, platforms, models) are not what they were"]
+
+
+def _of_files(before: Study, now: Study) -> Iterator[str]:
+    for what in ("graphs", "platforms", "schedulers"):
+        yield from _of_entries(what, getattr(before, what), getattr(now, what))
+    yield from _of_axes("settings", dict(before.settings), dict(now.settings))
+    yield from _of_values("seeds", before.seeds, now.seeds)
+    yield from _of_values("where", before.where, now.where)
+    yield from _of_values("metrics", before.metrics, now.metrics)
+    for name in sorted({*before.base, *now.base}):
+        old, new = before.base.get(name), now.base.get(name)
+        if old != new:
+            yield f"{name}: {old} -> {new}"
+
+
+def _of_entries(what: str, before: Sequence[Entry], now: Sequence[Entry]) -> Iterator[str]:
+    old, new = _by_name(before), _by_name(now)
+    yield from _of_values(what, tuple(old), tuple(new))
+    for name in old.keys() & new.keys():
+        yield from _of_axes(f"{what}, {name}", old[name], new[name])
+
+
+def _by_name(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+    """Return the axes of entries, by name; the last one counts if several share a name."""
+    return {entry.name or "workers": dict(entry.axes) for entry in entries}
+
+
+def _of_axes(what: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    for path in {**before, **now}:
+        yield from _of_values(f"{what}, {path}", before.get(path, ()), now.get(path, ()))
+
+
+def _of_values(what: str, before: Sequence[Any], now: Sequence[Any]) -> Iterator[str]:
+    for sign, values, others in (("+", now, before), ("-", before, now)):
+        known = others if isinstance(others, range) else set(others)
+        news = [value for value in values if value not in known]
+        if news:
+            more = (
+                f" and {len(news) - MAX_SHOWN_VALUES} more" if len(news) > MAX_SHOWN_VALUES else ""
+            )
+            yield f"{what}: {sign} {', '.join(map(str, news[:MAX_SHOWN_VALUES]))}{more}"

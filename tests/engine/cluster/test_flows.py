@@ -10,7 +10,7 @@ from tasksim.engine.clock import Alarm, TickClock, run
 from tasksim.engine.cluster.flows import Flows
 from tasksim.network.description import Network
 from tasksim.network.load import read_network
-from tasksim.network.models.registry import MODELS
+from tasksim.network.models import MODELS
 from tasksim.network.topologies.explicit import Explicit, NamedLink
 
 

@@ -15,11 +15,11 @@ import pytest
 from study_cases import CELLS, MISBEHAVING, answers, mpiexec
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.study.executors import auto
+from tasksim.study.executors import local
 from tasksim.study.executors.child import Children
+from tasksim.study.executors.local import SerialExecutor
 from tasksim.study.executors.pool import Pool
 from tasksim.study.executors.registry import EXECUTORS, describe, opened
-from tasksim.study.executors.serial import SerialExecutor
 from tasksim.study.sweep import running, studies
 from tasksim.study.sweep.studies import run_study
 
@@ -52,7 +52,7 @@ def test_the_table_is_the_same_whoever_computes_it(serial, study_file, tmp_path,
 @pytest.mark.slow
 @pytest.mark.parametrize("start_s", [0.0, 1e9])
 def test_auto_starts_processes_where_they_pay(serial, study_file, tmp_path, monkeypatch, start_s):
-    monkeypatch.setattr(auto, "PROCESS_START_S", start_s)
+    monkeypatch.setattr(local, "PROCESS_START_S", start_s)
     monkeypatch.setattr(running, "BATCH_S", 0.0)  # cell by cell: there is time to start
     monkeypatch.setattr(Children, "are_ready", lambda self: self.wait() is None)
     outcome = run_study(study_file(), tmp_path / "study", executor="auto", jobs=2)

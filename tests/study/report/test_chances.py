@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tasksim.study.report.chance_rows import chance_rows
+from tasksim.study.report.blocks import chance_rows
 from tasksim.study.report.chances import chances
 from tasksim.study.report.findings import examine
 from tasksim.study.report.pairs import Pairs

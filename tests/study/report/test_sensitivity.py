@@ -6,9 +6,7 @@ from scipy import stats
 from study_tables import frame_of, grid_of, names
 
 from tasksim.base.errors import InputError
-from tasksim.study.report.interactions import interactions
-from tasksim.study.report.sensitivity import sensitivities
-from tasksim.study.report.sobol import sobol_indices
+from tasksim.study.report.sensitivity import interactions, sensitivities, sobol_indices
 from tasksim.study.report.table import StudyTable
 
 

@@ -6,8 +6,7 @@ import pytest
 from study_tables import names, table_of
 
 from tasksim.study.report.pairs import Pairs
-from tasksim.study.report.profiles import performance_profile
-from tasksim.study.report.tournament import standings
+from tasksim.study.report.tournament import performance_profile, standings
 
 FOUR = {
     "eager": [2.0, 1.0, 3.0, 8.0],

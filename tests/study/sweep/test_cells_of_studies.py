@@ -8,8 +8,8 @@ import pytest
 from study_cases import answers
 
 import tasksim
+from tasksim.study.sweep.store import read_table
 from tasksim.study.sweep.studies import run_study
-from tasksim.study.sweep.table import read_table
 
 BASE = """\
 version: 1

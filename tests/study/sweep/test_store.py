@@ -20,9 +20,8 @@ from study_cases import CELLS, SLOW, answers, mpiexec
 
 from tasksim.base.errors import InputError
 from tasksim.base.lockfile import locked
-from tasksim.study.sweep.store import read_cells, read_header
+from tasksim.study.sweep.store import read_cells, read_header, read_table
 from tasksim.study.sweep.studies import run_study
-from tasksim.study.sweep.table import read_table
 
 SLOWLY = [
     ("- lws", "- slowly:Slow\n  - lws"),

@@ -9,13 +9,13 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.scenario.scenario import Scenario
-from tasksim.study.executors.auto import GrowingPool
+from tasksim.study.executors.local import GrowingPool
 from tasksim.study.sweep import running
 from tasksim.study.sweep.grid import Grid
 from tasksim.study.sweep.plan import plan
+from tasksim.study.sweep.store import axes_of, read_table
 from tasksim.study.sweep.studies import run_study
 from tasksim.study.sweep.study_file import read_study
-from tasksim.study.sweep.table import axes_of, read_table
 
 FIRST = ["cell", "graph", "platform", "scheduler", "seed"]
 SETTINGS = ["graph.tiles", "platform.workers.cpu.count", "scheduler.beta"]

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from tasksim.cli.main import cli
+from tasksim.study.sweep.store import read_table
 from tasksim.study.sweep.studies import run_study
 from tasksim.study.sweep.study_warnings import summary
-from tasksim.study.sweep.table import read_table
 
 STUDY = """\
 version: 1

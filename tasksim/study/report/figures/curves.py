@@ -1,26 +1,27 @@
-"""Curves of makespans over each numeric axis, with the lower bound."""
+"""Curves over numeric axes: makespans with the lower bound, speed-up, scalability."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tasksim.base.units import time_unit
-from tasksim.study.report.curves import makespan_curve
+from tasksim.study.report.curves import makespan_curve, scalability, speedup
 from tasksim.study.report.figures.look import (
     BOUND_COLOUR,
+    MAX_PANELS,
     facet_panels,
+    facet_text,
     legend_below,
     lines_over,
     plain_axes,
     ticks_of,
 )
-from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.study.report.names import file_name
-from tasksim.view.style import TEXT
+from tasksim.study.report.figures.registry import Drawing, StudyFigure, file_name
+from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from tasksim.study.report.figures.look import Lines
     from tasksim.study.report.findings import Findings
 
-__all__ = ["CURVES", "of_how_many"]
+__all__ = ["CURVES", "SCALABILITY", "SPEEDUP", "of_how_many"]
 
 
-def _draw(findings: Findings) -> list[Drawing]:
+def _draw_curves(findings: Findings) -> list[Drawing]:
     numeric = [axis for axis in findings.table.configuration if axis.is_numeric]
     return [_over(findings, axis) for axis in numeric if len(findings.table.used)]
 
@@ -93,4 +94,81 @@ def of_how_many(shown: int, count: int) -> str:
     return "" if shown == count else f" The first {shown} of {count} panels; the data have all."
 
 
-CURVES = StudyFigure("Makespan over each numeric axis, and the lower bound.", _draw)
+CURVES = StudyFigure("Makespan over each numeric axis, and the lower bound.", _draw_curves)
+
+
+def _draw_speedup(findings: Findings) -> list[Drawing]:
+    counts = [axis for axis in findings.table.configuration if axis.is_count]
+    return [_speedup_over(findings, axis) for axis in counts if len(findings.table.used)]
+
+
+def _speedup_over(findings: Findings, axis: Axis) -> Drawing:
+    table = findings.table
+    data = speedup(makespan_curve(table, axis), table, axis)
+    lines = lines_over(table, axis)
+    fixed = lines.panels
+    groups = list(data.groupby(fixed, sort=False)) if fixed else [((), data)]
+    shown = groups[: MAX_PANELS // 2]
+    figure = new_figure(3.0 * len(shown) + 0.5)
+    for row, (values, part) in enumerate(shown):
+        title = facet_text(dict(zip(fixed, values, strict=True)))
+        gain = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 1), title)
+        share = plain_axes(figure.add_subplot(len(shown), 2, 2 * row + 2))
+        for name, look, line in lines.of(part):
+            gain.plot(line["x"], line["speedup"], label=name, **look)
+            share.plot(line["x"], 100.0 * line["efficiency"], **look)
+        counts = np.linspace(part["x"].min(), part["x"].max())
+        ideal: dict[str, Any] = {"color": BOUND_COLOUR, "linestyle": "--", "linewidth": 1.2}
+        gain.plot(counts, counts / counts[0], label="ideal", **ideal)
+        share.axhline(100.0, **ideal)
+        share.set_ylim(bottom=0.0)
+        for axes, what in ((gain, "speed-up"), (share, "efficiency (%)")):
+            ticks_of(axes, axis)
+            axes.set_ylabel(what, fontsize=TEXT["normal"])
+        if gain.get_xscale() == "log":  # with two log scales, the ideal is a straight line
+            gain.set_yscale("log", base=2)
+            gain.yaxis.set_major_formatter("{x:g}")
+        else:
+            gain.set_ylim(bottom=0.0)
+    legend_below(figure, figure.axes[0])
+    caption = (
+        f"Speed-up relative to the smallest {axis.label} of each line, and efficiency: speed-up "
+        f"divided by the ratio of {axis.label}.{of_how_many(len(shown), len(groups))}"
+    )
+    title = f"Speed-up over {axis.label}"
+    return Drawing(f"speedup-{file_name(axis.name)}", title, caption, data, figure)
+
+
+SPEEDUP = StudyFigure("Speed-up and efficiency over each axis of counts.", _draw_speedup)
+
+
+def _draw_scalability(findings: Findings) -> list[Drawing]:
+    sizes = [axis for axis in findings.table.configuration if axis.is_size]
+    found = [_scalability_over(findings, axis) for axis in sizes if len(findings.table.used)]
+    return [drawing for drawing in found if drawing is not None]
+
+
+def _scalability_over(findings: Findings, axis: Axis) -> Drawing | None:
+    table = findings.table
+    data = scalability(makespan_curve(table, axis))
+    if not data["bound_ratio"].notna().any():
+        return None
+    lines = lines_over(table, axis)
+    figure, panels, count = facet_panels(data, lines.panels)
+    for axes, part, title in panels:
+        plain_axes(axes, title)
+        for name, look, line in lines.of(part):
+            axes.plot(line["x"], line["bound_ratio"], label=name, **look)
+        ticks_of(axes, axis)
+        axes.set_ylim(bottom=min(1.0, float(part["bound_ratio"].min())))
+        axes.set_ylabel("makespan / lower bound", fontsize=TEXT["normal"])
+    legend_below(figure, panels[0][0])
+    caption = (
+        f"Ratio of the makespan to the lower bound as {axis.label} grows; no scheduler can be "
+        f"below 1. Tasks per second are in the data.{of_how_many(len(panels), count)}"
+    )
+    title = f"Scalability with {axis.label}"
+    return Drawing(f"scalability-{file_name(axis.name)}", title, caption, data, figure)
+
+
+SCALABILITY = StudyFigure("Makespan over lower bound as graphs grow.", _draw_scalability)

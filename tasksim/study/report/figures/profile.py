@@ -8,7 +8,7 @@ import numpy as np
 
 from tasksim.study.report.figures.look import legend_below, line_looks, plain_axes
 from tasksim.study.report.figures.registry import Drawing, StudyFigure
-from tasksim.study.report.profiles import performance_profile
+from tasksim.study.report.tournament import performance_profile
 from tasksim.view.style import TEXT, new_figure
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ A figure is a :class:`StudyFigure`; another package declares its own by an entry
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.study.report.findings import Findings
 
-__all__ = ["FIGURES", "Drawing", "StudyFigure"]
+__all__ = ["FIGURES", "Drawing", "StudyFigure", "file_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +89,24 @@ FIGURES: Registry[StudyFigure] = Registry(
         "differences": "tasksim.study.report.figures.differences:DIFFERENCES",
         "ranks": "tasksim.study.report.figures.ranks:RANKS",
         "curves": "tasksim.study.report.figures.curves:CURVES",
-        "speedup": "tasksim.study.report.figures.speedup:SPEEDUP",
+        "speedup": "tasksim.study.report.figures.curves:SPEEDUP",
         "scaling": "tasksim.study.report.figures.scaling:SCALING",
-        "scalability": "tasksim.study.report.figures.scalability:SCALABILITY",
+        "scalability": "tasksim.study.report.figures.curves:SCALABILITY",
         "pareto": "tasksim.study.report.figures.pareto:PARETO",
         "sensitivity": "tasksim.study.report.figures.sensitivity:SENSITIVITY",
-        "sobol": "tasksim.study.report.figures.sobol:SOBOL",
-        "interactions": "tasksim.study.report.figures.interactions:INTERACTIONS",
+        "sobol": "tasksim.study.report.figures.sensitivity:SOBOL",
+        "interactions": "tasksim.study.report.figures.sensitivity:INTERACTIONS",
     },
     _adopt,
 )
 """All figures, in the order of a report; a new one needs a module, and a line here or an entry
 point of its package."""
+
+
+def file_name(name: str) -> str:
+    """Return *name* as a file name that is safe on all systems and in links.
+
+    >>> file_name("platform.links.pcie/0.bandwidth")
+    'platform.links.pcie_0.bandwidth'
+    """
+    return re.sub(r"[^\w.+-]", "_", name, flags=re.ASCII).lstrip(".") or "axis"

@@ -1,1 +1,0 @@
-"""Models of messages, one per file."""
