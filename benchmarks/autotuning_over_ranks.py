@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_runs
 
 import tasksim
-from tasksim.calibration.network.campaign import calibrate_network
+from tasksim.calibration.network import calibrate_network
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid

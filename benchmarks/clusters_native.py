@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.calibration.network.campaign import calibrate_network
+from tasksim.calibration.network import calibrate_network
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import nearly_square

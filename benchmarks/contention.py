@@ -30,8 +30,7 @@ import numpy as np
 
 from tasksim import load_platform
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.contended import calibrate_contended
-from tasksim.calibration.contention import Measured, measure_contention
+from tasksim.calibration.contention import Measured, calibrate_contended, measure_contention
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.engine.choice import Question, replayed
 from tasksim.engine.simulation import Simulation

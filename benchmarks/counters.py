@@ -27,9 +27,8 @@ import numpy as np
 
 from tasksim.base.errors import TasksimError
 from tasksim.calibration.application_campaign import parse_settings_domain
-from tasksim.calibration.counters.applications import timed_application
-from tasksim.calibration.counters.campaign import CounterOptions, timed
-from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.counters.campaign import CounterOptions, timed, timed_application
+from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.formats.samples import read_samples
 from tasksim.models.groups import group_means
 from tasksim.models.samples import Samples

@@ -32,10 +32,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tasksim.calibration.fit_runs import far_samples, fit_locality, gaps, measured_overheads
 from tasksim.calibration.insitu import Observed
 from tasksim.calibration.kernel_samples import KernelSamples
-from tasksim.calibration.locality_fit import far_samples, fit_locality
-from tasksim.calibration.overheads import gaps, measured_overheads
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.program import bind

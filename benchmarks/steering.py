@@ -36,7 +36,7 @@ from tasksim.platform.description import Platform
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.calibration.steered import Burst
+    from tasksim.calibration.steering import Burst
     from tasksim.graph.taskgraph import TaskGraph
 
 SIZES = ((8, 256), (12, 192), (16, 128))

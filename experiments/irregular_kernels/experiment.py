@@ -26,8 +26,8 @@ from experiments.irregular_kernels.predicting import Predictor
 from experiments.irregular_kernels.reports import write_reports
 from experiments.irregular_kernels.results import GENERAL, Fit, Outcome, Results
 from tasksim.base.files import new_folder, write_text
-from tasksim.calibration.library_files import ARCHITECTURE, Destination, write_platform
 from tasksim.calibration.machine import fingerprint
+from tasksim.calibration.write_library import ARCHITECTURE, Destination, write_platform
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel, save_models
 from tasksim.native.calm_moments import run_gate
 from tasksim.scenario.resolved import Resolver

@@ -12,7 +12,7 @@ from experiments.irregular_kernels.modelling import (
     regressions,
 )
 from experiments.irregular_kernels.results import GENERAL, NAIVE, SPECIFIC, VARIANTS
-from tasksim.calibration.overheads import gaps, measured_overheads
+from tasksim.calibration.fit_runs import gaps, measured_overheads
 from tasksim.platform.description import Platform
 from tasksim.scenario.repetitions import solved
 from tasksim.scenario.resolved import Resolver

@@ -17,9 +17,9 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
 from tasksim.base.units import format_time
 from tasksim.calibration.domain import Domain, parse_axis
-from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
-from tasksim.calibration.student_interval import relative_half_width
+from tasksim.calibration.precision import relative_half_width
 from tasksim.graph.apps.registry import find, generate
 from tasksim.kernels.program import bind
 from tasksim.models.files.samplefile import write_samples

@@ -14,12 +14,24 @@ from tasksim.base.errors import InputError, option
 from tasksim.base.interruption import Interrupts
 from tasksim.base.lockfile import check_lock, locked
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.calibration_report import CalibrationReport, summaries
 from tasksim.calibration.earlier_calibrations import earlier_samples, earlier_terms
+from tasksim.calibration.fit_kernels import LinearKernels, Search, choose_linear
+from tasksim.calibration.fit_runs import fit_locality, measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
-from tasksim.calibration.library_files import (
+from tasksim.calibration.machine import machine_name
+from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
+from tasksim.calibration.report import (
+    CalibrationReport,
+    disturbed_runs,
+    missing_intervals,
+    preempted_tasks,
+    summaries,
+    unknown_kernels,
+)
+from tasksim.calibration.steering import Steered, check_steerable, measure_steered
+from tasksim.calibration.write_library import (
     Destination,
     Written,
     write_kernels,
@@ -27,18 +39,6 @@ from tasksim.calibration.library_files import (
     write_samples_of,
     write_slowdowns_of,
 )
-from tasksim.calibration.linear_kernels import LinearKernels, Search, choose_linear
-from tasksim.calibration.locality_fit import fit_locality
-from tasksim.calibration.machine import machine_name
-from tasksim.calibration.overheads import measured_overheads
-from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
-from tasksim.calibration.shortfalls import (
-    disturbed_runs,
-    missing_intervals,
-    preempted_tasks,
-    unknown_kernels,
-)
-from tasksim.calibration.steered import Steered, check_steerable, measure_steered
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.files.coefficients import HELD_BELOW
 from tasksim.native.cores import usable_cores
@@ -100,9 +100,9 @@ def calibrate(
         stay valid, except with *replace* or without a search.
     search : {"irregular", "all", "none"}
         Other kernels that get a linear model with searched terms: those of graphs whose tasks
-        hardly repeat (:func:`~tasksim.calibration.linear_kernels.irregular`), all, or none. The
+        hardly repeat (:func:`~tasksim.calibration.fit_kernels.irregular`), all, or none. The
         rest, and kernels with too few configurations for a search, get histories. Known terms
-        (:mod:`tasksim.calibration.known_terms`) are used unless others predict better.
+        (:mod:`tasksim.calibration.fit_kernels`) are used unless others predict better.
     replace : bool, optional
         Whether to discard earlier measurements of these kernels instead of adding to them.
     progress : callable, optional

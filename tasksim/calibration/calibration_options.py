@@ -31,7 +31,7 @@ class CalibrationOptions:
     Where tasks hardly repeat a configuration, this would never happen. A kernel with a linear
     model, measured in runs of graphs, is known well enough as soon as the total time of its tasks
     is: Student's interval of its mean over runs is within *tolerance*, from *min_runs* runs, at
-    least two per graph (:func:`~tasksim.calibration.total_time.total_time`). This bounds the error
+    least two per graph (:func:`~tasksim.calibration.precision.total_time`). This bounds the error
     of the level of the model's predictions, not of its terms. As in Critter, the quantity that
     counts is the prediction from all durations, not each duration (E. Hutter and E. Solomonik,
     "Accelerating distributed-memory autotuning via statistical analysis of execution paths",

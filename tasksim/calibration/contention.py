@@ -3,6 +3,9 @@
 Kernels of graphs are measured inside the graph: it runs on one core and on several, in turn, and
 the overlap of tasks shows how much each lost beside which neighbours. Other kernels run alone and
 beside each other on two cores. Measurements in calm moments count, as far as there are any.
+
+Contention is part of a calibration that predicts for any number of cores: kernels are measured on
+one core, and then beside each other.
 """
 
 from __future__ import annotations
@@ -18,11 +21,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from tasksim.base.errors import InputError
+from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibration_options import CalibrationOptions
+from tasksim.calibration.fit_contention import Seen, alone_s, seen_beside, stretches
+from tasksim.calibration.fit_runs import gaps, measured_overheads
 from tasksim.calibration.kernels_under_load import KernelCall, run_beside
-from tasksim.calibration.library_files import ARCHITECTURE
-from tasksim.calibration.overlaps import Seen, alone_s, seen_beside, stretches
-from tasksim.calibration.physical_limits import disturbed_text, low_rates
+from tasksim.calibration.memory import disturbed_text, low_rates
+from tasksim.calibration.preconditions import named_items
 from tasksim.calibration.timed_executions import ExecutionTimes
+from tasksim.calibration.write_library import ARCHITECTURE, Destination, write_platform
 from tasksim.graph.reuse import task_bytes
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.kernels.program import bind
@@ -31,24 +39,124 @@ from tasksim.kernels.threads import single_threaded_blas
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import kernel_path, load_kernel, save_kernel
 from tasksim.native.calm_moments import gate_of, measure_calmly, run_gate
+from tasksim.native.cores import usable_cores
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.calibration.fit_kernels import Search
+    from tasksim.calibration.report import CalibrationReport
     from tasksim.kernels.standalone import Standalone
     from tasksim.native.calm_moments import CalmValues, Gate
     from tasksim.run.record import Run
 
 __all__ = [
     "Measured",
+    "calibrate_contended",
     "measure_bandwidth",
     "measure_contention",
     "measure_kernels",
     "write_contention",
 ]
+
+
+def calibrate_contended(
+    items: Sequence[str | TaskGraph | KernelCall],
+    library: str | Path,
+    *,
+    workers: int | None = None,
+    machine: str | None = None,
+    options: CalibrationOptions | None = None,
+    terms: Mapping[str, str] | None = None,
+    search: Search = "irregular",
+    progress: Callable[[str, float], None] | None = None,
+) -> CalibrationReport:
+    """Measure kernels on one core, and their slowdown on *workers* cores.
+
+    Each part gets half of the time. The platform gets all workers and a memory domain; earlier
+    samples, possibly measured beside busy neighbours, are discarded.
+
+    Parameters
+    ----------
+    items, library, machine, options, terms, search, progress
+        As in :func:`~tasksim.calibration.calibrate.calibrate`.
+    workers : int, optional
+        Number of cores, at least two [default: all usable ones].
+
+    Raises
+    ------
+    InputError
+        If there is only one core, or for the reasons that ``calibrate`` has.
+    OutputError
+        If files cannot be written.
+
+    See Also
+    --------
+    tasksim.models.contention.Contention : The part of each coefficient file that is written.
+
+    Examples
+    --------
+    >>> calibrate_contended(["cholesky tiles=2 tile_size=32"], "lib", workers=1)
+    Traceback (most recent call last):
+    ...
+    tasksim.base.errors.InputError: contention: got 1 workers; legal: at least 2
+    """
+    begun = time.monotonic()
+    count = len(usable_cores()) if workers is None else workers
+    if count < 2:
+        raise InputError(f"contention: got {count} workers; legal: at least 2")
+    options = options or CalibrationOptions()
+    half = dataclasses.replace(options, max_seconds=options.max_seconds / 2)
+    wanted = named_items(items)
+    report = calibrate(
+        wanted, library, workers=1, machine=machine, options=half, terms=terms, search=search,
+        replace=True, progress=_part(progress, 0.0),
+    )  # fmt: skip
+    if report.interrupted:
+        return report
+    found = measure_contention(
+        wanted,
+        count,
+        max_seconds=half.max_seconds,
+        schedulers=options.schedulers,
+        pin=options.pin,
+        progress=_part(progress, 0.5),
+    )
+    written = write_contention(found, report.models_folder, {row.kernel for row in report.rows})
+    if found.runs:
+        report.overheads = measured_overheads([gaps(run) for run in found.runs])
+    destination = Destination(report.platform_path.parents[1], report.machine, count)
+    write_platform(destination, report.overheads, found.bandwidths)
+    report.notes += _notes(found, written, count)
+    report.seconds = time.monotonic() - begun
+    return report
+
+
+def _part(
+    progress: Callable[[str, float], None] | None, begin: float
+) -> Callable[[str, float], None] | None:
+    """Return a progress function for half of the time, from *begin* on."""
+    if progress is None:
+        return None
+    return lambda what, share: progress(what, begin + share / 2)
+
+
+def _notes(found: Measured, written: Mapping[str, Contention], workers: int) -> list[str]:
+    """Return the results as notes, one per kernel."""
+    rates = ", ".join(f"{each / 1e9:.3g}" for each in found.bandwidths)
+    notes = [f"memory bandwidth for copies on 1 to {workers} cores: {rates} GB/s"]
+    for kernel, known in written.items():
+        texts = [f"{name} {factors[-1]:.3f}" for name, factors in sorted(known.beside.items())]
+        share = f"{100 * known.memory_share:.0f} % of its time is memory access"
+        notes.append(f"{kernel}: slowdown beside {', '.join(texts) or 'none'}; {share}")
+    notes += found.impossible
+    if found.disturbed:
+        notes.append(f"{found.disturbed} measurements of contention had no calm moment")
+    return notes
+
 
 T = TypeVar("T")
 

@@ -2,25 +2,37 @@
 
 The first configurations are those that the domain draws. From then on the model is refitted
 whenever there are some more, draws itself over the domain, and the next configuration is the one
-that most reduces its variance per second (:mod:`tasksim.calibration.choosing`). A model has no
+that most reduces its variance per second. A model has no
 doubts about effects that it does not know, such as steps between sizes; so one configuration in
 four is still the next one of the design.
 
 The model's error is estimated at unseen configurations, by cross-validation. Only the first ones of
 the design count, up to the first that is not measured: these are spread over the domain as drawn,
 and the steered ones are not.
+
+Choice: the model is drawn many times over the domain. The rows of logarithms show how far
+predictions may be off, and where they are off together. With K their covariance, a measurement at c
+with noise v that takes t_c seconds leaves the variances
+
+    K'_xx = K_xx - K_xc^2 / (K_cc + v)
+    next: the largest sum over x of K_xc^2 / ((K_cc + v) t_c)
+
+(D. A. Cohn, Z. Ghahramani and M. I. Jordan, "Active learning with statistical models", J.
+Artificial Intelligence Research 4, 1996). For independent means, with v the variance of a sample
+and v/n that of a mean, this is the criterion of ``calibrate --until``: v / (n (n + 1) t_c).
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, OutOfDomainError
-from tasksim.calibration.choosing import measured_at, off_by, worth
-from tasksim.calibration.domain_error import Errors, errors_of
+from tasksim.base.units import duration_text
+from tasksim.models.groups import group_means
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 
@@ -30,12 +42,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.calibration.domain import Domain
+    from tasksim.calibration.domain_campaign import MeasureOptions, VisitedConfiguration
     from tasksim.models.selection import Selection
+    from tasksim.models.validation.crossvalidation import LeftOut
 
     Array = NDArray[np.float64]
+
     Fit = Callable[[Samples], Selection]
 
-__all__ = ["KINDS", "DomainSteering", "fits_of", "free_parameters"]
+__all__ = [
+    "KINDS",
+    "DomainSteering",
+    "Errors",
+    "Reached",
+    "SteeredCampaign",
+    "errors_of",
+    "fits_of",
+    "free_parameters",
+    "measured_at",
+    "off_by",
+    "worth",
+]
 
 KINDS: Final = ("power", "mlr", "hybrid")
 """Kinds to try by default: those that predict unmeasured sizes. A plain tensor, ``cp``, takes
@@ -224,3 +251,296 @@ class DomainSteering:
         times = float(np.median(np.maximum(seconds[timed] - least, 0.0) / predicted[timed]))
         cost = least + times * predicted_s
         return np.where(np.isfinite(cost), cost, seconds.max())
+
+
+NOISE_SHARE: Final = 0.5
+"""Share of the error due to the noise of means from which noise is reported as the obstacle."""
+MIN_POWER: Final = 0.1
+"""Smallest power of the number of configurations with which errors shrink usefully: at this power,
+twice as many take off 7 %."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Result of a steered campaign: the model's error, and the obstacle to a smaller one.
+
+    Attributes
+    ----------
+    until
+        Requested mean error over the domain.
+    error
+        Mean error at unseen configurations; None if unknown.
+    luck
+        Standard error of *error*, added before the comparison.
+    of_means
+        Error of measured means due to noise; it is no part of *error*.
+    kind
+        Kind of the model.
+    prevented
+        Why the error is larger than requested; None if it is not.
+    """
+
+    until: float
+    error: float | None = None
+    luck: float | None = None
+    of_means: float | None = None
+    kind: str | None = None
+    prevented: str | None = "interrupted before anything was known"
+
+    def __str__(self) -> str:
+        if self.error is None or self.luck is None:
+            return f"unknown: {self.prevented}"
+        line = f"{self.kind}, errs by {_percent(self.error)} (+- {_percent(self.luck)})"
+        if self.prevented is None:
+            return line
+        return f"{line}; not {_percent(self.until)}: {self.prevented}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        return {**asdict(self), "reached": self.prevented is None}
+
+
+class SteeredCampaign:
+    """Visits configurations of a table in the order that a model chooses.
+
+    Parameters
+    ----------
+    domain, table, options
+        Domain, its configurations, and when to stop.
+    """
+
+    def __init__(self, domain: Domain, table: NDArray[np.int64], options: MeasureOptions) -> None:
+        assert options.until is not None
+        columns = free_parameters(domain)
+        self.steering = DomainSteering(
+            [domain.names[column] for column in columns],
+            table[:, columns],
+            options.until,
+            fits_of(options.kind, options.seed),
+            options.seed,
+        )
+        self._until, self._ended = options.until, False
+
+    def run(
+        self,
+        configurations: list[VisitedConfiguration],
+        measure: Callable[[VisitedConfiguration], None],
+        over: Callable[[], bool],
+        tell: Callable[[str, float], None] | None,
+    ) -> None:
+        """Measure until the model is good enough, everything is measured, or time is *over*."""
+        steering = self.steering
+        for place, earlier in enumerate(configurations):
+            if earlier.durations_s:
+                steering.add(place, earlier.durations_s, 0.0)
+        while not over():
+            chosen = steering.next()
+            if chosen is None:
+                break
+            begun = time.monotonic()
+            measure(configurations[chosen])
+            durations = configurations[chosen].durations_s
+            if durations:
+                steering.add(chosen, durations, time.monotonic() - begun)
+            if tell is not None:
+                tell(self._told(), self._way())
+        if not steering.known and steering.count >= steering.least:
+            steering.look()  # include the last configurations
+        self._ended = True
+
+    def reached(self) -> Reached:
+        """Return the result."""
+        steering, errors = self.steering, self.steering.errors
+        prevented = self._prevented()
+        if errors is None or not np.isfinite(errors.mean):
+            return Reached(self._until, prevented=prevented)
+        luck = errors.luck if np.isfinite(errors.luck) else None
+        return Reached(self._until, errors.mean, luck, errors.of_means, steering.model, prevented)
+
+    def _told(self) -> str:
+        steering, errors = self.steering, self.steering.errors
+        text = f"{steering.count} configurations"
+        return (
+            text if errors is None else f"{text}, {steering.model} errs by {_percent(errors.mean)}"
+        )
+
+    def _way(self) -> float:
+        errors = self.steering.errors
+        if errors is None or not np.isfinite(errors.at_most) or not errors.at_most:
+            return 0.0
+        return min((self._until / errors.at_most) ** 2, 1.0)
+
+    def _prevented(self) -> str | None:
+        """Return why the model's error is larger than requested; None if it is not."""
+        steering, errors = self.steering, self.steering.errors
+        if steering.known:
+            return None
+        if errors is None or not np.isfinite(errors.at_most):
+            why = "the time was over" if self._ended else "interrupted"
+            return f"{why} before there were enough configurations for a model"
+        if not self._ended:
+            return "interrupted"
+        why = "the time is over"
+        if steering.count == len(steering.table):
+            why = f"all {steering.count} configurations are measured"
+        return f"{why}; {self._hope()}"
+
+    def _hope(self) -> str:
+        """Return the effect of more measurements, extrapolated from the errors so far."""
+        steering, errors = self.steering, self.steering.errors
+        assert errors is not None
+        if errors.of_means > max(NOISE_SHARE * errors.mean, self.steering.until):
+            return (
+                f"noise alone puts means off by {_percent(errors.of_means)}: use more "
+                "--repetitions, or a calmer machine"
+            )
+        power = shrinking(
+            [count for count, _ in steering.looks], [one.mean for _, one in steering.looks]
+        )
+        if power is None:
+            return "how errors shrink is not known yet"
+        if power < MIN_POWER:
+            return f"the errors of {steering.model} no longer shrink: another --kind may err less"
+        times = (errors.at_most / self._until) ** (1 / power)
+        return (
+            f"about {duration_text((times - 1) * steering.seconds)} more of measuring would "
+            "suffice if errors go on shrinking as before"
+        )
+
+
+def shrinking(counts: list[int], errors: list[float]) -> float | None:
+    """Return the power of counts with which errors shrink; None if it is unknown.
+
+    >>> round(shrinking([10, 20, 40], [0.4, 0.2, 0.1]), 9)
+    1.0
+    """
+    x, y = np.log(counts), np.log(np.maximum(errors, 1e-12))
+    if len(set(counts)) < 3 or not np.isfinite(y).all():
+        return None
+    return float(-np.polyfit(x, y, 1)[0])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+MEAN_OF_NORMAL: Final = (2 / np.pi) ** 0.5
+"""Mean absolute value of a normal variable with standard deviation 1."""
+MAX_NOISE_SHARE: Final = 0.75
+"""Largest share of the squared errors that is subtracted for noise: the noise is an estimate, too,
+and a small one does not make a model exact."""
+
+
+class Errors(NamedTuple):
+    """Errors of a model, as means of abs(ln(predicted / measured)).
+
+    Parameters
+    ----------
+    mean : float
+        Error at configurations left out of the fit, without the error of their measured means.
+    luck : float
+        Standard error of *mean*, due to the choice of configurations.
+    of_means : float
+        Mean error of the measured means.
+    noise : float
+        Variance of measurements about predictions.
+    """
+
+    mean: float
+    luck: float
+    of_means: float
+    noise: float
+
+    @property
+    def at_most(self) -> float:
+        """The error plus one standard error, as a few configurations may flatter a model."""
+        return self.mean + self.luck
+
+
+def errors_of(samples: Samples, out: LeftOut, places: Array) -> Errors:
+    """Return the errors of left-out predictions *out* at the rows *places*.
+
+    Errors of means and errors of the model add as squares, and are subtracted as such.
+    """
+    rows, group = samples.configurations()
+    asked = np.isin(_keys(rows), _keys(places))
+    error = out.errors(samples)
+    kept = asked & np.isfinite(error)
+    if not kept.any():
+        return Errors(float("inf"), float("inf"), 0.0, 1.0)
+    of_means = _of_means(samples, group)[kept]
+    error = error[kept]
+    whole = float(error.mean())
+    unsure = MEAN_OF_NORMAL * float(of_means.mean())
+    own = _without(whole, unsure)
+    if len(error) < 2:
+        return Errors(own, float("inf"), unsure, max(whole**2, 1e-12))
+    # Where noise dominates, a small change of the total is a large one of the rest.
+    luck = _without(whole + float(error.std(ddof=1) / np.sqrt(len(error))), unsure) - own
+    return Errors(own, luck, unsure, max(float((error**2).mean()), 1e-12))
+
+
+def _without(whole: float, unsure: float) -> float:
+    squares = whole**2 - min(unsure**2, MAX_NOISE_SHARE * whole**2)
+    return float(squares**0.5)
+
+
+def _of_means(samples: Samples, group: NDArray[np.intp]) -> Array:
+    """Return the relative standard error of the mean of each configuration."""
+    mean = group_means(samples.durations_s, group)
+    squares = group_means((samples.durations_s / mean[group] - 1) ** 2, group)
+    count = np.bincount(group)
+    return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1)))
+
+
+def _keys(rows: Array) -> NDArray[np.bytes_]:
+    table = np.ascontiguousarray(rows + 0.0)
+    return table.view(f"S{table.itemsize * table.shape[1]}").ravel()
+
+
+def off_by(logs: Array) -> Array:
+    """Return *logs*, shape (draws, places), as deviations from the mean, scaled to unit weight.
+
+    >>> of = off_by(np.array([[0.0, 1.0], [2.0, 1.0]]))
+    >>> (of.T @ of).tolist()  # the covariance
+    [[2.0, 0.0], [0.0, 0.0]]
+    """
+    apart = logs - logs.mean(axis=0)
+    return np.asarray(apart / np.sqrt(max(len(logs) - 1, 1)))
+
+
+def worth(apart: Array, noise: float, seconds: Array) -> Array:
+    """Return the reduction of the total variance per second by a measurement at each place.
+
+    Parameters
+    ----------
+    apart : ndarray, shape (draws, places)
+        Deviations of draws from :func:`off_by`; their square is the covariance.
+    noise : float
+        Variance of a measurement about the truth, in logarithms.
+    seconds : ndarray, shape (places,)
+        Duration of a measurement at each place.
+    """
+    # Sum over x of K_xc^2 via draws x draws, which is smaller than places x places.
+    between = apart @ apart.T
+    squares = np.einsum("dc,de,ec->c", apart, between, apart, optimize=True)
+    variance = np.einsum("dc,dc->c", apart, apart)
+    whole = variance + noise
+    # Without variance and noise there is nothing to learn.
+    return np.asarray(
+        np.divide(squares, whole, out=np.zeros_like(whole), where=whole > 0) / seconds
+    )
+
+
+def measured_at(apart: Array, place: int, noise: float) -> Array:
+    """Return the deviations that remain after a measurement at *place*.
+
+    The draws move together so that their covariance is exactly the remaining one (J. E. Potter's
+    update of a square root: R. H. Battin, "Astronautical Guidance", 1964).
+    """
+    own = apart[:, place]
+    whole = float(own @ own) + noise
+    if not whole:
+        return apart
+    share = 1 / (whole + np.sqrt(noise * whole))
+    return np.asarray(apart - share * np.outer(own, own @ apart))

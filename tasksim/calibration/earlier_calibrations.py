@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.calibration.library_files import ARCHITECTURE
+from tasksim.calibration.write_library import ARCHITECTURE
 from tasksim.models.files.store import kernel_path, load_kernel, read_samples
 from tasksim.models.terms.candidates import AUTO
 

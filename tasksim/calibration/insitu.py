@@ -16,9 +16,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tasksim.base.threadclock import has_thread_clock
+from tasksim.calibration.fit_runs import FarSamples, Gaps, far_samples, gaps
 from tasksim.calibration.kernel_samples import MAX_RUNS
-from tasksim.calibration.locality_fit import FarSamples, far_samples
-from tasksim.calibration.overheads import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW

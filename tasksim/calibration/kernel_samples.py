@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.calibration.student_interval import relative_half_width
-from tasksim.calibration.total_time import TotalTime, newest_runs, total_time
+from tasksim.calibration.precision import TotalTime, newest_runs, relative_half_width, total_time
 from tasksim.models.kinds.typicalmean import typical_mean
 from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import FENCE

@@ -1,4 +1,4 @@
-"""Machine: its name, and the facts that measurements on it depend on."""
+"""Machine: its name, its data caches, and the facts that measurements on it depend on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import platform
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.kernels.threads import blas_info
 from tasksim.native.this_machine import machine_name
@@ -15,7 +16,7 @@ from tasksim.native.this_machine import machine_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["fingerprint", "machine_name", "memory_bytes", "processor"]
+__all__ = ["Cache", "data_caches", "fingerprint", "machine_name", "memory_bytes", "processor"]
 
 
 def processor() -> str:
@@ -59,3 +60,62 @@ def fingerprint(cores: int) -> dict[str, str | int]:
 def _describe(library: Mapping[str, Any]) -> str:
     """Return a description of a BLAS library: ``openblas 0.3.30 (SkylakeX)``."""
     return f"{library['internal_api']} {library['version']} ({library.get('architecture')})"
+
+
+SYSTEM: Final = Path("/sys/devices/system/cpu/cpu0/cache")
+UNITS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A data cache.
+
+    Attributes
+    ----------
+    level, size_bytes, ways, line_bytes
+        Level, size, associativity and line size of the whole cache, including shared ones.
+    cores
+        Number of cores that share it.
+    """
+
+    level: int
+    size_bytes: int
+    ways: int
+    line_bytes: int
+    cores: int = 1
+
+    def geometry(self) -> tuple[int, int, int]:
+        """Return size, ways and bytes per line of the nearest cache with a power of two of sets.
+
+        >>> Cache(3, 503316480, 16, 64).geometry()
+        (503316480, 30, 64)
+        """
+        sets = 1 << (max(1, self.size_bytes // (self.ways * self.line_bytes)).bit_length() - 1)
+        ways = max(1, self.size_bytes // (sets * self.line_bytes))
+        return sets * ways * self.line_bytes, ways, self.line_bytes
+
+
+def data_caches(folder: Path = SYSTEM) -> list[Cache]:
+    """Return the data caches of the first core, nearest first; empty if the system reports none."""
+    found = [_cache(path) for path in sorted(folder.glob("index*"))]
+    return sorted((cache for cache in found if cache is not None), key=lambda cache: cache.level)
+
+
+def _cache(folder: Path) -> Cache | None:
+    try:
+        kind = (folder / "type").read_text().strip()
+        level, line = (int((folder / n).read_text()) for n in ("level", "coherency_line_size"))
+        match = re.fullmatch(r"(\d+)([KMG]?)", (folder / "size").read_text().strip())
+        ways = int((folder / "ways_of_associativity").read_text())
+        cores = _count((folder / "shared_cpu_list").read_text())
+    except (OSError, ValueError):
+        return None
+    if kind == "Instruction" or match is None or ways < 1:
+        return None
+    return Cache(level, int(match[1]) * UNITS[match[2]], ways, line, cores)
+
+
+def _count(listed: str) -> int:
+    """Return the number of cores in a list such as ``0-3,8``."""
+    ends = [part.split("-") for part in listed.strip().split(",")]
+    return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)

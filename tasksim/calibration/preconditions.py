@@ -22,7 +22,7 @@ from tasksim.schedulers.registry import create
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tasksim.calibration.library_files import Destination
+    from tasksim.calibration.write_library import Destination
 
 __all__ = ["check_preconditions", "check_schedulers", "named_items"]
 

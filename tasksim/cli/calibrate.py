@@ -20,9 +20,9 @@ from tasksim.cli.progress import showing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.calibration.calibration_report import CalibrationReport
+    from tasksim.calibration.fit_kernels import Search
     from tasksim.calibration.kernels_under_load import KernelCall
-    from tasksim.calibration.linear_kernels import Search
+    from tasksim.calibration.report import CalibrationReport
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["calibrate", "parse_items"]
@@ -219,7 +219,7 @@ def calibrate(
 def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:
     """Return what measures: on all cores at once, or on one, and how several slow each other."""
     if contention:
-        from tasksim.calibration.contended import calibrate_contended
+        from tasksim.calibration.contention import calibrate_contended
 
         return calibrate_contended
     from tasksim.calibration.calibrate import calibrate as measure

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tasksim.calibration.memory.level import Level
+    from tasksim.calibration.memory import Level
 
 __all__ = ["calibrate_memory"]
 
@@ -22,7 +22,7 @@ def calibrate_memory(
     library: Path, name: str | None, *, workers: int | None, as_json: bool
 ) -> None:
     """Measure the memory, and write it to the machine's platform file in *library*."""
-    from tasksim.calibration.memory.campaign import measure_memory, write_memory
+    from tasksim.calibration.memory import measure_memory, write_memory
     from tasksim.native.cores import usable_cores
     from tasksim.native.this_machine import named_machine
 

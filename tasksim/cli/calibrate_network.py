@@ -12,7 +12,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.calibration.network.campaign import Calibration
+    from tasksim.calibration.network import Calibration
 
 __all__ = ["calibrate_network"]
 
@@ -24,7 +24,7 @@ def calibrate_network(
     library: Path, name: str | None, *, max_time: float, quick: bool, as_json: bool
 ) -> None:
     """Measure the network between all ranks, and write it to *library*; rank 0 says what it is."""
-    from tasksim.calibration.network.campaign import calibrate_network as measure
+    from tasksim.calibration.network import calibrate_network as measure
     from tasksim.native.cluster.launch import end_all
     from tasksim.native.cluster.ranks import world
     from tasksim.native.this_machine import named_machine

@@ -130,7 +130,7 @@ def _measured(
             if options.load:
                 raise InputError("--load is for kernels by themselves, not for applications")
             from tasksim.calibration.application_campaign import parse_settings_domain
-            from tasksim.calibration.counters.applications import measure_application_counters
+            from tasksim.calibration.counters.campaign import measure_application_counters
 
             drawn = parse_settings_domain(kernel, settings)
             return measure_application_counters(

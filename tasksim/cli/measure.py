@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.application_campaign import ApplicationSummary
-    from tasksim.calibration.domain_results import DomainSummary, MeasureOptions
+    from tasksim.calibration.domain_campaign import DomainSummary, MeasureOptions
 
 __all__ = ["measure"]
 
@@ -142,7 +142,7 @@ def measure(
             "--resume, --dtype and --until are for kernels that come with tasksim"
         )
     refuse_unwritable(output)
-    from tasksim.calibration.domain_results import MeasureOptions
+    from tasksim.calibration.domain_campaign import MeasureOptions
 
     options = MeasureOptions(
         samples=samples,

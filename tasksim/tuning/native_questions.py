@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.known_terms import KNOWN_TERMS
+from tasksim.calibration.fit_kernels import KNOWN_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

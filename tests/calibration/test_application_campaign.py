@@ -9,7 +9,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.calibration import application_campaign
 from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
-from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.cli.main import cli
 from tasksim.models.files.samplefile import read_samples
 

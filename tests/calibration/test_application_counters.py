@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from tasksim.calibration.application_campaign import parse_settings_domain
-from tasksim.calibration.counters import applications
-from tasksim.calibration.counters.applications import (
+from tasksim.calibration.counters import campaign
+from tasksim.calibration.counters.campaign import (
+    CounterOptions,
     measure_application_counters,
     timed_application,
 )
-from tasksim.calibration.counters.campaign import CounterOptions
 from tasksim.formats.samples import read_samples
 
 SETTINGS = [{"length": 2}, {"length": 3}, {"length": 4}]
@@ -28,9 +28,9 @@ def held_up(monkeypatch):
             durations[0] += STALL_S
         return SimpleNamespace(tasks=SimpleNamespace(duration_s=durations))
 
-    monkeypatch.setattr(applications, "execute", execute)
-    monkeypatch.setattr(applications, "undisturbed_s", lambda run: run.tasks.duration_s)
-    monkeypatch.setattr(applications, "BURST_S", 0.0)
+    monkeypatch.setattr(campaign, "execute", execute)
+    monkeypatch.setattr(campaign, "undisturbed_s", lambda run: run.tasks.duration_s)
+    monkeypatch.setattr(campaign, "BURST_S", 0.0)
     return calls
 
 
@@ -58,7 +58,7 @@ def test_samples_are_counts_with_durations_of_each_run(monkeypatch, tmp_path):
         for task in range(20)
     }
     told = {"core": "Haswell", "by_python": []}
-    monkeypatch.setattr(applications, "_counts", lambda *_: (counts, told))
+    monkeypatch.setattr(campaign, "_counts", lambda *_: (counts, told))
     domain = parse_settings_domain("cholesky", ["tiles=2,3", "tile_size=8"])
     summary = measure_application_counters(domain, tmp_path / "out", CounterOptions(runs=3))
     assert (summary.configurations, summary.samples) == (2, 3 * (4 + 10))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.calibration.calibration_report import CalibrationReport, KernelSummary
 from tasksim.calibration.kernel_samples import MeasuredConfiguration
+from tasksim.calibration.report import CalibrationReport, KernelSummary
 
 SUMMARY = KernelSummary(
     kernel="P2P_in",

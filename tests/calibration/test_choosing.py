@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.calibration.choosing import measured_at, off_by, worth
+from tasksim.calibration.domain_steering import measured_at, off_by, worth
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from contended import on_one_memory, slowing
 
 from tasksim import InputError, generate, load_platform
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.contended import calibrate_contended
-from tasksim.calibration.contention import Measured, measure_contention
+from tasksim.calibration.contention import Measured, calibrate_contended, measure_contention
+from tasksim.calibration.fit_contention import alone_s, seen_beside, stretches
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.overlaps import alone_s, seen_beside, stretches
 from tasksim.engine.choice import Question, replayed
 from tasksim.engine.outcome import machine, records
 from tasksim.models.contention import Contention

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.designs import grid_counts, latin_hypercube
-from tasksim.calibration.domain import Axis, parse_axis, parse_domain
+from tasksim.calibration.domain import Axis, grid_counts, latin_hypercube, parse_axis, parse_domain
 
 DESIGNS = ["lhs", "random", "grid"]
 GEQRT = ["m=32..512:log", "n=16..256:log", "ib=8,16,32"]

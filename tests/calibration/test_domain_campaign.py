@@ -18,12 +18,10 @@ import pytest
 
 from tasksim.base.errors import InputError, OutputError
 from tasksim.calibration import domain_campaign as module
-from tasksim.calibration.clock_resolution import timer_resolution
 from tasksim.calibration.domain import parse_domain
-from tasksim.calibration.domain_campaign import MeasureOptions, measure
-from tasksim.calibration.domain_results import VisitedConfiguration
+from tasksim.calibration.domain_campaign import MeasureOptions, VisitedConfiguration, measure
 from tasksim.calibration.resumable_file import ResumableFile, read_notes, side_path
-from tasksim.calibration.timed_executions import ExecutionTimes
+from tasksim.calibration.timed_executions import ExecutionTimes, timer_resolution
 from tasksim.formats.samples import read_samples
 from tasksim.kernels.standalone import Standalone, standalone
 

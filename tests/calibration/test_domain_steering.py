@@ -8,13 +8,15 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
-from tasksim.calibration.domain_error import Errors, errors_of
-from tasksim.calibration.domain_steered import SteeredCampaign, shrinking
 from tasksim.calibration.domain_steering import (
     DESIGN_INTERVAL,
     MIN_CONFIGURATIONS,
     DomainSteering,
+    Errors,
+    SteeredCampaign,
+    errors_of,
     fits_of,
+    shrinking,
 )
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import LeftOut

@@ -9,7 +9,7 @@ from tasksim.calibration import insitu
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
-from tasksim.calibration.shortfalls import disturbed_runs
+from tasksim.calibration.report import disturbed_runs
 from tasksim.graph.apps.registry import generate
 from tasksim.native.calm_moments import MeasuredGate
 from tasksim.platform.description import Platform

@@ -7,7 +7,7 @@ import pytest
 
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.kernel_samples import MAX_RUNS, KernelSamples
-from tasksim.calibration.student_interval import relative_half_width
+from tasksim.calibration.precision import relative_half_width
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples

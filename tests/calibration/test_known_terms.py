@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import few
 
-from tasksim.calibration.known_terms import KNOWN_TERMS, fit_searched
+from tasksim.calibration.fit_kernels import KNOWN_TERMS, fit_searched
 from tasksim.graph.apps.registry import generate
 from tasksim.models.samples import Samples
 

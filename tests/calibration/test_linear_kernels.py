@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.calibration.fit_kernels import choose_linear, irregular
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.linear_kernels import choose_linear, irregular
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
 from tasksim.models.samples import Samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.calibration.locality_fit import REACHES, FarSamples, far_samples, fit_locality
+from tasksim.calibration.fit_runs import REACHES, FarSamples, far_samples, fit_locality
 from tasksim.graph.builder import GraphBuilder, R
 from tasksim.models.locality import Locality
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.calibration.caches import Cache, data_caches
-from tasksim.calibration.memory.campaign import Level, corrected, working_sets, write_memory
+from tasksim.calibration.machine import Cache, data_caches
+from tasksim.calibration.memory import Level, corrected, working_sets, write_memory
 from tasksim.core.compiler import NotBuilt, find_compiler
 from tasksim.platform.load import load
 
@@ -55,7 +55,7 @@ def test_what_is_measured_is_added_to_the_platform_file(tmp_path):
 
 
 def test_calibrations_of_kernels_keep_it(tmp_path):
-    from tasksim.calibration.library_files import Destination, write_platform
+    from tasksim.calibration.write_library import Destination, write_platform
 
     destination = Destination(tmp_path, "mine", 1)
     destination.platform_path.parent.mkdir()
@@ -91,17 +91,17 @@ def test_values_can_be_set(tmp_path):
 
 
 def test_without_caches_it_says_so(monkeypatch):
-    from tasksim.calibration.memory import campaign
+    from tasksim.calibration import memory
 
-    monkeypatch.setattr(campaign, "data_caches", list)
+    monkeypatch.setattr(memory, "data_caches", list)
     with pytest.raises(TasksimError, match="the system does not report the sizes of the caches"):
-        campaign.measure_memory()
+        memory.measure_memory()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (has_compiler() and data_caches()), reason="no compiler, or no caches told")
 def test_this_machine(tmp_path):
-    from tasksim.calibration.memory.campaign import measure_memory
+    from tasksim.calibration.memory import measure_memory
 
     levels = measure_memory(cores=1).levels
     assert [level.name for level in levels][-1] == "memory"

@@ -121,7 +121,7 @@ def streaming_children():
     for place in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"counters.streaming" in (place / "cmdline").read_bytes():
+            if parent == os.getpid() and b"counters.load" in (place / "cmdline").read_bytes():
                 found.append(int(place.name))
         except OSError:
             continue

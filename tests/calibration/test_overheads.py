@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.calibration.overheads import Gaps, gaps, measured_overheads
+from tasksim.calibration.fit_runs import Gaps, gaps, measured_overheads
 from tasksim.platform.description import Overheads
 from tasksim.run.record import Run, TaskTable, WorkerInfo
 

@@ -7,16 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from tasksim.calibration import contention
-from tasksim.calibration.caches import Cache
+from tasksim.calibration import contention, memory
 from tasksim.calibration.contention import Measured, measure_bandwidth, measure_kernels
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.memory import campaign
-from tasksim.calibration.memory.campaign import measure_memory, write_memory
-from tasksim.calibration.memory.level import Level
-from tasksim.calibration.memory.limits import disturbed
+from tasksim.calibration.machine import Cache
+from tasksim.calibration.memory import (
+    Level,
+    disturbed,
+    low_rates,
+    measure_memory,
+    write_memory,
+)
 from tasksim.calibration.parallelism import Parallelism, measure_parallelism
-from tasksim.calibration.physical_limits import low_rates
 from tasksim.platform.load import load
 
 
@@ -68,10 +70,10 @@ LATENCIES_S = {SIZES[0]: 1e-9, SIZES[1]: 9e-8}
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that goes on by a second with each look, and a cache of 32 KiB."""
-    monkeypatch.setattr(campaign, "data_caches", lambda: [Cache(1, 32768, 8, 64)])
-    monkeypatch.setattr(campaign, "_available", lambda: 1 << 34)
+    monkeypatch.setattr(memory, "data_caches", lambda: [Cache(1, 32768, 8, 64)])
+    monkeypatch.setattr(memory, "_available", lambda: 1 << 34)
     seconds = iter(range(10**6))
-    monkeypatch.setattr(campaign.time, "monotonic", lambda: float(next(seconds)))
+    monkeypatch.setattr(memory.time, "monotonic", lambda: float(next(seconds)))
 
 
 def rates(l1_alone=(60e9,), together=(12e9,)):
@@ -86,7 +88,7 @@ def rates(l1_alone=(60e9,), together=(12e9,)):
 
 @pytest.mark.usefixtures("clock")
 def test_what_is_impossible_is_measured_again_until_it_holds():
-    first = [6e9] * campaign.STREAM_COUNT  # a sixteenth of what two cores get together
+    first = [6e9] * memory.STREAM_COUNT  # a sixteenth of what two cores get together
     found = measure_memory(cores=2, tool=Tool(rates([*first, 60e9]), LATENCIES_S))
     assert [one.bandwidth_bytes_per_s for one in found.levels] == [(60e9, 100e9), (9e9, 12e9)]
     assert found.warnings == []

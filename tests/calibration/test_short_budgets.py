@@ -12,9 +12,9 @@ from tasksim.calibration import domain_campaign, insitu
 from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.domain import parse_domain
-from tasksim.calibration.domain_results import MeasureOptions
+from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
-from tasksim.calibration.steered import Steered, measure_steered
+from tasksim.calibration.steering import Steered, measure_steered
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.formats.samples.read import read_samples
 from tasksim.graph.apps.registry import generate

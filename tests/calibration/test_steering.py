@@ -7,12 +7,17 @@ import pytest
 from made_calibrations import here
 
 from tasksim.base.errors import InputError
-from tasksim.calibration import steered as module
+from tasksim.calibration import steering as module
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall
-from tasksim.calibration.steered import Steered, measure_steered
-from tasksim.calibration.steering import MIN_BURSTS, Steering, configurations_of
+from tasksim.calibration.steering import (
+    MIN_BURSTS,
+    Steered,
+    Steering,
+    configurations_of,
+    measure_steered,
+)
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.graph.apps.registry import generate
 from tasksim.models.files.store import load_kernel

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.calibration.student_interval import relative_half_width
+from tasksim.calibration.precision import relative_half_width
 
 DURATIONS = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=30)
 

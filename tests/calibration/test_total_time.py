@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasksim.calibration.student_interval import relative_half_width
-from tasksim.calibration.total_time import newest_runs, runs_alike, total_time
+from tasksim.calibration.precision import newest_runs, relative_half_width, runs_alike, total_time
 from tasksim.models.samples import Samples
 
 

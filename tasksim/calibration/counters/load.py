@@ -1,4 +1,7 @@
-"""Load of the memory: processes that stream beside a measurement, each on a core of its own."""
+"""Load of the memory: processes that stream beside a measurement, each on a core of its own.
+
+``python -m tasksim.calibration.counters.load CORE BYTES PARENT`` is such a process.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.calibration.caches import data_caches
-from tasksim.calibration.memory.campaign import working_sets
-from tasksim.calibration.memory.tool import MemoryTool
-from tasksim.calibration.physical_limits import disturbed_text
+from tasksim.calibration.machine import data_caches
+from tasksim.calibration.memory import disturbed_text, working_sets
+from tasksim.calibration.tools import MemoryTool
 from tasksim.models.counters.columns import HITS
 from tasksim.native.cores import pin_thread, usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["check_load", "faster_beside", "latencies", "latency_factor", "loaded_memory"]
+__all__ = ["check_load", "faster_beside", "latencies", "latency_factor", "loaded_memory", "main"]
 
 STREAM_BYTES: Final = 64 << 20
 """Bytes that each process streams over: more than most caches keep of data read once."""
@@ -123,7 +125,7 @@ def faster_beside(alone: Mapping[str, float], beside: Mapping[str, float]) -> li
 
 
 def _started(core: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tasksim.calibration.counters.streaming"]
+    command = [sys.executable, "-m", "tasksim.calibration.counters.load"]
     numbers = [str(core), str(STREAM_BYTES), str(os.getpid())]
     return subprocess.Popen([*command, *numbers], stdout=subprocess.PIPE, text=True)
 
@@ -136,3 +138,23 @@ def _ended(process: subprocess.Popen[str]) -> None:
         process.wait()
     if process.stdout is not None:
         process.stdout.close()
+
+
+CHECK_INTERVAL_S: Final = 0.2
+"""Interval in seconds between checks whether the parent is still there."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Stream on a core over a number of bytes while a process is the parent (the arguments)."""
+    core, size, parent = map(int, arguments)
+    pin_thread(core)
+    tool = MemoryTool()
+    tool.bandwidth(size, 1, CHECK_INTERVAL_S / 10)
+    sys.stdout.write("streaming\n")
+    sys.stdout.flush()
+    while os.getppid() == parent:
+        tool.bandwidth(size, 1, CHECK_INTERVAL_S)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

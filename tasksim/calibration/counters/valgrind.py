@@ -17,14 +17,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError, TasksimError
-from tasksim.calibration.caches import data_caches
-from tasksim.calibration.counters.window import window_library
+from tasksim.calibration.counters.inside_valgrind import window_library
+from tasksim.calibration.machine import data_caches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from tasksim.calibration.caches import Cache
+    from tasksim.calibration.machine import Cache
 
 __all__ = ["Counts", "count", "find_valgrind", "unmoved"]
 

@@ -10,8 +10,7 @@ import sys
 import pytest
 from study_cases import mpiexec
 
-from tasksim.calibration.network.campaign import Calibration, sizes_of
-from tasksim.calibration.network.patterns import Taken
+from tasksim.calibration.network import Calibration, Taken, sizes_of
 from tasksim.network.load import read_network
 
 

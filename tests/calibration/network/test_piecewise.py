@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.network.piecewise import fit_pieces, relative_errors
+from tasksim.calibration.fit_pieces import fit_pieces, relative_errors
 
 SIZES = [round(2 ** (k / 2)) for k in range(6, 48)]
 

@@ -1,4 +1,4 @@
-"""Total time of a kernel's tasks, and its precision, for linear models.
+"""Precision of means: Student's interval of a mean, and that of the total time of a kernel.
 
 If tasks hardly repeat a configuration, no configuration is ever known well; but the coefficients of
 a linear model depend on all tasks together. Tasks of one run share its conditions (the frequency,
@@ -17,11 +17,30 @@ from tasksim.models.outliers import inliers
 from tasksim.models.quantiles import FENCE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from tasksim.models.samples import Samples
 
-__all__ = ["TotalTime", "newest_runs", "runs_alike", "total_time"]
+__all__ = ["TotalTime", "newest_runs", "relative_half_width", "runs_alike", "total_time"]
+
+
+def relative_half_width(samples: ArrayLike, confidence: float = 0.95) -> float:
+    """Return the half-width of Student's interval of the mean, relative to the mean.
+
+    It is infinite for fewer than two samples. The quantile is Student's, not the normal one, so
+    that a handful of samples does not look more precise than it is.
+
+    >>> round(relative_half_width([9.0, 10.0, 11.0]), 4)
+    0.2484
+    """
+    from scipy.special import stdtrit
+
+    values = np.asarray(samples, dtype=np.float64)
+    count = len(values)
+    if count < 2:
+        return float("inf")
+    quantile = stdtrit(count - 1, 0.5 + confidence / 2)
+    return float(quantile * values.std(ddof=1) / np.sqrt(count) / values.mean())
 
 
 @dataclass(frozen=True)

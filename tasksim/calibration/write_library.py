@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.errors import InputError
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.linear_kernels import LinearKernels
+from tasksim.calibration.fit_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.samplefile import write_samples
@@ -161,7 +161,7 @@ def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Writt
         from tasksim.models.kinds.linear import LinearModel
 
         return LinearModel(terms=terms).fit(samples)
-    from tasksim.calibration.known_terms import fit_searched
+    from tasksim.calibration.fit_kernels import fit_searched
 
     try:
         return fit_searched(kernel, samples)

@@ -1,4 +1,7 @@
-"""Campaign over the levels of memory: latencies by pointer chases, bandwidths by streams."""
+"""Campaign over the levels of memory: latencies by pointer chases, bandwidths by streams.
+
+Values that break a physical limit are disturbed, and measured again.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +11,189 @@ import time
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import TasksimError
-from tasksim.calibration.caches import data_caches
-from tasksim.calibration.memory.level import Level
-from tasksim.calibration.memory.limits import Disturbed, disturbed
-from tasksim.calibration.memory.tool import MemoryTool
-from tasksim.calibration.physical_limits import disturbed_text
+from tasksim.base.units import exact_quantity
+from tasksim.calibration.machine import data_caches
+from tasksim.calibration.tools import MemoryTool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from tasksim.calibration.caches import Cache
+    from tasksim.calibration.machine import Cache
 
 __all__ = [
+    "Disturbed",
     "Level",
     "MemoryReport",
+    "TooLow",
     "corrected",
+    "disturbed",
+    "disturbed_text",
+    "low_rates",
     "measure_memory",
     "working_sets",
     "write_memory",
 ]
+
+
+class TooLow(NamedTuple):
+    """A rate below its physical limit: disturbances only lower rates.
+
+    Attributes
+    ----------
+    cores
+        Number of cores of the rate.
+    off_by
+        Least relative error.
+    text
+        Description of the broken limit.
+    """
+
+    cores: int
+    off_by: float
+    text: str
+
+
+def low_rates(rates: Sequence[float]) -> list[TooLow]:
+    """Return the *rates* of 1, 2, ... cores together that are too low.
+
+    More cores together have no lower rate than fewer, and each of them no higher one than a core
+    alone.
+
+    Examples
+    --------
+    >>> [(low.cores, low.text) for low in low_rates([20e9, 13e9])]
+    [(2, '2 cores together get 13 GB/s, and 1 gets 20')]
+    >>> [(low.cores, low.text) for low in low_rates([2e9, 26e9])]
+    [(1, '1 core gets 2 GB/s, and each of 2 gets 13')]
+    """
+    found = []
+    for fewer, (less, more) in enumerate(pairwise(rates), 1):
+        if more < less:
+            verb = "get" if fewer > 1 else "gets"
+            text = (
+                f"{fewer + 1} cores together get {_giga(more)} GB/s, and {fewer} {verb} "
+                f"{_giga(less)}"
+            )
+            found.append(TooLow(fewer + 1, 1 - more / less, text))
+    for cores, together in enumerate(rates[1:], 2):
+        each = together / cores
+        if each > rates[0]:
+            text = f"1 core gets {_giga(rates[0])} GB/s, and each of {cores} gets {_giga(each)}"
+            found.append(TooLow(1, 1 - rates[0] / each, text))
+    return found
+
+
+def disturbed_text(off_by: float, text: str) -> str:
+    """Return the message for a value that breaks the limit described by *text*.
+
+    >>> disturbed_text(1 / 3, "2 cores together get 6 GB/s, and 1 gets 9")
+    'disturbed, off by 33 % at least: 2 cores together get 6 GB/s, and 1 gets 9'
+    """
+    return f"disturbed, off by {100 * off_by:.2g} % at least: {text}"
+
+
+def _giga(rate: float) -> str:
+    return f"{rate / 1e9:.3g}"
+
+
+@dataclass(frozen=True)
+class Level:
+    """A measured level of memory.
+
+    Attributes
+    ----------
+    name
+        ``l1``, ``l2``, ``l3``, ``memory``.
+    size_bytes
+        Size reported by the system; None for memory.
+    latency_s
+        Latency of an access that depends on the one before.
+    bandwidth_bytes_per_s
+        Total bandwidth of 1, 2, ... cores.
+    cores
+        Number of cores that share it.
+    unrest
+        Median of the latencies divided by the least.
+    """
+
+    name: str
+    size_bytes: int | None
+    latency_s: float
+    bandwidth_bytes_per_s: tuple[float, ...]
+    cores: int
+    unrest: float
+
+    def section(self) -> dict[str, Any]:
+        """Return its section of a platform file."""
+        size = {} if self.size_bytes is None else {"size": exact_quantity(self.size_bytes, "size")}
+        rates = [_rounded(rate, "bandwidth") for rate in self.bandwidth_bytes_per_s]
+        latency = _rounded(self.latency_s, "time")
+        return {**size, "latency": latency, "bandwidth": rates, "cores": self.cores}
+
+
+def _rounded(value: float, dimension: Any) -> str:
+    """Return a quantity with four digits: measurements have no more."""
+    return exact_quantity(float(f"{value:.4g}"), dimension)
+
+
+class Disturbed(NamedTuple):
+    """A value that breaks a physical limit and is to be measured again.
+
+    Attributes
+    ----------
+    level
+        Index of the level.
+    cores
+        Number of cores of a bandwidth; 0 for the latency.
+    off_by
+        Least relative error.
+    text
+        Description of the broken limit.
+    """
+
+    level: int
+    cores: int
+    off_by: float
+    text: str
+
+
+def disturbed(levels: Sequence[Level]) -> list[Disturbed]:
+    """Return the values of *levels*, nearest first, that break a physical limit.
+
+    More cores have no less bandwidth than fewer, no core has more than alone, and a nearer level
+    has neither less bandwidth nor more latency than a farther one.
+    """
+    found = [
+        Disturbed(place, low.cores, low.off_by, f"{level.name}: {low.text}")
+        for place, level in enumerate(levels)
+        for low in low_rates(level.bandwidth_bytes_per_s)
+    ]
+    for place, (near, far) in enumerate(pairwise(levels)):
+        found += _slower_than_farther(place, near, far)
+    return found
+
+
+def _slower_than_farther(place: int, near: Level, far: Level) -> Iterator[Disturbed]:
+    pairs = zip(near.bandwidth_bytes_per_s, far.bandwidth_bytes_per_s, strict=True)
+    for cores, (rate, farther) in enumerate(pairs, 1):
+        if rate < farther:
+            text = (
+                f"{cores} core{'s' if cores > 1 else ''}: {near.name} gives {rate / 1e9:.3g} GB/s, "
+                f"and {far.name}, which is farther, {farther / 1e9:.3g}"
+            )
+            yield Disturbed(place, cores, 1 - rate / farther, text)
+    if near.latency_s > far.latency_s:
+        text = (
+            f"{near.name} answers after {1e9 * near.latency_s:.3g} ns, and {far.name}, which is "
+            f"farther, after {1e9 * far.latency_s:.3g}"
+        )
+        yield Disturbed(place, 0, 1 - far.latency_s / near.latency_s, text)
+
 
 LATENCY_ROUNDS: Final = 41
 """Number of measurements of a latency, of which the least counts: neighbours and interrupts only
@@ -191,7 +353,7 @@ class _Measurement:
 def working_sets(caches: Sequence[Cache], available: int) -> list[tuple[str, int]]:
     """Return name and measured size in bytes of each level.
 
-    >>> from tasksim.calibration.caches import Cache
+    >>> from tasksim.calibration.machine import Cache
     >>> small, large = Cache(1, 32768, 8, 64), Cache(2, 1 << 20, 16, 64)
     >>> working_sets([small, large], 1 << 34)
     [('l1', 16384), ('l2', 262144), ('memory', 67108864)]

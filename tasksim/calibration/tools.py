@@ -1,20 +1,98 @@
-"""C++ tool that measures memory: pointer chases and streams."""
+"""C++ tools for measurements, compiled on demand: chases, streams, the frequency of a core."""
 
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import TasksimError
-from tasksim.calibration.compiled_tool import loaded
+from tasksim.core.compiler import NotBuilt, find_compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["MemoryTool"]
+__all__ = ["MemoryTool", "compiled", "core_frequency", "loaded"]
 
-PURPOSE: Final = "measuring memory"
-SOURCE: Final = r"""
+LINKED: Final = ("-shared", "-pthread")
+
+
+def compiled(source: str, target: Path, purpose: str, flags: Sequence[str] = ("-O2",)) -> Path:
+    """Compile *source* to the shared library *target*, and return *target*.
+
+    Raises
+    ------
+    TasksimError
+        If there is no compiler or compilation fails; names the *purpose*.
+    """
+    target.with_suffix(".cpp").write_text(source, encoding="utf-8")
+    try:
+        compiler = find_compiler()
+        name = target.with_suffix("").name
+        compiler.run(compiler.compile(f"{name}.cpp", f"{name}.o", flags), target.parent)
+        compiler.run([*compiler.command, *LINKED, f"{name}.o", "-o", target.name], target.parent)
+    except NotBuilt as error:
+        raise TasksimError(f"{purpose} needs a small C++ program: {error}") from error
+    return target
+
+
+def loaded(source: str, purpose: str, flags: Sequence[str] = ("-O2",)) -> ctypes.CDLL:
+    """Return *source* compiled and loaded as a library; its file is deleted."""
+    with TemporaryDirectory(prefix="tasksim-") as folder:
+        return ctypes.CDLL(str(compiled(source, Path(folder, "tool.so"), purpose, flags)))
+
+
+FREQUENCY_SOURCE: Final = """
+#include <chrono>
+// Each waits for the one before: a cycle each, on all processors of these decades. Exclusive ors
+// of two registers: additions of constants some processors do while renaming, eight in a cycle.
+#define TEN(x) x x x x x x x x x x
+static double seconds(long rounds) {
+    auto begun = std::chrono::steady_clock::now();
+    unsigned long sum = (unsigned long)rounds, other = 3;
+    for (long i = 0; i < rounds; i++) {
+        TEN(TEN(sum ^= other; asm volatile("" : "+r"(sum), "+r"(other));))
+    }
+    asm volatile("" : : "r"(sum));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+extern "C" __attribute__((visibility("default")))
+double instructions_per_second(long rounds, long times) {
+    double best = 1e300;
+    for (long i = 0; i < times; i++) {
+        double one = seconds(rounds);
+        if (one < best) best = one;
+    }
+    return 100.0 * (double)rounds / best;
+}
+"""
+MEASUREMENT_ROUNDS: Final = 20_000
+"""Number of rounds of a hundred additions each: about a millisecond, less than the time between
+interruptions of a core."""
+MEASUREMENTS: Final = 50
+"""Number of measurements, of which the fastest counts: interruptions and other machines on the same
+core only add time."""
+
+
+def core_frequency() -> float:
+    """Return the frequency of a busy core in cycles per second.
+
+    Raises
+    ------
+    TasksimError
+        If there is no compiler.
+    """
+    import ctypes
+
+    tool = loaded(FREQUENCY_SOURCE, "measuring the frequency")
+    tool.instructions_per_second.restype = ctypes.c_double
+    tool.instructions_per_second.argtypes = [ctypes.c_long, ctypes.c_long]
+    return float(tool.instructions_per_second(MEASUREMENT_ROUNDS, MEASUREMENTS))
+
+
+MEMORY_PURPOSE: Final = "measuring memory"
+MEMORY_SOURCE: Final = r"""
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -120,7 +198,7 @@ OFFERED double stream_bytes_per_second(size_t bytes, long threads, double second
     return sum * (double)n * 24.0 / std::chrono::duration<double>(ended - begun).count();
 }
 """
-FLAGS: Final = ("-O3", "-march=native")
+MEMORY_FLAGS: Final = ("-O3", "-march=native")
 """Compiler flags: vectors of this machine, as narrower ones would limit bandwidths of caches."""
 
 
@@ -131,7 +209,7 @@ class MemoryTool:
     """
 
     def __init__(self) -> None:
-        self._library: Any = loaded(SOURCE, PURPOSE, FLAGS)
+        self._library: Any = loaded(MEMORY_SOURCE, MEMORY_PURPOSE, MEMORY_FLAGS)
         self._library.chase_new.restype = ctypes.c_void_p
         self._library.chase_new.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
         self._library.chase_seconds.restype = ctypes.c_double
@@ -146,7 +224,7 @@ class MemoryTool:
         """Yield the time per access in seconds, over *size_bytes* in random order, endlessly."""
         chase = self._library.chase_new(size_bytes, line_bytes)
         if not chase:
-            raise TasksimError(f"{PURPOSE}: cannot allocate {size_bytes} bytes of memory")
+            raise TasksimError(f"{MEMORY_PURPOSE}: cannot allocate {size_bytes} bytes of memory")
         try:
             self._library.chase_seconds(chase, max(steps, size_bytes // line_bytes // 8))
             while True:
@@ -158,5 +236,7 @@ class MemoryTool:
         """Return the total bytes per second of *threads*, each over *size_bytes* of its own."""
         found = self._library.stream_bytes_per_second(size_bytes, threads, seconds)
         if not found > 0:
-            raise TasksimError(f"{PURPOSE}: cannot allocate {threads} times {size_bytes} bytes")
+            raise TasksimError(
+                f"{MEMORY_PURPOSE}: cannot allocate {threads} times {size_bytes} bytes"
+            )
         return float(found)

@@ -1,0 +1,264 @@
+"""Fits to native runs: the overheads of the runtime, and the cost of far data.
+
+Overheads are means as functions of their causes, so that a simulation loses the same total time
+between tasks as a run. In runs of both runtimes, the time between two tasks grows with the number
+of tasks that the first one released, as each is pushed before the worker asks again; it does not
+depend on the second task's data, which native tasks find by addresses computed before the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import sqrt
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.graph.reuse import accessed_bytes, reuse_distances
+from tasksim.models.locality import Locality
+from tasksim.models.quantiles import within_fence
+from tasksim.platform.description import Overheads
+from tasksim.run.disturbance import MAX_OWN_GAP_S, undisturbed_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+
+    Numbers = NDArray[np.float64]
+
+__all__ = [
+    "REACHES",
+    "FarSamples",
+    "Gaps",
+    "far_samples",
+    "fit_locality",
+    "gaps",
+    "measured_overheads",
+]
+
+GAP_QUANTILE: Final = 0.95
+"""Share of gaps that is used for the cost of a release. The others last while the system keeps a
+thread off its core, a thousand times as long, whatever was released."""
+MIN_GAPS: Final = 30
+"""Smallest number of gaps for a fit: with as many, the error of a slope is nearly normal."""
+MIN_STANDARD_ERRORS: Final = 3.0
+"""Number of standard errors by which a slope must exceed zero: chance does so in one of 700 cases.
+"""
+MIN_RELEASE_SHARE: Final = 0.1
+"""Smallest share of releases in a gap for a cost of their own: a simulation without is simpler."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Times between kernels of a run, in seconds, by cause."""
+
+    task: Numbers
+    """From a task's end to the next start on the same worker, which was awake all the time."""
+    task_releases: Numbers
+    """Number of tasks that the first task released, per such gap."""
+    wakeup: Numbers
+    """From the end that released a task to its start on a sleeping worker."""
+    wakeup_releases: Numbers
+    """Number of tasks released there up to this one, per such gap."""
+    submission: Numbers
+    """Between the submissions of consecutive tasks."""
+
+
+def gaps(run: Run) -> Gaps:
+    """Return the gaps between kernels in *run*.
+
+    If the system reports time that others took, gaps in which they had the core are left out.
+    """
+    found = _gaps(run)
+    return found if run.disturbance is None else _own(found)
+
+
+def _own(found: Gaps) -> Gaps:
+    """Return *found* without gaps in which others had the core."""
+    task, wakeup = found.task <= MAX_OWN_GAP_S, found.wakeup <= MAX_OWN_GAP_S
+    return Gaps(
+        task=found.task[task],
+        task_releases=found.task_releases[task],
+        wakeup=found.wakeup[wakeup],
+        wakeup_releases=found.wakeup_releases[wakeup],
+        submission=found.submission[found.submission <= MAX_OWN_GAP_S],
+    )
+
+
+def _gaps(run: Run) -> Gaps:
+    tasks = run.tasks
+    order = np.lexsort((tasks.start_s, tasks.worker))
+    follows = np.flatnonzero(np.diff(tasks.worker[order]) == 0)
+    before, after = order[follows], order[follows + 1]
+    previous_end = tasks.end_s[before]
+    own = tasks.released_by[after] == before
+    awake = own | (tasks.ready_s[after] <= previous_end)
+    released = tasks.released_by[after]
+    woken = ~awake & (released >= 0)
+    by, count = tasks.released_by, len(run)
+    return Gaps(
+        task=tasks.start_s[after][awake] - previous_end[awake],
+        task_releases=np.bincount(by[by >= 0], minlength=count)[before[awake]].astype(float),
+        wakeup=tasks.start_s[after][woken] - tasks.end_s[released[woken]],
+        wakeup_releases=_places(by, tasks.ready_s)[after[woken]],
+        submission=np.diff(tasks.submitted_s),
+    )
+
+
+def _places(released_by: NDArray[np.int32], ready_s: Numbers) -> Numbers:
+    """Return the position of each task among those that the same task released: 1, 2, ..."""
+    order = np.lexsort((ready_s, released_by))
+    first = np.flatnonzero(np.diff(released_by[order], prepend=-2))
+    places = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    found = np.empty(len(order))
+    found[order] = places + 1
+    return found
+
+
+def measured_overheads(runs: Iterable[Gaps]) -> Overheads:
+    """Return the overheads of the runtime: means over all *runs*.
+
+    The cost of a release is separated if the gaps show it; the rest of the mean is the task's own.
+    """
+    every = list(runs)
+    if not every:
+        return Overheads()
+    together = Gaps(
+        **{f.name: np.concatenate([getattr(part, f.name) for part in every]) for f in fields(Gaps)}
+    )
+    push_s = _per_release(together.task, together.task_releases)
+    task_s = max(0.0, _mean(together.task - push_s * together.task_releases))
+    woken_s = _mean(together.wakeup - push_s * together.wakeup_releases)
+    return Overheads(
+        submission_s=_mean(together.submission),
+        task_s=task_s,
+        wakeup_s=max(0.0, woken_s - task_s),
+        push_s=push_s,
+    )
+
+
+def _per_release(task: Numbers, releases: Numbers) -> float:
+    """Return the time that each release adds to a gap; 0 if it is not significant."""
+    if len(task) < MIN_GAPS:
+        return 0.0
+    bulk = task <= np.quantile(task, GAP_QUANTILE)
+    x, y = releases[bulk] - releases[bulk].mean(), task[bulk] - task[bulk].mean()
+    spread = float(x @ x)
+    if not spread:
+        return 0.0
+    slope = float(x @ y) / spread
+    error = sqrt(float(((y - slope * x) ** 2).sum()) / (len(x) - 2) / spread)
+    part = slope * float(releases[bulk].mean()) / float(task[bulk].mean())
+    return slope if slope > MIN_STANDARD_ERRORS * error and part >= MIN_RELEASE_SHARE else 0.0
+
+
+def _mean(values: Numbers) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+REACHES = tuple(float(2**exponent) for exponent in range(20, 29))
+"""Reaches to try, in bytes: 1 MiB to 256 MiB, by powers of two."""
+
+MIN_SAMPLES = 30
+"""Smallest number of tasks of a kernel to fit a slope. Not measured: fewer would fit noise, more
+would leave out rare kernels, whose far data cost little altogether."""
+
+
+@dataclass(frozen=True)
+class FarSamples:
+    """Tasks of one kernel and configuration in one run."""
+
+    kernel: str
+    parameters: tuple[float, ...]
+    durations_s: NDArray[np.float64]
+    far_bytes: NDArray[np.float64]
+    """Far bytes per reach (rows) and task (columns)."""
+    accessed_bytes: NDArray[np.float64]
+
+
+def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
+    """Return the durations of *run* with the far bytes for every reach."""
+    sizes = accessed_bytes(graph)
+    distances = reuse_distances(graph, np.argsort(run.tasks.start_s, kind="stable").tolist())
+    owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
+    far = np.array(
+        [np.bincount(owner, sizes * (distances > r), minlength=len(graph)) for r in REACHES]
+    )
+    total = np.bincount(owner, sizes, minlength=len(graph)).astype(np.float64)
+    durations = undisturbed_s(run)
+    model_name = dict(zip(graph.kernels, graph.model_names, strict=True))
+    return [
+        FarSamples(model_name[kernel], tuple(row), durations[t], far[:, t], total[t])
+        for kernel, row, t in graph.configurations()
+    ]
+
+
+def fit_locality(samples: Sequence[FarSamples]) -> dict[str, Locality]:
+    """Return each kernel's cost of far data; kernels with too few samples are left out.
+
+    For each kernel and reach, durations, centred per configuration and without outliers, are
+    regressed on far bytes. All kernels share one reach, that of the shared cache: the one with the
+    least sum of squared relative residuals over all kernels. Negative costs are set to 0.
+    """
+    kernels = {name: _centred(parts) for name, parts in _by_kernel(samples).items()}
+    usable = {name: parts for name, parts in kernels.items() if len(parts[0]) >= MIN_SAMPLES}
+    if not usable:
+        return {}
+    slopes = {name: _slopes(y, far) for name, (y, far, _) in usable.items()}
+    residuals = [
+        sum(_residual(usable[name][0], usable[name][1][i], slopes[name][i]) for name in usable)
+        for i in range(len(REACHES))
+    ]
+    best = int(np.argmin(residuals))
+    return {
+        name: Locality(REACHES[best], float(slopes[name][best]), float(shares[best]))
+        for name, (_, _, shares) in usable.items()
+    }
+
+
+Centred = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _by_kernel(samples: Sequence[FarSamples]) -> Mapping[str, list[FarSamples]]:
+    grouped: dict[str, list[FarSamples]] = {}
+    for part in samples:
+        grouped.setdefault(part.kernel, []).append(part)
+    return grouped
+
+
+def _centred(parts: list[FarSamples]) -> Centred:
+    """Return durations and far bytes, centred per configuration, and the shares of far bytes."""
+    durations, far, kept_far, kept_bytes = [], [], [], []
+    configurations: dict[tuple[float, ...], list[FarSamples]] = {}
+    for part in parts:
+        configurations.setdefault(part.parameters, []).append(part)
+    for mine in configurations.values():
+        y = np.concatenate([part.durations_s for part in mine])
+        x = np.concatenate([part.far_bytes for part in mine], axis=1)
+        # Only the fence: effects that most runs share matter for a mean, but hide a slope.
+        keep = within_fence(y)
+        y, x = y[keep], x[:, keep]
+        durations.append(y - y.mean())
+        far.append(x - x.mean(axis=1, keepdims=True))
+        kept_far.append(x.sum(axis=1))
+        kept_bytes.append(np.concatenate([part.accessed_bytes for part in mine])[keep].sum())
+    shares = np.sum(kept_far, axis=0) / max(1.0, float(np.sum(kept_bytes)))
+    return np.concatenate(durations), np.concatenate(far, axis=1), shares
+
+
+def _slopes(y: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
+    variance = (far**2).sum(axis=1)
+    covariance = far @ y
+    slopes = np.divide(covariance, variance, out=np.zeros(len(far)), where=variance > 0)
+    positive: NDArray[np.float64] = np.maximum(0.0, slopes)
+    return positive
+
+
+def _residual(y: NDArray[np.float64], far: NDArray[np.float64], slope: float) -> float:
+    """Return the squared residuals relative to the variance, so that kernels count equally."""
+    variance = float((y**2).sum())
+    return float(((y - slope * far) ** 2).sum()) / variance * len(y) if variance else 0.0

@@ -1,1 +1,0 @@
-"""Memory of this machine, measured: latency and bandwidth of each level."""
