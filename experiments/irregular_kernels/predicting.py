@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from experiments.irregular_kernels.inputs import Input
     from experiments.irregular_kernels.modelling import MeasuredInput, ModelSet
     from tasksim.scenario.repetitions import ScenarioRuns
-    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
 
 __all__ = ["Predictor"]
 
@@ -70,13 +70,13 @@ class Predictor:
         """Return which models can predict an input: of unseen distributions, the general ones."""
         return (GENERAL,) if given.unseen else VARIANTS
 
-    def predict(self, given: Input, asked: Scenario, variant: str) -> ScenarioRuns:
+    def predict(self, given: Input, asked: Setup, variant: str) -> ScenarioRuns:
         """Return what the models of a *variant* predict of an input that is *asked* natively."""
         models = self._models(given, variant)
         scenario = asked.vary(clock="simulated", platform=self.platform, models=models)
         return solved(scenario, self._resolver)
 
-    def predictions(self, given: Input, asked: Scenario) -> dict[str, ScenarioRuns]:
+    def predictions(self, given: Input, asked: Setup) -> dict[str, ScenarioRuns]:
         """Return what each variant predicts."""
         return {name: self.predict(given, asked, name) for name in self.variants(given)}
 

@@ -56,17 +56,16 @@ def _is_run(named: str) -> bool:
 
 
 def _of_graph(scenario: Scenario, as_json: bool) -> None:
-    from tasksim.scenario.nodes import bounds_on_nodes
     from tasksim.scenario.resolved import resolve
 
-    setup = resolve(scenario)
-    values = {**setup.bounds(), **bounds_on_nodes(setup)}
+    resolved = resolve(scenario)
+    values = {**resolved.bounds(), **resolved.bounds_on_nodes()}
     if as_json:
         print_json(
             {
-                "graph": describe_graph(setup.graph),
-                "platform": setup.platform.name,
-                "workers": setup.nodes * len(setup.platform.workers),
+                "graph": describe_graph(resolved.graph),
+                "platform": resolved.platform.name,
+                "workers": resolved.nodes * len(resolved.platform.workers),
                 "bounds": values,
                 "best_s": max(values.values()),
                 "makespan_s": None,
@@ -126,12 +125,11 @@ def _over_nodes(run: Run, path: Path) -> dict[str, float]:
     """
     if run.kind != "simulated" or run.messages is None:
         return {}
-    from tasksim.scenario.nodes import bounds_on_nodes
     from tasksim.scenario.recorded import scenario_of
     from tasksim.scenario.resolved import resolve
 
     try:
-        return bounds_on_nodes(resolve(scenario_of(run, path)))
+        return resolve(scenario_of(run, path)).bounds_on_nodes()
     except InputError as error:
         click.echo(f"no bounds with messages: {error}", err=True)
         return {}

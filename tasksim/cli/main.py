@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "exit_after", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "simulate": ("tasksim.cli.simulate:simulate", "Predict a run: replay a task graph."),
+    "simulate": ("tasksim.cli.simulate:simulate_command", "Predict a run: replay a task graph."),
     "run": ("tasksim.cli.run:run", "Run a task graph for real, here."),
     "record": ("tasksim.cli.record:record", "Run a Python program, and record its tasks."),
     "calibrate": ("tasksim.cli.calibrate:calibrate", "Measure kernels here and fit models."),

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
+    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Noise, Scenario
 
-__all__ = ["simulate"]
+__all__ = ["simulate_command"]
 
 WITH_FROM = {
     "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
@@ -84,7 +85,7 @@ WITH_FROM = {
 @trust_option
 @result_options
 @click.pass_context
-def simulate(
+def simulate_command(
     ctx: click.Context,
     /,
     scenario: Scenario,
@@ -114,32 +115,40 @@ def simulate(
     doubts = Asked(**{name: where.pop(name) for name in OPTIONS})
     results = Results(**where)
     doubts.refuse_early(noise, results)
+    from tasksim.scenario.resolved import Resolver
+    from tasksim.scenario.solving import solve
+
+    resolver = Resolver()
     recorded: Run | None = None
     changed = False
     if from_run is not None:
         _refuse_others()
-        recorded = _load(from_run)
-        repeated = _recorded_scenario(recorded, from_run, trust)
+        from tasksim.formats.runs import load_run
+        from tasksim.run.runchecks import check_records
+        from tasksim.scenario.recorded import scenario_of
+
+        recorded = load_run(from_run)
+        check_records(recorded, from_run)
+        repeated = scenario_of(recorded, from_run, trust=trust)
         scenario, changed = repeated.with_changes(scenario.changes), bool(scenario.changes)
     elif trust:
         raise click.UsageError("--trust is about a recorded run: give --from RUN")
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
-        scheduler = _scheduler(scenario, scheduler)
+        if ctx.get_parameter_source("scheduler") is not ParameterSource.COMMANDLINE:
+            scheduler = _recorded_scheduler(resolver.replayed(scenario)) or scheduler
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
-    from tasksim.scenario.solving import solve
-
     results.refuse_early()
-    resolved = _resolve(scenario)
-    run = solve(resolved, check=check, engine=engine)
+    resolved = resolver.resolve(scenario)
+    run = solve(resolved, check=check, engine=engine, digests=results.output is not None)
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)
     rivals: list[Rival] = []
     if sure is not None:
-        rivals = [] if sure.interrupted else doubts.rivals(resolved, sure, engine)
+        rivals = [] if sure.interrupted else doubts.rivals(resolver, resolved, sure, engine)
         against = {"against": [rival.to_json() for rival in rivals]} if rivals else {}
         run = replace(run, uncertainty={**sure.to_json(), **against})
     try:
@@ -154,18 +163,14 @@ def simulate(
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
-def _scheduler(scenario: Scenario, given: str) -> str:
-    """Return the scheduler that is asked for; where none is, that of a run that is replayed."""
-    from tasksim.scenario.checks import names_run
+def _recorded_scheduler(replayed: Replayed | None) -> str | None:
+    """Return the scheduler of a run that is replayed, if there is one and it is known here."""
     from tasksim.schedulers.registry import SCHEDULERS
 
-    asked = click.get_current_context().get_parameter_source("scheduler")
-    if asked is ParameterSource.COMMANDLINE or not names_run(scenario.graph):
-        return given
-    from tasksim.formats.runs import load_run
-
-    recorded = load_run(str(scenario.graph)).scheduler
-    return recorded if recorded.partition(":")[0] in SCHEDULERS else given
+    if replayed is None:
+        return None
+    name = replayed.run.scheduler
+    return name if name.partition(":")[0] in SCHEDULERS else None
 
 
 def _refuse_others() -> None:
@@ -177,27 +182,6 @@ def _refuse_others() -> None:
         if given and name not in WITH_FROM and ctx.params.get(name) != ():
             text = parameter.opts[-1] if parameter.param_type_name == "option" else name.upper()
             raise click.UsageError(f"--from repeats a run as it was; {text} cannot be given", ctx)
-
-
-def _load(path: Path) -> Run:
-    from tasksim.formats.runs import load_run
-    from tasksim.run.runchecks import check_records
-
-    run = load_run(path)
-    check_records(run, path)
-    return run
-
-
-def _recorded_scenario(recorded: Run, where: Path, trust: bool) -> Scenario:
-    from tasksim.scenario.recorded import scenario_of
-
-    return scenario_of(recorded, where, trust=trust)
-
-
-def _resolve(scenario: Scenario) -> Resolved:
-    from tasksim.scenario.resolved import resolve
-
-    return resolve(scenario)
 
 
 def _warn_of_differences(recorded: Run, run: Run) -> None:

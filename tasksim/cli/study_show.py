@@ -38,7 +38,7 @@ def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
     found = find_cell(folder, cell, trust=trust)
     results.refuse_early()
     resolved = resolve(found.scenario)
-    run = solve(resolved)
+    run = solve(resolved, digests=results.output is not None)
     for line in [] if found.scenario.clock == "native" else resolved.warnings():
         warn(line)
     changed = difference(found, run)

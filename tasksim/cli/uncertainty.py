@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.cli.output import Results
     from tasksim.engine.choice import Engine
     from tasksim.scenario.prediction import Difference, Prediction
-    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.resolved import Resolved, Resolver
 
 __all__ = ["OPTIONS", "Asked", "Rival", "uncertainty_options"]
 
@@ -137,14 +137,15 @@ class Asked:
             self._probes.extend(SlowdownProbe(len(resolved.platform.workers)).recent())
         return self._probes or None
 
-    def rivals(self, resolved: Resolved, sure: Prediction, engine: Engine) -> list[Rival]:
+    def rivals(
+        self, resolver: Resolver, resolved: Resolved, sure: Prediction, engine: Engine
+    ) -> list[Rival]:
         """Return how much longer it takes under the other schedulers, met by the same luck."""
         from tasksim.scenario.prediction import difference
-        from tasksim.scenario.resolved import resolve
 
         found = []
         for scheduler in self.against:
-            other = resolve(resolved.scenario.vary(scheduler=scheduler))
+            other = resolver.resolve(resolved.scenario.vary(scheduler=scheduler))
             answer = self.answer(other, engine)
             if answer is not None:
                 found.append(Rival(scheduler, difference(sure, answer), answer))

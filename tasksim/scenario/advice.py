@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Asked, Models
+    from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Platform
-    from tasksim.scenario.resolved import Resolved
 
 __all__ = [
     "beyond_contention",
@@ -117,20 +117,17 @@ def _cores(count: int) -> str:
     return f"up to {count} cores" if count > 1 else "none"
 
 
-def overfull_nodes(resolved: Resolved) -> list[str]:
+def overfull_nodes(
+    graph: TaskGraph, nodes: Sequence[Platform], grid: Grid | None, owner: str
+) -> list[str]:
     """Return a line per memory of a node without room for the data that are at home in it."""
     from tasksim.engine import room
 
-    graph, cluster = resolved.graph, resolved.cluster
-    assert cluster is not None  # who has one node asks about that
-    nodes = cluster.nodes
     if not any(room.overfull(graph, [node]) for node in nodes):
         return []
     from tasksim.graph.distribution.owners import grid_or_square, placement_of
-    from tasksim.scenario.checks import grid_of
 
-    grid = grid_or_square(grid_of(resolved.scenario), len(nodes))
-    placed = placement_of(graph, grid, resolved.scenario.owner)
+    placed = placement_of(graph, grid_or_square(grid, len(nodes)), owner)
     return room.overfull(graph, nodes, placed.owners)
 
 

@@ -19,14 +19,15 @@ Version 1 had no number: that of simulations lacks ``clock`` and ``pin``, that o
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.platform.description import Platform
 from tasksim.run.record import Run
-from tasksim.scenario.checks import CLOCKS, NOISES, Clock, Noise, is_on_nodes
+from tasksim.scenario.resolved import network_file
+from tasksim.scenario.setup import CLOCKS, NOISES, Clock, Noise, Setup
 from tasksim.schedulers import registry as schedulers
 
 if TYPE_CHECKING:
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
     from tasksim.run.measured import Word
     from tasksim.scenario.durations import Durations
     from tasksim.scenario.resolved import Resolved
-    from tasksim.scenario.scenario import Scenario
 
 __all__ = ["MADE", "VERSION", "decode", "encode"]
+
+S = TypeVar("S", bound=Setup)
 
 VERSION = 2
 """Version of the JSON; it grows when a change would mislead a reader of earlier versions."""
@@ -47,7 +49,9 @@ MADE = "object"
 """The key under which a part says what it was, if it was made in Python and has no name."""
 
 
-def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
+def encode(
+    scenario: Setup, found: Resolved | None = None, *, digests: bool = True
+) -> dict[str, Any]:
     """Return *scenario* as plain JSON data.
 
     Parameters
@@ -56,6 +60,8 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
     found : Resolved, optional
         What its names mean: then settings are complete, and paths and digests are there. Parts
         that were made in Python only say what they were.
+    digests : bool, default True
+        Whether the digests of the files are there, for which all of them are read.
 
     Raises
     ------
@@ -87,14 +93,12 @@ def encode(scenario: Scenario, found: Resolved | None = None) -> dict[str, Any]:
         **_cluster(scenario),
     }
     if found is not None:
-        return {**data, "sha256": _digests(found.files())}
+        return {**data, "sha256": _digests(found.files())} if digests else data
     _refuse_objects(scenario, data)
     return data
 
 
-def decode(
-    kind: type[Scenario], data: Any, where: str | Path = "scenario", *, trust: bool = False
-) -> Scenario:
+def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: bool = False) -> S:
     """Return the scenario that :func:`encode` has written, in this version or an earlier one.
 
     Parameters
@@ -131,7 +135,7 @@ def decode(
     return found
 
 
-def _refuse_foreign(scenario: Scenario, where: str | Path) -> None:
+def _refuse_foreign(scenario: Setup, where: str | Path) -> None:
     """Raise :exc:`InputError` if something in *scenario* would be imported by its name."""
     graph, scheduler = scenario.graph, scenario.scheduler
     if isinstance(graph, str) and registry.names_generator(graph):
@@ -143,21 +147,23 @@ def _refuse_foreign(scenario: Scenario, where: str | Path) -> None:
 # Writing
 
 
-def _runtime(scenario: Scenario) -> dict[str, str]:
+def _runtime(scenario: Setup) -> dict[str, str]:
     """Return the runtime where one was asked for."""
     return {} if scenario.runtime == "auto" else {"runtime": scenario.runtime}
 
 
-def _cluster(scenario: Scenario) -> dict[str, Any]:
-    """Return the nodes where any were asked for."""
-    if not is_on_nodes(scenario):
+def _cluster(scenario: Setup) -> dict[str, Any]:
+    """Return the nodes where any were asked for; the file of a network with its absolute path."""
+    if not scenario.is_on_nodes:
         return {}
-    from tasksim.scenario.nodes import cluster_words
+    text, name = scenario.network, network_file(scenario.network)
+    if text is not None and name is not None:
+        text = str(Path(name).resolve()) + text[len(name) :]
+    words = {"network": text, "nodes": scenario.nodes, "grid": scenario.grid}
+    return {"cluster": {**words, "owner": scenario.owner}}
 
-    return {"cluster": cluster_words(scenario)}
 
-
-def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     graph = scenario.graph
     made = found.graph if found is not None else graph
     if isinstance(graph, Run):
@@ -175,7 +181,7 @@ def _graph(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
     return {"name": graph, "path": None, "settings": settings}
 
 
-def _platform(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+def _platform(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     platform = scenario.platform
     if isinstance(platform, Platform):
         entry = {"name": None, "path": None}
@@ -184,7 +190,7 @@ def _platform(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
     return _entry("platforms", ".yaml", platform, path, scenario.library)
 
 
-def _models(scenario: Scenario, found: Resolved | None) -> dict[str, Any]:
+def _models(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     models = scenario.models
     if found is not None and found.library is not None:
         return _entry("models", "", None, found.library.path, scenario.library)
@@ -215,7 +221,7 @@ def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) ->
     return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
 
 
-def _seconds(scenario: Scenario, found: Resolved | None) -> dict[str, float] | Word | None:
+def _seconds(scenario: Setup, found: Resolved | None) -> dict[str, float] | Word | None:
     if isinstance(scenario.durations, str):
         return scenario.durations
     if found is not None and found.seconds is not None:
@@ -243,7 +249,7 @@ def _digests(files: list[Path]) -> dict[str, str]:
     return {path: noted for path, noted in known if noted is not None}
 
 
-def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
+def _refuse_objects(scenario: Setup, data: dict[str, Any]) -> None:
     """Raise :exc:`InputError` if a part was made in Python and cannot be named."""
     made = [name for name in ("graph", "platform", "models") if MADE in data[name]]
     made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
@@ -257,9 +263,8 @@ def _refuse_objects(scenario: Scenario, data: dict[str, Any]) -> None:
 # Reading
 
 
-def _scenario(kind: type[Scenario], node: Node) -> Scenario:
+def _scenario(kind: type[S], node: Node) -> S:
     from tasksim.native.runtimes import RUNTIMES
-    from tasksim.scenario.nodes import cluster_fields
 
     graph, platform, models = node["graph"], node["platform"], node["models"]
     durations = models["durations_s"]
@@ -279,8 +284,20 @@ def _scenario(kind: type[Scenario], node: Node) -> Scenario:
         clock=cast("Clock", node.get("clock", "simulated").one_of(CLOCKS)),
         pin=_truth(node.get("pin", True)),
         runtime=cast("Runtime", node.get("runtime", "auto").one_of(RUNTIMES)),
-        **cluster_fields(node.get("cluster", {})),
+        **_cluster_fields(node.get("cluster", {})),
     )
+
+
+def _cluster_fields(node: Node) -> dict[str, Any]:
+    """Return the fields of a scenario that :func:`_cluster` has written."""
+    if not node.mapping():
+        return {}
+    nodes = node.get("nodes", None)
+    found: dict[str, Any] = {"nodes": None if nodes.value is None else nodes.integer()}
+    for name in ("network", "grid"):
+        text = node.get(name, None)
+        found[name] = None if text.value is None else text.text()
+    return {**found, "owner": node.get("owner", "row").text()}
 
 
 def _durations(node: Node) -> Durations | None:
@@ -302,7 +319,7 @@ def _model_names(node: Node) -> ModelNames | None:
     return _text(node)
 
 
-def _old_native(kind: type[Scenario], node: Node) -> Scenario:
+def _old_native(kind: type[S], node: Node) -> S:
     graph = node["graph"]
     name = graph["name"].text()
     generated = registry.names_generator(name)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
     from tasksim.run.measured import Word
-    from tasksim.scenario.scenario import Scenario
 
 __all__ = [
     "Durations",
@@ -30,7 +29,6 @@ __all__ = [
     "durations_of",
     "kernels_without",
     "known_durations",
-    "refuse_idle_models",
     "refuse_missing",
     "seconds_by_name",
     "seconds_of_graph",
@@ -124,18 +122,6 @@ def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]
     given = {_kernel(name) for name in seconds}
     named = zip(graph.kernels, graph.parameter_names, strict=True)
     return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
-
-
-def refuse_idle_models(scenario: Scenario) -> None:
-    """Raise :exc:`InputError` if models are named, or called otherwise: no kernel is left to them.
-
-    Durations come before models, and say what all kernels take.
-    """
-    for name in ("models", "model_names"):
-        if getattr(scenario, name) is not None:
-            raise InputError(
-                f"{option(name)}: {option('durations')} says what all kernels take; leave one out"
-            )
 
 
 def refuse_missing(missing: Sequence[str], graph: TaskGraph) -> None:

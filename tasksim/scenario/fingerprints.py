@@ -14,14 +14,14 @@ from tasksim.base.files import is_folder, sha256_of
 from tasksim.graph.apps import registry
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.run.record import Run
-from tasksim.scenario.checks import brings_platform, is_on_nodes, is_plain
-from tasksim.scenario.resolved import Resolver, graph_files, needs_estimates
+from tasksim.scenario.resolved import Resolver, graph_files
+from tasksim.scenario.setup import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tasksim.platform.description import Platform
-    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
 
 __all__ = ["changed_files", "fingerprint", "fingerprints"]
 
@@ -38,7 +38,7 @@ def changed_files(run: Run) -> list[str]:
     return [path for path, noted in known.items() if sha256_of(Path(path)) != noted.value]
 
 
-def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
+def fingerprint(scenario: Setup, resolver: Resolver | None = None) -> str:
     """Return what tells *scenario* from all others that may have another answer.
 
     The same question asked otherwise, by path instead of by name, has the same fingerprint; when
@@ -59,7 +59,7 @@ def fingerprint(scenario: Scenario, resolver: Resolver | None = None) -> str:
 
 
 def fingerprints(
-    scenario: Scenario, seeds: Iterable[int], resolver: Resolver | None = None
+    scenario: Setup, seeds: Iterable[int], resolver: Resolver | None = None
 ) -> Iterator[str]:
     """Yield the fingerprint of *scenario* with each of *seeds* instead of its own.
 
@@ -82,7 +82,7 @@ def fingerprints(
         yield str(whole.hexdigest())
 
 
-def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:
+def _shared_part(scenario: Setup, resolver: Resolver) -> Any:
     """Return the digest so far of what scenarios share that differ in scheduler and seed alone.
 
     It is that of a text in JSON, whose keys are sorted, up to where these two stand.
@@ -93,7 +93,7 @@ def _shared_part(scenario: Scenario, resolver: Resolver) -> Any:
     return resolver.once(("fingerprint", *key), lambda: _digested(scenario, resolver)).copy()
 
 
-def _digested(scenario: Scenario, resolver: Resolver) -> Any:
+def _digested(scenario: Setup, resolver: Resolver) -> Any:
     """Return that digest, from what a scenario and its files say."""
     import json
 
@@ -108,16 +108,17 @@ def _digested(scenario: Scenario, resolver: Resolver) -> Any:
         "noise": scenario.noise,
         "pin": scenario.pin if scenario.clock == "native" else None,
     }
-    if is_on_nodes(scenario):
-        from tasksim.scenario.nodes import cluster_content
-
-        data["cluster"] = cluster_content(scenario, resolver)
+    if (cluster := resolver.cluster(scenario, resolver.platform(scenario))) is not None:
+        network = cluster.network
+        said = f"{network.topology!r} {network.model!r}"
+        shared = [] if cluster.cores is None else [cluster.cores]
+        data["cluster"] = [len(cluster.nodes), said, scenario.grid, scenario.owner, *shared]
     if scenario.clock == "native" and scenario.runtime != "auto":
         data["runtime"] = scenario.runtime
     return hashlib.sha256(json.dumps(data, sort_keys=True)[:-1].encode())
 
 
-def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:
+def _graph_content(scenario: Setup, resolver: Resolver) -> Any:
     graph = scenario.graph
     if isinstance(graph, Run):
         raise InputError(f"{scenario.label}: a run in memory has no lasting name; save it")
@@ -127,7 +128,7 @@ def _graph_content(scenario: Scenario, resolver: Resolver) -> Any:
     return resolver.once(key, lambda: _named_graph_content(graph, scenario))
 
 
-def _named_graph_content(graph: str, scenario: Scenario) -> Any:
+def _named_graph_content(graph: str, scenario: Setup) -> Any:
     if registry.names_generator(graph):
         return {"generator": graph, **registry.parse_settings(graph, scenario.settings)}
     return [_required_digest(path) for path in graph_files(scenario)]
@@ -147,7 +148,7 @@ def _graph_digest(graph: TaskGraph) -> str:
     return whole.hexdigest()
 
 
-def _platform_content(scenario: Scenario, resolver: Resolver) -> Any:
+def _platform_content(scenario: Setup, resolver: Resolver) -> Any:
     """Return what a platform says, wherever it is written, and as it is after changes."""
     named = resolver.platform(scenario)
     key = ("platform content", id(named))
@@ -160,7 +161,7 @@ def _said_of(named: Platform) -> str:
     return f"Platform({', '.join(values)})"
 
 
-def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
+def _models_content(scenario: Setup, resolver: Resolver) -> Any:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.scenario.model_names import models_path
 
@@ -179,10 +180,10 @@ def _models_content(scenario: Scenario, resolver: Resolver) -> Any:
         raise InputError(
             f"{scenario.label}: its models were made in Python, which have no lasting name"
         )
-    if models is None and brings_platform(scenario.graph):
+    if models is None and scenario.brings_platform:
         return None
     native = scenario.clock == "native"
-    if models is None and native and not needs_estimates(scenario.scheduler):
+    if models is None and native and not scenario.needs_estimates:
         return None
     platform = resolver.platform(scenario)
     if models is None and platform.models is None and not native:

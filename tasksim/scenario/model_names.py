@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.modelnames import ModelNames
     from tasksim.platform.description import Platform
-    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
 
 __all__ = ["models_path", "require_models", "with_model_names"]
+
+MACHINE = "mymachine"
+"""The name that stands in examples for the user's own machine."""
 
 
 def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:
@@ -63,14 +66,12 @@ def require_models(
         missing = [kernel for kernel, name in named if name in needed and name not in known]
         if not (completed and missing):
             raise
-        from tasksim.scenario.remedies import as_durations, calibration  # which only errors need
-
-        durations = as_durations(missing) + (" as well" if further else "")
-        measured = calibration(graph, "platform")
+        durations = _as_durations(missing) + (" as well" if further else "")
+        measured = _calibration(graph, "platform")
         raise InputError(f"{error}; or give {durations}{measured}") from None
 
 
-def models_path(scenario: Scenario, platform: Platform, graph: TaskGraph | None = None) -> Path:
+def models_path(scenario: Setup, platform: Platform, graph: TaskGraph | None = None) -> Path:
     """Return where the models of a scenario are that has some: as named, or the platform's.
 
     Natively, those of this machine. Raises :exc:`InputError` if there are none; with what would do
@@ -102,12 +103,11 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
         durations = option("durations", "KERNEL=SECONDS,...")
         return f"give {option('models', 'DIR')}, or {durations}"
     from tasksim.scenario.durations import kernels_without
-    from tasksim.scenario.remedies import as_durations, as_models, calibration
 
     kernels = kernels_without(graph, {})
     architectures = tuple(dict.fromkeys(group.models for group in platform.classes))
-    models = as_models(graph, kernels, architectures, library)
-    return f"give {models}, or {as_durations(kernels)}{calibration(graph, 'models')}"
+    models = _as_models(graph, kernels, architectures, library)
+    return f"give {models}, or {_as_durations(kernels)}{_calibration(graph, 'models')}"
 
 
 def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
@@ -132,3 +132,71 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
     fitting = [each for each in EXAMPLES if each.graph == graph.name]
     examples = [text_of(names) for each in fitting for names in each.model_names(known)]
     return list(dict.fromkeys([*complete, *examples]))
+
+
+# What ends the message of an error: remedies, complete but for seconds, which only users know
+
+
+def _as_durations(kernels: Sequence[str]) -> str:
+    """Return the option that says what *kernels* take.
+
+    >>> _as_durations(["pack", "relax"])
+    'durations=pack=SECONDS,relax=SECONDS'
+    """
+    return option("durations", ",".join(f"{kernel}=SECONDS" for kernel in kernels))
+
+
+def _as_models(
+    graph: TaskGraph, kernels: Sequence[str], architectures: Sequence[str], library: Path | None
+) -> str:
+    """Return the option for the first models by name that *kernels* of *graph* all have.
+
+    ``DIR`` stands for the name where there are none.
+    """
+    from tasksim.models.files.store import ModelLibrary
+
+    of = dict(zip(graph.kernels, graph.model_names, strict=True))
+    needed = [of[kernel] for kernel in kernels]
+    for name, path in libraries.names("models", library=library).items():
+        try:
+            ModelLibrary(path).require(needed, architectures)
+        except (InputError, OSError):
+            continue
+        return option("models", name)
+    return option("models", "DIR")
+
+
+def _calibration(graph: TaskGraph, then: str) -> str:
+    """Return how the kernels of *graph* are measured; nothing if they cannot be executed.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    then : str
+        The option that takes what was measured: ``platform`` or ``models``.
+    """
+    words = _as_words(graph)
+    if words is None:
+        return ""
+    command = f"tasksim calibrate {words} --name {MACHINE}"
+    return f"; or measure them on this machine, '{command}', and give {option(then, MACHINE)}"
+
+
+def _as_words(graph: TaskGraph) -> str | None:
+    """Return the generator of *graph* with its settings but for defaults; None if none executes."""
+    import shlex
+
+    from tasksim.graph.apps.registry import GENERATORS
+    from tasksim.kernels.registry import EXECUTORS
+
+    if graph.name not in GENERATORS:
+        return None
+    generator = GENERATORS.find(graph.name)
+    if generator.executor is None and graph.name not in EXECUTORS:
+        return None
+    defaults = {parameter.name: parameter.default for parameter in generator.parameters}
+    given = dict(graph.arguments)
+    if not set(given) <= set(defaults):  # a file's, whose graph only is called so
+        return None
+    settings = [f"{key}={value}" for key, value in given.items() if defaults[key] != value]
+    return shlex.join([graph.name, *settings])

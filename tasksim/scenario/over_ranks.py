@@ -18,10 +18,10 @@ from tasksim.run.record import Run
 from tasksim.run.sharedcores import said
 from tasksim.scenario.alone import replay_under, with_alone
 from tasksim.scenario.document import encode
-from tasksim.scenario.recordednodes import known_network
+from tasksim.scenario.replayed import known_network
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.scenario import Scenario
-from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of, policy_of
+from tasksim.scenario.solving import PATIENCE_S, Checked, bounds_of, estimates_of
 
 if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
@@ -109,7 +109,7 @@ class RankedScenario:
     def run(self, *, check: bool) -> Checked | None:
         """Execute it; return the run on rank 0, checked if that is asked for, None on others."""
         scenario = self.resolved.scenario
-        scheduler = policy_of(scenario.scheduler)
+        scheduler = scenario.policy()
         replay = replay_under(scheduler, _alone_makespan_s)
         record = self.execution.run(
             scheduler,

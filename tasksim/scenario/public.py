@@ -14,9 +14,9 @@ from tasksim.base.arguments import flag, one_of, short
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import ENGINES
 from tasksim.platform.description import Platform
-from tasksim.scenario.changes import ENGINE_OPTIONS
 from tasksim.scenario.resolved import Resolver, resolve
 from tasksim.scenario.scenario import Noise, Scenario
+from tasksim.scenario.setup import ENGINE_OPTIONS
 from tasksim.scenario.solving import bound, execute_checked, execute_isolated, solve, watched
 from tasksim.scenario.solving import execute as run_natively
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.run.bounds import Bounds
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
-    from tasksim.scenario.scenario import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
+    from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform, AnyScheduler
 
 __all__ = ["bounds", "durations", "execute", "simulate"]
 

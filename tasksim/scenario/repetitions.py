@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
 
 __all__ = [
     "ErrorSummary",
@@ -70,7 +71,7 @@ class ScenarioRuns:
     (1.5, 0.0)
     """
 
-    scenario: Scenario
+    scenario: Setup
     runs: tuple[Run, ...] = ()
 
     @property
@@ -102,7 +103,7 @@ class ScenarioRuns:
         return ordered[(len(ordered) - 1) // 2]
 
 
-def solved(scenario: Scenario, resolver: Resolver | None = None) -> ScenarioRuns:
+def solved(scenario: Setup, resolver: Resolver | None = None) -> ScenarioRuns:
     """Return *scenario* with one run, made now.
 
     Parameters
@@ -268,7 +269,7 @@ def _interleaved(
     return [ScenarioRuns(runner.resolved.scenario, tuple(found)) for runner, found in pairs]
 
 
-def _label(scenario: Scenario) -> str:
+def _label(scenario: Setup) -> str:
     return f"{scenario.graph_label}, {scenario.scheduler_label}"
 
 

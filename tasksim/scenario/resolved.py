@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import names_generator, parse
 from tasksim.platform.description import Platform
-from tasksim.scenario.changes import engine_arguments
-from tasksim.scenario.checks import (
-    brings_platform,
-    check_place,
-    cluster_file,
-    is_on_nodes,
-    names_run,
-)
 from tasksim.scenario.durations import (
     kernels_without,
     known_durations,
-    refuse_idle_models,
     refuse_missing,
     seconds_of_graph,
 )
@@ -37,14 +29,14 @@ if TYPE_CHECKING:
     from tasksim.run.measured import Word
     from tasksim.scenario.durations import Seconds
     from tasksim.scenario.replayed import Replayed
-    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
 
 __all__ = [
     "Resolved",
     "Resolver",
     "graph_files",
     "model_architectures",
-    "needs_estimates",
+    "network_file",
     "resolve",
 ]
 
@@ -57,7 +49,7 @@ class Resolved:
 
     Attributes
     ----------
-    scenario : Scenario
+    scenario : Setup
     graph : TaskGraph
     platform : Platform
     models : models or None
@@ -72,7 +64,7 @@ class Resolved:
         The nodes, where they are asked for; each is the platform.
     """
 
-    scenario: Scenario
+    scenario: Setup
     graph: TaskGraph
     platform: Platform
     models: Models | None
@@ -90,14 +82,28 @@ class Resolved:
         workers = [self.nodes * len(group.workers) for group in self.platform.classes]
         return bounds(self.graph, means, workers).to_json()
 
-    def simulation(self, scenario: Scenario | None = None) -> Simulation:
+    def bounds_on_nodes(self) -> dict[str, float]:
+        """Return lower bounds that know of nodes and messages; none on a single node."""
+        cluster = self.cluster
+        if cluster is None or len(cluster.nodes) == 1 or len(set(map(id, cluster.nodes))) > 1:
+            return {}
+        from tasksim.engine.cluster.bounds import cluster_bounds
+        from tasksim.engine.durations import durations
+        from tasksim.graph.distribution.cutting import cut_by
+        from tasksim.graph.distribution.owners import grid_or_square
+
+        grid = grid_or_square(self.scenario.node_grid, len(cluster.nodes))
+        cut = cut_by(self.graph, grid, self.scenario.owner)
+        fastest = durations(self.graph, self.platform, self.known_models()).min(axis=0)
+        workers = [len(node.workers) for node in cluster.nodes]
+        return cluster_bounds(cut, fastest, workers, cluster.network).to_json()
+
+    def simulation(self, scenario: Setup | None = None) -> Simulation:
         """Return what an engine is asked.
 
         *scenario* may be one that differs from this one in scheduler, seed and noise.
         """
         from tasksim.engine.simulation import Simulation
-        from tasksim.scenario.checks import grid_of
-        from tasksim.scenario.solving import policy_of
 
         scenario = scenario or self.scenario
         if self.nodes > 1 and self.engine.get("submitted_s") is not None:
@@ -106,11 +112,11 @@ class Resolved:
             self.graph,
             self.cluster or self.platform,
             self.known_models(),
-            policy_of(scenario.scheduler),
+            scenario.policy(),
             scenario.seed,
             scenario.noise,
             **self.engine,
-            grid=grid_of(scenario),
+            grid=scenario.node_grid,
             owner=scenario.owner,
         )
 
@@ -139,9 +145,10 @@ class Resolved:
         if self.library is not None:
             paths += dict.fromkeys(map(self.library.file_of, self.graph.model_names))
         if self.cluster is not None:
-            from tasksim.scenario.nodes import network_files
-
-            paths += network_files(self.scenario)
+            file = network_file(self.scenario.network)
+            paths += [] if file is None else [Path(file)]
+            if self.scenario.cluster_file is not None:
+                paths.append(Path(str(self.scenario.platform)))
         return paths
 
     def known_models(self) -> Models:
@@ -174,7 +181,8 @@ class Resolved:
         if self.cluster is not None:
             from tasksim.scenario.advice import overfull_nodes
 
-            return overfull_nodes(self)
+            grid, owner = self.scenario.node_grid, self.scenario.owner
+            return overfull_nodes(self.graph, self.cluster.nodes, grid, owner)
         if all(memory.size_bytes is None for memory in self.platform.memories):
             return []
         from tasksim.engine.room import overfull
@@ -214,7 +222,7 @@ class Resolved:
         return without_noise(self.graph, self.models, model_architectures(self.platform))
 
 
-def resolve(scenario: Scenario) -> Resolved:
+def resolve(scenario: Setup) -> Resolved:
     """Return *scenario* with what its names mean.
 
     Raises :exc:`InputError` if something that is named is not there, or does not go together.
@@ -231,14 +239,14 @@ class Resolver:
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
 
-    def resolve(self, scenario: Scenario, *, estimated: bool = True) -> Resolved:
+    def resolve(self, scenario: Setup, *, estimated: bool = True) -> Resolved:
         """Return *scenario* with what its names mean; raises as :func:`resolve` does.
 
         Natively, *estimated* says whether the scheduler is to have estimates if it asks for some.
         """
         native = scenario.clock == "native"
         if not native:
-            check_place(scenario)
+            _check_place(scenario)
         scenario = self.placed(scenario)
         graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
@@ -247,7 +255,7 @@ class Resolver:
             return self._resolved(scenario, graph, platform, measured)
         if scenario.durations is not None:
             return self._with_durations(scenario, graph, platform, scenario.durations)
-        wanted = estimated and needs_estimates(scenario.scheduler)
+        wanted = estimated and scenario.needs_estimates
         if native and scenario.models is None and not wanted:
             return self._resolved(scenario, graph, platform, None)
         given = None if scenario.models else self._given(scenario, graph, platform, costs)
@@ -256,13 +264,18 @@ class Resolver:
         return self._with_models(scenario, graph, platform, self._models(scenario, platform, graph))
 
     def _with_durations(
-        self, scenario: Scenario, graph: TaskGraph, platform: Platform, durations: Seconds
+        self, scenario: Setup, graph: TaskGraph, platform: Platform, durations: Seconds
     ) -> Resolved:
         """Resolve given durations; kernels without one use their models."""
         seconds = seconds_of_graph(durations, graph)
         missing = kernels_without(graph, seconds)
         if not missing:
-            refuse_idle_models(scenario)
+            for name in ("models", "model_names"):
+                if getattr(scenario, name) is not None:
+                    raise InputError(
+                        f"{option(name)}: {option('durations')} says what all kernels take; leave "
+                        "one out"
+                    )
         models: Any = None
         if scenario.models is not None or (missing and platform.models is not None):
             models = self._models(scenario, platform, graph)
@@ -276,7 +289,7 @@ class Resolver:
             return self._resolved(scenario, graph, platform, made, None, seconds)
         return self._with_models(scenario, graph, platform, made, seconds)
 
-    def _models(self, scenario: Scenario, platform: Platform, graph: TaskGraph) -> Models:
+    def _models(self, scenario: Setup, platform: Platform, graph: TaskGraph) -> Models:
         """Return the models that are named, or are there for the platform."""
         if scenario.models is not None and not isinstance(scenario.models, str):
             return scenario.models
@@ -288,7 +301,7 @@ class Resolver:
 
     def _with_models(
         self,
-        scenario: Scenario,
+        scenario: Setup,
         graph: TaskGraph,
         platform: Platform,
         models: Models,
@@ -319,7 +332,7 @@ class Resolver:
 
     def _resolved(
         self,
-        scenario: Scenario,
+        scenario: Setup,
         graph: TaskGraph,
         platform: Platform,
         models: Models | None,
@@ -335,15 +348,53 @@ class Resolver:
 
                 refuse_misspelt_synchronous(*parts)
             self._known[key] = parts  # while they are there, so are their ids
-        engine = engine_arguments(scenario, self.replayed(scenario))
-        cluster = None
-        if is_on_nodes(scenario):
-            from tasksim.scenario.nodes import cluster_of
-
-            cluster = cluster_of(scenario, platform, self)
+        engine = dict(scenario.engine)
+        if engine.pop("submission", "costs") == "recorded":
+            replayed = self.replayed(scenario)
+            if replayed is None or scenario.clock == "native":
+                what = "a native run" if scenario.clock == "native" else scenario.graph_label
+                raise InputError(
+                    f"{option('set')} engine.submission=recorded: legal in simulations of a "
+                    f"recorded run; got {what}"
+                )
+            engine["submitted_s"] = replayed.submitted_s
+        cluster = self.cluster(scenario, platform)
         return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
 
-    def _graph(self, scenario: Scenario) -> TaskGraph:
+    def cluster(self, scenario: Setup, platform: Platform) -> Cluster | None:
+        """Return the nodes that are asked for, each of them *platform*; None if none are.
+
+        Raises :exc:`InputError` if it is not known how many, or what is between them.
+        """
+        if scenario.clock == "native" or not scenario.is_on_nodes:
+            return None
+        from tasksim.formats.networks import load_network
+        from tasksim.network.cluster import Cluster
+
+        file, grid = scenario.cluster_file, scenario.node_grid
+        nodes = scenario.nodes or (grid.nodes if grid else None) or (file.count if file else None)
+        if nodes is None:
+            raise InputError(
+                f"how many nodes? give {option('nodes', 'N')} or {option('grid', 'PxQ')}"
+            )
+        network: Any = None if file is None else file.network
+        if (text := scenario.network) is not None:
+            key: Hashable = ("network", text, scenario.library)
+            network = self.once(key, lambda: load_network(text, scenario.library))
+        if network is None:
+            if nodes > 1:
+                raise InputError(f"what is between the nodes? give {option('network', 'NETWORK')}")
+            from tasksim.network.load import read_network
+
+            network = read_network("switch:bandwidth=1GB/s,latency=1us")  # a node alone never asks
+        cores = None if file is None else file.cores
+        if file is None and (replayed := self.replayed(scenario)) is not None:
+            cores = replayed.cores(scenario)
+        key = ("cluster", id(platform), nodes, scenario.network, cores)
+        make = partial(Cluster.alike, platform, nodes, network, cores)
+        return self.once(key, lambda: (platform, make()))[1]
+
+    def _graph(self, scenario: Setup) -> TaskGraph:
         named: Any = scenario.graph
         replayed = self.replayed(scenario)
         if replayed is not None:
@@ -363,10 +414,10 @@ class Resolver:
         renamed = ("renamed", id(graph), names)
         return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
 
-    def replayed(self, scenario: Scenario) -> Replayed | None:
+    def replayed(self, scenario: Setup) -> Replayed | None:
         """Return the recorded run that the graph is, or names, if it is one."""
         graph: Any = scenario.graph
-        if not names_run(graph):
+        if not scenario.names_run:
             return None
         from tasksim.scenario.replayed import Replayed
 
@@ -374,16 +425,14 @@ class Resolver:
         key = ("run", graph if isinstance(graph, str) else id(graph), library)
         return self.once(key, lambda: (graph, Replayed.of(graph, library)))[1]
 
-    def placed(self, scenario: Scenario) -> Scenario:
+    def placed(self, scenario: Setup) -> Setup:
         """Return *scenario* on the nodes of the run that it replays, if these were several."""
         replayed = self.replayed(scenario)
         if replayed is None:
             return scenario
-        from tasksim.scenario.recordednodes import on_its_nodes
+        return replayed.placed(scenario)
 
-        return on_its_nodes(scenario, replayed)
-
-    def _measured(self, scenario: Scenario, word: Word) -> Models:
+    def _measured(self, scenario: Setup, word: Word) -> Models:
         """Return what the tasks took in the recorded run that is asked for."""
         replayed = self.replayed(scenario)
         if replayed is None:
@@ -395,7 +444,7 @@ class Resolver:
 
     def _given(
         self,
-        scenario: Scenario,
+        scenario: Setup,
         graph: TaskGraph,
         platform: Platform,
         costs: GraphInput | None,
@@ -412,9 +461,9 @@ class Resolver:
             return self._measured(scenario, "measured")
         return GivenDurations(graph) if gives_durations(graph) else None
 
-    def _costs(self, scenario: Scenario) -> GraphInput | None:
+    def _costs(self, scenario: Setup) -> GraphInput | None:
         """Return what a file of costs per processor says, if the graph is one."""
-        if not brings_platform(scenario.graph):
+        if not scenario.brings_platform:
             return None
         path = str(scenario.graph)
         if scenario.model_names is not None:
@@ -423,7 +472,7 @@ class Resolver:
 
         return self.once(("costs", path), lambda: read_graph(path, scenario.settings))
 
-    def platform(self, scenario: Scenario) -> Platform:
+    def platform(self, scenario: Setup) -> Platform:
         """Return where a scenario runs; raises as :func:`resolve` does."""
         changes = scenario.platform_changes
         if isinstance(scenario.platform, Platform):
@@ -451,7 +500,7 @@ class Resolver:
             return self.once(("identical", workers), lambda: Platform.identical(workers))
         from tasksim.formats.platforms import load_platform
 
-        file, library = cluster_file(scenario), _folder(scenario.library)
+        file, library = scenario.cluster_file, _folder(scenario.library)
         name = scenario.platform if file is None else file.like
         key = ("platform", name, library, *changes)
         return self.once(key, lambda: load_platform(name, library, changes))
@@ -473,7 +522,7 @@ def _graph_of(name: str, settings: Iterable[str]) -> TaskGraph:
     return load_graph(name, settings)
 
 
-def graph_files(scenario: Scenario) -> list[Path]:
+def graph_files(scenario: Setup) -> list[Path]:
     """Return the files that a graph consists of; none if it is made."""
     graph = scenario.graph
     if not isinstance(graph, str) or names_generator(graph):
@@ -481,15 +530,6 @@ def graph_files(scenario: Scenario) -> list[Path]:
     from tasksim.formats.graphs import graph_format
 
     return graph_format(graph).files_of(Path(graph))
-
-
-def needs_estimates(scheduler: object) -> bool:
-    """Return whether a scheduler, or what its name stands for, asks what tasks will take."""
-    if isinstance(scheduler, str):
-        from tasksim.schedulers.registry import create
-
-        scheduler = create(scheduler)
-    return bool(getattr(scheduler, "needs_estimates", False))
 
 
 def model_architectures(platform: Platform) -> tuple[str, ...]:
@@ -500,3 +540,30 @@ def model_architectures(platform: Platform) -> tuple[str, ...]:
 
 def _folder(library: str | None) -> Path | None:
     return None if library is None else Path(library)
+
+
+def network_file(text: str | None) -> str | None:
+    """Return the file that *text*, the word for a network, begins with."""
+    from tasksim.base.files import is_file
+
+    name = "" if text is None else text.partition(":")[0]
+    return name if name and is_file(Path(name)) else None
+
+
+def _check_place(scenario: Setup) -> None:
+    """Raise :exc:`InputError` if nothing says where a simulation runs."""
+    nowhere = scenario.platform is None and scenario.workers is None
+    if nowhere and scenario.names_run:
+        return
+    if nowhere and not scenario.brings_platform:
+        if isinstance(scenario.graph, str):
+            from tasksim.formats.graphs import refuse_unknown
+
+            refuse_unknown(scenario.graph)
+        given = scenario.durations is not None
+        more = "" if given else f" or {option('platform', 'NAME')}"
+        raise InputError(f"where to run? give {option('workers', 'N')}{more}")
+    if scenario.platform_changes and scenario.platform is None:
+        raise InputError(
+            f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"
+        )

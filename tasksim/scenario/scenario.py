@@ -5,51 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.arguments import whole_number
-from tasksim.base.errors import InputError, option
-from tasksim.platform.description import MAX_WORKERS, Platform
-from tasksim.run.record import Run
-from tasksim.scenario.changes import changed, engine_options, setting_texts, with_texts
-from tasksim.scenario.checks import (
-    Clock,
-    Noise,
-    check_choices,
-    check_scheduler,
-    check_together,
-    class_name,
-    graph_and_settings,
-    is_plain,
-    legal_model_names,
-    name_or,
-)
-from tasksim.scenario.durations import durations_of
+from tasksim.scenario.setup import Clock, Noise, Setup
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tasksim.engine.choice import Engine
-    from tasksim.engine.durations import Models
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
-    from tasksim.scenario.durations import Durations
-    from tasksim.schedulers.base import Scheduler
-
-    AnyGraph = str | Path | TaskGraph | Run
-    AnyPlatform = str | Path | Platform
-    AnyModels = str | Path | Models | Mapping[str, Any]
-    AnyScheduler = str | Scheduler | type[Scheduler]
+    from tasksim.run.record import Run
 
 __all__ = ["Clock", "Noise", "Scenario"]
 
 
-@dataclass(frozen=True, repr=False)
-class Scenario:
+class Scenario(Setup):
     """A question that a run answers: a task graph, where it runs, and how.
 
     Names stand for what the libraries and registries have under them; they are looked up when
@@ -123,204 +91,6 @@ class Scenario:
     >>> [s.solve().makespan_s for s in scenario.variants({"graph.tiles": [1, 3]})]
     [1.0, 20.0]
     """
-
-    graph: str | TaskGraph | Run
-    settings: tuple[str, ...] = ()
-    platform: str | Platform | None = None
-    workers: int | None = None
-    models: str | Models | None = None
-    durations: Durations | None = None
-    model_names: str | tuple[tuple[str, str], ...] | None = None
-    library: str | None = None
-    changes: tuple[str, ...] = ()
-    scheduler: str | Scheduler | type[Scheduler] = "lws"
-    seed: int = 0
-    noise: Noise = "none"
-    clock: Clock = "simulated"
-    pin: bool = True
-    runtime: Runtime = "auto"
-    network: str | None = None
-    nodes: int | None = None
-    grid: str | None = None
-    owner: str = "row"
-
-    if TYPE_CHECKING:
-        # What the values may be before they are brought into one form.
-        def __init__(
-            self,
-            graph: AnyGraph,
-            settings: Mapping[str, object] | Sequence[str] = (),
-            platform: AnyPlatform | None = None,
-            workers: int | None = None,
-            models: AnyModels | None = None,
-            durations: str | Mapping[str, Any] | Sequence[tuple[str, float]] | None = None,
-            model_names: str | Path | Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
-            library: str | Path | None = None,
-            changes: Sequence[str] = (),
-            scheduler: AnyScheduler = "lws",
-            seed: int = 0,
-            noise: Noise = "none",
-            clock: Clock = "simulated",
-            pin: bool = True,
-            runtime: Runtime = "auto",
-            network: str | Path | None = None,
-            nodes: int | None = None,
-            grid: str | None = None,
-            owner: str = "row",
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        """Bring all values into one form, and check them."""
-        graph, more = graph_and_settings(self.graph)
-        self._keep("graph", graph)
-        self._keep("settings", (*more, *setting_texts(self.settings, "settings")))
-        self._keep("platform", name_or(self.platform, Platform, "platform"))
-        if self.workers is not None:
-            self._keep("workers", whole_number(self.workers, option("workers"), 1, MAX_WORKERS))
-        self._keep_models()
-        self._keep("library", name_or(self.library, None, "library"))
-        self._keep("changes", setting_texts(self.changes, "changes"))
-        check_scheduler(self.scheduler)
-        self._keep("seed", whole_number(self.seed, "seed"))
-        check_choices(self)
-        check_together(self)
-        self._keep("network", name_or(self.network, None, "network"))
-        self.engine  # noqa: B018  # raises for options that do not exist
-
-    def _keep_models(self) -> None:
-        """Bring what tasks take into one form: models, or durations."""
-        models: Any = self.models
-        if isinstance(models, Mapping):
-            if self.durations is not None:
-                raise InputError("models and durations are both seconds per kernel: give one")
-            self._keep("durations", models)
-            self._keep("models", None)
-        elif not hasattr(models, "model"):
-            self._keep("models", name_or(models, None, "models"))
-        if self.durations is not None:
-            self._keep("durations", durations_of(self.durations))
-        self._keep("model_names", legal_model_names(self.model_names))
-
-    def _keep(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)
-
-    def __hash__(self) -> int:
-        """Return a hash of the names; objects count with their types only."""
-        values = (getattr(self, field.name) for field in fields(self))
-        return hash(tuple(v if is_plain(v) else type(v).__name__ for v in values))
-
-    def __repr__(self) -> str:
-        return f"<Scenario {self.label}>"
-
-    @property
-    def graph_label(self) -> str:
-        """The graph as one writes it: ``cholesky tiles=20``."""
-        graph = self.graph
-        if isinstance(graph, Run):
-            return graph.graph_label
-        return " ".join([graph if isinstance(graph, str) else graph.name, *self.settings])
-
-    @property
-    def label(self) -> str:
-        """In a line what is asked: ``cholesky tiles=20, xeon-2c, dm``."""
-        from tasksim.scenario.nodes import label_of
-
-        return label_of(self)
-
-    @property
-    def scheduler_label(self) -> str:
-        """Name of the scheduler."""
-        if isinstance(self.scheduler, str):
-            return self.scheduler
-        return getattr(self.scheduler, "name", "") or class_name(self.scheduler)
-
-    @cached_property
-    def engine(self) -> dict[str, Any]:
-        """The options of the engine that :attr:`changes` set."""
-        return engine_options(self.changes)
-
-    @property
-    def platform_changes(self) -> list[str]:
-        """Entries of :attr:`changes` for the platform."""
-        return [text for text in self.changes if not text.startswith("engine.")]
-
-    # Others like it
-
-    def vary(self, changes: Mapping[str, Any] | None = None, /, **values: Any) -> Scenario:
-        """Return the scenario with some things changed.
-
-        Parameters
-        ----------
-        changes : mapping, optional
-            Path -> value: ``graph.KEY`` is a setting of the generator, ``platform.PATH`` and
-            ``engine.OPTION`` are as ``--set`` has them, anything else is a parameter of the
-            scenario. The last word on a path counts.
-        **values
-            Parameters of the scenario, by name.
-
-        Returns
-        -------
-        Scenario
-
-        Raises
-        ------
-        InputError
-            If there is no such path or parameter, or a value is illegal.
-
-        Examples
-        --------
-        >>> Scenario("cholesky", workers=2).vary({"graph.tiles": 4}, scheduler="prio")
-        <Scenario cholesky tiles=4, 2 workers, prio>
-        """
-        known = [field.name for field in fields(self)]
-        return replace(self, **changed(self, known, {**(changes or {}), **values}))
-
-    def with_changes(self, texts: Iterable[str]) -> Scenario:
-        """Return the scenario with ``--set`` texts besides its own; the last word on a path counts.
-
-        Examples
-        --------
-        >>> one = Scenario("cholesky", platform="xeon-2c", changes=["platform.workers.cpu.count=1"])
-        >>> one.with_changes(["platform.workers.cpu.count=2"]).changes
-        ('platform.workers.cpu.count=2',)
-        """
-        parts = [text.partition("=") for text in setting_texts(tuple(texts), "changes")]
-        return replace(self, changes=with_texts(self.changes, parts))
-
-    def variants(self, axes: Mapping[str, Iterable[Any]]) -> list[Scenario]:
-        """Return a scenario for every combination of values, the last axis changing fastest.
-
-        Parameters
-        ----------
-        axes : mapping
-            Path -> values, paths as in :meth:`vary`.
-
-        Returns
-        -------
-        list of Scenario
-
-        Raises
-        ------
-        InputError
-            As :meth:`vary`.
-
-        Examples
-        --------
-        >>> two = {"graph.tiles": [4, 8], "scheduler": ["eager", "prio"]}
-        >>> for scenario in Scenario("lu", workers=2).variants(two):
-        ...     print(scenario.label)
-        lu tiles=4, 2 workers, eager
-        lu tiles=4, 2 workers, prio
-        lu tiles=8, 2 workers, eager
-        lu tiles=8, 2 workers, prio
-        """
-        found = [self]
-        for path, values in axes.items():
-            wanted = list(values)
-            found = [scenario.vary({path: value}) for scenario in found for value in wanted]
-        return found
-
-    # Answers
 
     def solve(
         self,

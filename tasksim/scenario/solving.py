@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.errors import CheckFailed, InputError
+from tasksim.base.errors import CheckFailed
 from tasksim.base.registry import is_own
 from tasksim.scenario.document import MADE, encode
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tasksim.native.threads import Progress
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
-    from tasksim.schedulers.base import Scheduler
 
 __all__ = [
     "PATIENCE_S",
@@ -31,7 +30,6 @@ __all__ = [
     "execute_calmly",
     "execute_checked",
     "execute_isolated",
-    "policy_of",
     "solve",
     "watched",
 ]
@@ -68,13 +66,16 @@ def solve(
     check: bool = False,
     progress: Progress | None = None,
     engine: Engine = "auto",
+    digests: bool = True,
 ) -> Run:
     """Return the run of a scenario; :exc:`CheckFailed` if *check* finds anything wrong.
 
-    *engine* replays it, if it is simulated: ``auto``, ``simpy`` or ``compiled``.
+    *engine* replays it, if it is simulated: ``auto``, ``simpy`` or ``compiled``. Without *digests*
+    its configuration lacks those of its files, for which all of them are read: only a run that is
+    kept needs them.
     """
     if resolved.scenario.clock == "simulated":
-        config = encode(resolved.scenario, resolved)
+        config = encode(resolved.scenario, resolved, digests=digests)
         run = resolved.simulation().run(check=check, engine=engine, config=config)
         return _with_graph(run, resolved)
     if not check:
@@ -101,7 +102,7 @@ def execute(
     from tasksim.scenario.alone import replay_under, with_alone
 
     scenario = resolved.scenario
-    scheduler = policy_of(scenario.scheduler)
+    scheduler = scenario.policy()
     replay = replay_under(scheduler)
     done = run_natively(
         resolved.graph,
@@ -200,19 +201,6 @@ def execute_calmly(
     gate: Gate[Checked] = gate_of(lambda checked: others_share(checked.run), workers)
     done = measure_calmly([run], gate, repetitions=1, patience_s=patience_s)
     return done.values[0][0], done.calm
-
-
-def policy_of(scheduler: str | Scheduler | type[Scheduler]) -> str | Scheduler:
-    """Return a scheduler for one run: of a class a new one."""
-    if not isinstance(scheduler, type):
-        return scheduler
-    try:
-        made = scheduler()
-    except TypeError as error:
-        raise InputError(f"scheduler {scheduler.__name__}: {error}") from None
-    if not getattr(made, "name", ""):
-        vars(made)["name"] = scheduler.__name__
-    return made
 
 
 def _with_graph(run: Run, resolved: Resolved) -> Run:

@@ -12,7 +12,7 @@ from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.run.disturbance import others_share
 from tasksim.scenario.resolved import Resolver
-from tasksim.scenario.solving import bound, estimates_of, policy_of
+from tasksim.scenario.solving import bound, estimates_of
 from tasksim.selective.execute import execute_selectively
 from tasksim.tuning.selection import Ran
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tasksim.kernels.program import Program
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.selection import Selection
 
@@ -105,7 +106,7 @@ class OneNode:
         run = execute(
             resolved.graph,
             resolved.platform,
-            policy_of(scenario.scheduler),
+            scenario.policy(),
             program=self._program,
             estimates=estimates,
             seed=scenario.seed,
@@ -136,7 +137,7 @@ def as_native(candidate: Candidate) -> Scenario:
     )  # fmt: skip
 
 
-def scheduler_name(scenario: Scenario) -> str:
+def scheduler_name(scenario: Setup) -> str:
     """Return the scheduler of *scenario*, by name; raises :exc:`InputError` if it is an object."""
     if not isinstance(scenario.scheduler, str):
         raise InputError("autotune takes schedulers by their names")

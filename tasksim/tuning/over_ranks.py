@@ -14,7 +14,7 @@ from tasksim.native.cluster.ranks import Leading
 from tasksim.native.cluster.records import disturbance_of_ranks, task_table
 from tasksim.scenario.over_ranks import RankedScenario
 from tasksim.scenario.resolved import Resolver
-from tasksim.scenario.solving import estimates_of, policy_of
+from tasksim.scenario.solving import estimates_of
 from tasksim.selective.ranks.choosing import statistics_of_ranks
 from tasksim.selective.ranks.execute import execute_over_ranks
 from tasksim.selective.ranks.mail import Wires
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.owners import Grid
     from tasksim.native.cluster.ranks import Ranks
     from tasksim.scenario.resolved import Resolved
-    from tasksim.scenario.scenario import Scenario
+    from tasksim.scenario.setup import Setup
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.selection import Selection
 
@@ -158,7 +158,7 @@ class OverRanks:
         is_measurable = self._ranked.is_measurable
         begun = perf_counter()
         record = self._ranked.execution.run(
-            policy_of(scenario.scheduler),
+            scenario.policy(),
             estimates=estimates_of(self._resolved),
             seed=scenario.seed,
             pin=scenario.pin,
@@ -177,7 +177,7 @@ class OverRanks:
         )
 
 
-def _alike(one: Scenario, other: Scenario) -> bool:
+def _alike(one: Setup, other: Setup) -> bool:
     """Return whether two scenarios differ in nothing but the scheduler."""
     return replace(one, scheduler="lws", workers=None) == replace(
         other, scheduler="lws", workers=None

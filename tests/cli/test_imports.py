@@ -106,7 +106,7 @@ LEFT_OUT = {
     "engine.machine", "engine.threads", "formats.registry", "formats.runs", "kernels",
     "models.samples", "models.uncertainty", "native", "network", "recording", "reports",
     "run.copystatistics", "run.measured", "runtime.blame", "runtime.ledger",
-    "scenario.fingerprints", "scenario.nodes", "scenario.replayed", "schedulers.queues",
+    "scenario.fingerprints", "scenario.replayed", "schedulers.queues",
     "selective", "study", "tuning",
 }  # fmt: skip
 """What no simulation needs that is alone on one node, keeps nothing and goes well."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.study.sweep.grid import Row
     from tasksim.study.sweep.study import Study
 
-__all__ = ["Planned", "drawn", "plan", "question_of", "scenario_from", "scenario_text"]
+__all__ = ["Planned", "plan", "question_of", "scenario_from", "scenario_text"]
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(Scenario)}
 _AFTER_SEED: Final = ("noise",)
@@ -50,7 +50,7 @@ class Planned(NamedTuple):
     @property
     def scenario(self) -> Scenario:
         """The scenario of the cell, with the seed of its draws."""
-        return drawn(self.row.scenario, self.draw_seed)
+        return self.row.scenario.with_seed(self.draw_seed)
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -93,13 +93,6 @@ def _cells_of(row: Row, metrics: tuple[str, ...], resolver: Resolver) -> Iterato
     ):
         cell = _identity(asked, question, metrics)
         yield Planned(cell, 0, row, seed, draw, asked, text)
-
-
-def drawn(asked: Scenario, seed: int) -> Scenario:
-    """Return a scenario with another seed."""
-    found = object.__new__(Scenario)  # without __init__: everything but the seed was checked before
-    vars(found).update(vars(asked), seed=seed)
-    return found
 
 
 def _identity(asked: str, question: str, metrics: tuple[str, ...]) -> str:

@@ -26,7 +26,7 @@ from tasksim.base.documents.sections import (
 )
 from tasksim.base.documents.yaml_document import YamlDocument
 from tasksim.base.errors import InputError, nearest
-from tasksim.scenario.checks import CLOCKS, NOISES
+from tasksim.scenario.setup import CLOCKS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
 from tasksim.study.sweep.metrics import METRICS
 from tasksim.study.sweep.study import Entry, Limits, Study
