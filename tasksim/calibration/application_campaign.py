@@ -7,19 +7,16 @@ kernel.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
 from tasksim.base.units import format_time
+from tasksim.calibration.campaign import Campaign, shuffled
 from tasksim.calibration.domain import Domain, parse_axis
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
-from tasksim.calibration.precision import relative_half_width
 from tasksim.graph.apps.registry import find, generate
 from tasksim.kernels.program import bind
 from tasksim.models.files.samplefile import write_samples
@@ -29,19 +26,16 @@ from tasksim.platform.description import Platform
 from tasksim.run.disturbance import undisturbed_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from tasksim.calibration.campaign import Progress
     from tasksim.models.samples import Samples
 
-    Progress = Callable[[str, float], None]
 
 __all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
 
 ARCHITECTURE: Final = "cpu"
-WRITE_INTERVAL_S: Final = 5.0
-"""Interval in seconds between writes of all samples: long, so that writes are rare beside
-measurements."""
 
 
 @dataclass(frozen=True)
@@ -182,88 +176,90 @@ def measure_application(
     OutputError
         If a file cannot be written.
     """
-    for path in sorted(output.glob("*.samples.csv")) if output.is_dir() else []:
-        refuse_existing(path, force=force)
-    campaign = _Campaign(domain, output, options or MeasureOptions())
-    interrupted = False
-    try:
-        campaign.run(progress)
-    except KeyboardInterrupt:
-        interrupted = True
-    finally:
-        campaign.write()
-    if not (interrupted or campaign.collected.samples):
+    campaign = ApplicationCampaign(domain, output, options or MeasureOptions(), progress, force)
+    campaign.run()
+    if not (campaign.interrupted or campaign.has_samples):
         raise InputError(
             f"{domain.application}: no task ran in {len(campaign.measured)} of "
             f"{len(campaign.settings)} settings, so there is nothing to measure"
         )
-    return campaign.summary(interrupted=interrupted)
+    return campaign.summary()
 
 
-class _Campaign:
-    """A running campaign."""
+class ApplicationCampaign(Campaign):
+    """A running campaign over the settings of an application."""
 
-    def __init__(self, domain: SettingsDomain, output: Path, options: MeasureOptions) -> None:
-        self.domain, self.output, self.options = domain, output, options
+    def __init__(
+        self,
+        domain: SettingsDomain,
+        output: Path,
+        options: MeasureOptions,
+        progress: Progress | None,
+        force: bool,
+    ) -> None:
+        super().__init__(output, options.budget_s, progress)
+        self.domain, self.options, self._force = domain, options, force
         self.settings = domain.settings(options)
         self.collected = KernelSamples()
         self.measured: set[int] = set()
-        self.begun = self._written = time.monotonic()
 
-    def run(self, progress: Progress | None) -> None:
+    def open(self) -> None:
+        """Refuse to replace samples."""
+        for path in sorted(self.output.glob("*.samples.csv")) if self.output.is_dir() else []:
+            refuse_existing(path, force=self._force)
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether any task ran."""
+        return bool(self.collected.samples)
+
+    def measure(self) -> None:
         """Run the application with all settings, once per round."""
-        rounds = self.options.rounds
-        for number in range(rounds):
-            rng = np.random.default_rng([self.options.seed, number])
-            for done, index in enumerate(rng.permutation(len(self.settings)).tolist()):
-                if self._over():
-                    return
-                self._measure(self.settings[index])
-                self.measured.add(index)
-                if progress is not None:
-                    told = f"{len(self.measured)}/{len(self.settings)} settings"
-                    progress(told, (number + (done + 1) / len(self.settings)) / rounds)
-                if time.monotonic() - self._written > WRITE_INTERVAL_S:
-                    self.write()
+        try:
+            self._measure_all()
+        except Exception:  # a failure of the application loses nothing of earlier runs
+            self.save_now()
+            raise
 
-    def write(self) -> None:
+    def save(self) -> None:
         """Write all samples if there are any."""
-        if not self.collected.samples:
+        if not self.has_samples:
             return
         self.output.mkdir(parents=True, exist_ok=True)
         for kernel, samples in self.collected.samples.items():
             write_samples(samples_path(self.output, kernel), {ARCHITECTURE: samples})
-        self._written = time.monotonic()
 
-    def summary(self, *, interrupted: bool) -> ApplicationSummary:
+    def summary(self) -> ApplicationSummary:
         """Return the summary of the campaign so far."""
         kernels = {name: _told(samples) for name, samples in self.collected.samples.items()}
         return ApplicationSummary(
             self.domain.application, self.output, len(self.settings), len(self.measured), kernels,
-            time.monotonic() - self.begun, interrupted,
+            self.seconds, self.interrupted,
         )  # fmt: skip
 
-    def _measure(self, settings: dict[str, Any]) -> None:
+    def _measure_all(self) -> None:
+        count, rounds = len(self.settings), self.options.rounds
+        for number in range(rounds):
+            for done, index in enumerate(shuffled(count, self.options.seed, number), 1):
+                if self.over:
+                    return
+                self._visit(self.settings[index])
+                self.measured.add(index)
+                told = f"{len(self.measured)}/{count} settings"
+                self.after_step(told, (number + done / count) / rounds)
+
+    def _visit(self, settings: dict[str, Any]) -> None:
         """Run the application with *settings* until its total time is precise enough."""
         graph = generate(self.domain.application, **settings)
         if not len(graph):
             return
         program, platform = bind(graph, 1, self.options.seed), Platform.identical(1)
         execute(graph, platform, "eager", program=program)  # warm up: a cold run is no sample
-        fewest = min(self.options.min_repetitions, self.options.repetitions)
         busy_s: list[float] = []
-        while len(busy_s) < self.options.repetitions and not (busy_s and self._over()):
+        while self.options.reason_to_stop(busy_s) is None and not (busy_s and self.over):
             run = execute(graph, platform, "eager", program=program)
             self.collected.add_run(run, graph)
             busy_s.append(float(undisturbed_s(run).sum()))
-            if len(busy_s) >= fewest and relative_half_width(busy_s) <= self.options.tolerance:
-                return
-
-    def _over(self) -> bool:
-        """Return whether the budget is used up; it never ends a campaign without samples."""
-        budget = self.options.budget_s
-        used = budget is not None and time.monotonic() - self.begun >= budget
-        return used and bool(self.collected.samples)
 
 
 def _told(samples: Samples) -> tuple[int, int, float]:

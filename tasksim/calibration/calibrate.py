@@ -3,67 +3,76 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from tasksim.base.arguments import flag, one_of, path_of, whole_number
-from tasksim.base.errors import InputError, option
-from tasksim.base.interruption import Interrupts
-from tasksim.base.lockfile import check_lock, locked
+from tasksim.base.arguments import flag, one_of, path_of, short, whole_number
+from tasksim.base.errors import InputError, option, unknown
+from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.earlier_calibrations import earlier_samples, earlier_terms
-from tasksim.calibration.fit_kernels import LinearKernels, Search, choose_linear
+from tasksim.calibration.campaign import Campaign
+from tasksim.calibration.fit_kernels import Fits, LinearKernels, Search, choose_linear
 from tasksim.calibration.fit_runs import fit_locality, measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
-from tasksim.calibration.machine import machine_name
-from tasksim.calibration.preconditions import check_preconditions, check_schedulers, named_items
+from tasksim.calibration.machine import fingerprint, machine_name
 from tasksim.calibration.report import (
     CalibrationReport,
     disturbed_runs,
+    kept_terms,
+    lock_holders,
     missing_intervals,
+    model_choices,
     preempted_tasks,
     summaries,
     unknown_kernels,
 )
 from tasksim.calibration.steering import Steered, check_steerable, measure_steered
 from tasksim.calibration.write_library import (
+    ARCHITECTURE,
     Destination,
-    Written,
-    write_kernels,
+    earlier_entry,
+    earlier_samples,
+    earlier_terms,
+    measured_how,
     write_platform,
     write_samples_of,
     write_slowdowns_of,
 )
+from tasksim.formats.graphs import load_graph
+from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.files.coefficients import HELD_BELOW
+from tasksim.kernels.dense import dense_kernel
+from tasksim.models.files.store import (
+    Entry,
+    Machine,
+    kernel_path,
+    load_kernel,
+    read_samples,
+    samples_path,
+    save_kernel,
+)
+from tasksim.models.terms.candidates import AUTO
+from tasksim.models.terms.formulas import parse_terms
+from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.cores import usable_cores
+from tasksim.native.execute import refuse_without_estimates
+from tasksim.native.this_machine import named_machine
 from tasksim.platform.description import MAX_WORKERS, Platform
+from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.samples import Samples
+    from tasksim.base.interruption import Interrupts
+    from tasksim.calibration.campaign import Progress
     from tasksim.platform.description import Overheads
 
-__all__ = ["CalibrationReport", "calibrate"]
-
-SAVE_INTERVAL_S = 5.0
-"""Interval between saves, in seconds: the measurements that a kill -9 may lose."""
-MIN_SAVE_INTERVAL_RATIO = 10
-"""Smallest ratio of the interval between saves to the duration of a save."""
-MIN_PARAMETER_RATIO: Final = 2.0
-"""Smallest ratio of the largest to the smallest value of a parameter that tells terms apart: below
-it, every term looks like a line. The direct interactions of one FMM, with a ratio of 1.35, gave a
-cubic model, five times too long at 2.5."""
-
-Progress = Callable[[str, float], None]
+__all__ = ["CalibrationReport", "calibrate", "named_items"]
 
 
 def calibrate(
@@ -151,44 +160,252 @@ def calibrate(
     )
     one_of(search, ("irregular", "all", "none"), "search")
     flag(replace, "replace")
-    items = named_items(items)
-    check_schedulers(options.schedulers)
-    check_preconditions(items, destination)
+    found = named_items(items)
+    for name in options.schedulers:
+        refuse_without_estimates(create(name))
+    _check_preconditions(found, destination)
     if options.makespan is not None:
-        _check_steerable(items)
-    folder = destination.models_folder
-    # Only one calibration of a machine at a time: two would measure each other's load, and the
-    # second would overwrite the samples of the first.
-    with Interrupts() as interrupts, locked(folder, tell=warnings.warn):
-        earlier = {} if replace else earlier_samples(folder)
-        kept = {} if replace or search == "none" else earlier_terms(folder, _kernels(items))
-        choice = choose_linear(items, {**kept, **terms}, search, earlier)
-        destination = dataclasses.replace(destination, choice=choice)
-        check_preconditions(items, destination)
-        session = _Session(destination, options, earlier, progress)
-        interrupted = False
-        try:
-            session.measure(items, destination.workers)
-            interrupts.hold()
-        except KeyboardInterrupt:
-            interrupted = True
-        interrupts.hold()  # from here on, further interrupts must not lose the measurements
-        report, written = session.finish(interrupts)
-        report.interrupted = interrupted or report.interrupted or interrupts.noted
-    if written.refused is not None and not report.interrupted:
-        raise written.refused
-    report.notes += _notes_on_earlier(kept.keys() - terms.keys(), choice)
+        _check_steerable(found)
+    campaign = KernelCampaign(found, destination, options, search, progress, replace=replace)
+    campaign.run(wait=True, tell=warnings.warn)
+    report, refused = campaign.report, campaign.fits.refused
+    report.interrupted = report.interrupted or campaign.interrupted
+    if refused is not None and not report.interrupted:
+        raise refused
+    report.notes += kept_terms(campaign.kept.keys() - terms.keys(), campaign.destination.choice)
     report.seconds = time.monotonic() - begun
     return report
 
 
-def _kernels(items: Sequence[TaskGraph | KernelCall]) -> set[str]:
-    """Return the model names of the kernels that *items* measure."""
-    graphs = [item for item in items if isinstance(item, TaskGraph)]
-    return {
-        *(item.name for item in items if not isinstance(item, TaskGraph)),
-        *(name for graph in graphs for name in graph.model_names),
-    }
+class KernelCampaign(Campaign):
+    """A running calibration of kernels.
+
+    Attributes
+    ----------
+    kept
+        Kernel -> terms of an earlier calibration, which stay valid.
+    fits
+        Models of the last save.
+    report
+        The report, once the campaign has finished.
+    """
+
+    report: CalibrationReport
+
+    def __init__(
+        self,
+        items: Sequence[TaskGraph | KernelCall],
+        destination: Destination,
+        options: CalibrationOptions,
+        search: Search,
+        progress: Progress | None,
+        *,
+        replace: bool,
+    ) -> None:
+        super().__init__(destination.models_folder, options.max_seconds, progress)
+        self.items, self.destination, self.options = items, destination, options
+        self._search, self._replace = search, replace
+        self.kept: dict[str, str] = {}
+        self.collected = KernelSamples()
+        self.observed = Observed()
+        self.steered = None if options.makespan is None else Steered(options.makespan)
+        self.fits = Fits()
+
+    def open(self) -> None:
+        """Read earlier samples and terms; choose the kernels with linear models."""
+        folder, destination = self.output, self.destination
+        earlier = {} if self._replace else earlier_samples(folder)
+        if not (self._replace or self._search == "none"):
+            self.kept = earlier_terms(folder, _parameter_names(self.items))
+        terms = {**self.kept, **destination.choice.terms}
+        choice = choose_linear(self.items, terms, self._search, earlier)
+        self.destination = dataclasses.replace(destination, choice=choice)
+        _check_preconditions(self.items, self.destination)
+        self.collected = KernelSamples(earlier, choice.linear)
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether anything was measured."""
+        return bool(self.collected.new)
+
+    def measure(self) -> None:
+        """Measure graphs, then kernels alone; each gets its share of the time."""
+        workers = self.destination.workers
+        graphs = [item for item in self.items if isinstance(item, TaskGraph)]
+        kernels = [item for item in self.items if isinstance(item, KernelCall)]
+        if self.steered is not None:
+            measure_steered(
+                graphs[0], workers, self.collected, self.options, self.steered, self.after_step
+            )
+            return
+        first = len(graphs) / len(self.items)
+        if graphs:
+            options, tell = self._part(0.0, first)
+            platform = Platform.identical(workers)
+            measure_in_situ(graphs, platform, self.collected, options, self.observed, tell)
+        if kernels:
+            options, tell = self._part(first, 1.0 - first)
+            measure_under_load(kernels, workers, self.collected, options, tell)
+
+    def save(self) -> None:
+        """Save all samples, and history models: a fit of linear models may take seconds."""
+        if not self.has_samples:
+            return
+        for kernel in self._linear:
+            write_samples_of(self.destination, kernel, self.collected.samples[kernel])
+        self.fits = Fits()
+        self._fit_and_write(self.collected.new.keys() - self._linear)
+
+    def finish(self, interrupts: Interrupts) -> None:
+        """Write everything and make the report. Only the search for terms can be interrupted."""
+        self.report = report = CalibrationReport(
+            machine=self.destination.machine,
+            platform_path=self.destination.platform_path,
+            models_folder=self.output,
+        )
+        report.steered = self.steered
+        if not self.has_samples:
+            return
+        report.rows = list(self.collected.configurations(self.options))
+        self.save()
+        choice, linear = self.destination.choice, self._linear
+        try:
+            interrupts.rearm()
+            if self.progress is not None and choice.searched & linear:
+                self.progress("searching for terms", 1.0)
+            self._fit_and_write(linear)
+            interrupts.hold()
+        except KeyboardInterrupt:
+            interrupts.hold()
+            report.interrupted = True
+            missing = ", ".join(sorted(linear - self.fits.models.keys()))
+            report.notes = [f"{missing}: only samples were written, as the fit was interrupted"]
+        write_slowdowns_of(self.destination, self.collected, self.observed.slowdowns)
+        report.by_kernel = summaries(self.collected, report.rows, self.fits.models, self.options)
+        report.overheads = self._overheads()
+        report.notes += [*disturbed_runs(self.observed), *model_choices(choice, self.fits)]
+        if self.steered is None and not interrupts.noted:
+            report.notes += unknown_kernels(report.by_kernel, self.options)
+        report.notes += missing_intervals(self.fits.without_interval)
+        report.notes += preempted_tasks(self.observed)
+        report.notes += lock_holders(self.observed.lock_free)
+
+    def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
+        """Return options and progress function for a *share* of the time, from *begin* on."""
+        options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
+        return options, lambda what, used: self.after_step(what, begin + share * used)
+
+    @property
+    def _linear(self) -> frozenset[str]:
+        """Measured kernels with linear models."""
+        return self.destination.choice.linear & self.collected.new.keys()
+
+    def _fit_and_write(self, kernels: Collection[str]) -> None:
+        """Fit and write each of *kernels* with its samples, then the platform.
+
+        If a model cannot be fitted, only its samples are written. Each kernel is recorded at once,
+        so that an interruption does not lose it.
+        """
+        check_lock(self.output)
+        collected, fits, observed = self.collected, self.fits, self.observed
+        rows = list(collected.configurations(self.options, kernels))
+        locality = fit_locality(observed.far)
+        machine = Machine(self.destination.machine, fingerprint(self.destination.workers))
+        effects = run_effects(collected.samples, fits.models)
+        for kernel in sorted(kernels):
+            samples = collected.samples[kernel]
+            try:
+                model = fits.fit(kernel, samples, self.destination.choice)
+            except InputError as error:
+                path = write_samples_of(self.destination, kernel, samples)
+                fits.refused = fits.refused or InputError(
+                    f"kernel {kernel}: {error} (the samples are in {path})"
+                )
+                continue
+            if not effects[kernel].known:  # no configuration was in two runs: compare by the model
+                effects = run_effects(collected.samples, {**fits.models, kernel: model})
+            earlier = earlier_entry(self.output, kernel) if collected.has_earlier(kernel) else None
+            how = measured_how(self.destination, collected, kernel, rows, self.options, earlier)
+            far, free = locality.get(kernel), observed.lock_free.get(kernel)
+            if earlier is not None:
+                far = far or earlier.locality
+                free = earlier.lock_free if free is None else free
+            entry = Entry(model, how, far, free, effects[kernel])
+            save_kernel(
+                self.output,
+                kernel,
+                {ARCHITECTURE: entry},
+                machine=machine,
+                samples={ARCHITECTURE: samples},
+            )
+            fits.models[kernel] = model
+        write_platform(self.destination, self._overheads())
+
+    def _overheads(self) -> Overheads | None:
+        gaps = self.observed.gaps
+        return measured_overheads(gaps) if gaps else None
+
+
+def named_items(items: object) -> list[TaskGraph | KernelCall]:
+    """Return the items to calibrate, with graphs generated from their names.
+
+    Raises
+    ------
+    InputError
+        If *items* is not a list of names, graphs and kernels.
+    """
+    legal = "a list of graphs, by name or made, and of kernels"
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise InputError(f"items: got {short(items)}; legal: {legal}")
+    found: list[TaskGraph | KernelCall] = []
+    for item in items:
+        if isinstance(item, str):
+            found.append(load_graph(*name_and_settings(item)))
+        elif isinstance(item, TaskGraph | KernelCall):
+            found.append(item)
+        else:
+            raise InputError(f"items: got {short(item)}; legal: {legal}")
+    return found
+
+
+def _check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:
+    """Raise :exc:`InputError` for errors that would otherwise show only after the measurement.
+
+    These are: no items, unknown kernels, a machine name that is no file name, terms of unmeasured
+    kernels or unknown parameters, damaged files of an earlier calibration.
+    """
+    if not items:
+        raise InputError("nothing to calibrate: name a graph or a kernel")
+    named_machine(destination.machine)
+    kernels = _parameter_names(items)
+    for kernel, text in destination.choice.terms.items():
+        if kernel not in kernels:
+            raise unknown("kernel", kernel, kernels, "terms")
+        if text != AUTO:
+            parse_terms(text, kernels[kernel])
+    for kernel in kernels:
+        _check_files(destination, kernel)
+
+
+def _parameter_names(items: Sequence[TaskGraph | KernelCall]) -> Mapping[str, tuple[str, ...]]:
+    """Return the kernels that *items* measure, with the names of their parameters."""
+    names: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        if isinstance(item, KernelCall):
+            dense_kernel(item.name)[0].sizes(item.parameters)
+            names[item.name] = tuple(item.parameters)
+        else:
+            names.update(zip(item.model_names, item.parameter_names, strict=True))
+    return names
+
+
+def _check_files(destination: Destination, kernel: str) -> None:
+    coefficients = kernel_path(destination.models_folder, kernel)
+    samples = samples_path(destination.models_folder, kernel)
+    if coefficients.exists():
+        load_kernel(coefficients)
+    if samples.exists():
+        read_samples(samples)
 
 
 def _check_steerable(items: Sequence[TaskGraph | KernelCall]) -> None:
@@ -198,194 +415,3 @@ def _check_steerable(items: Sequence[TaskGraph | KernelCall]) -> None:
             f"{len(items)} items"
         )
     check_steerable(items[0])
-
-
-def _notes_on_earlier(kernels: Collection[str], choice: LinearKernels) -> list[str]:
-    """Return notes on *kernels*, which keep the terms of an earlier calibration."""
-    return [
-        f"{kernel}: a linear model of the terms {choice.terms[kernel]}, as in an earlier "
-        f"calibration; {_how_to_ask()}"
-        for kernel in sorted(kernels)
-    ]
-
-
-class _Session:
-    """A running calibration."""
-
-    def __init__(
-        self,
-        destination: Destination,
-        options: CalibrationOptions,
-        earlier: Mapping[str, Samples],
-        progress: Progress | None,
-    ) -> None:
-        self.destination = destination
-        self.options = options
-        self.progress = progress
-        self.collected = KernelSamples(earlier, destination.choice.linear)
-        self.observed = Observed()
-        self.save_at = time.monotonic() + SAVE_INTERVAL_S
-        self.steered = None if options.makespan is None else Steered(options.makespan)
-
-    def measure(self, items: Sequence[TaskGraph | KernelCall], workers: int) -> None:
-        if self.steered is not None:
-            (graph,) = (item for item in items if isinstance(item, TaskGraph))
-            measure_steered(
-                graph, workers, self.collected, self.options, self.steered, self.after_round
-            )
-            return
-        graphs = [item for item in items if isinstance(item, TaskGraph)]
-        kernels = [item for item in items if isinstance(item, KernelCall)]
-        platform = Platform.identical(workers)
-        first = len(graphs) / len(items)
-        if graphs:
-            options, tell = self._part(0.0, first)
-            measure_in_situ(graphs, platform, self.collected, options, self.observed, tell)
-        if kernels:
-            options, tell = self._part(first, 1.0 - first)
-            measure_under_load(kernels, workers, self.collected, options, tell)
-
-    def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
-        """Return options and progress function for a *share* of the time, from *begin* on."""
-        options = dataclasses.replace(self.options, max_seconds=share * self.options.max_seconds)
-        return options, lambda what, used: self.after_round(what, begin + share * used)
-
-    def after_round(self, what: str, share: float) -> None:
-        if self.progress is not None:
-            self.progress(what, share)
-        begun = time.monotonic()
-        if begun >= self.save_at:
-            self.save()
-            now = time.monotonic()
-            self.save_at = now + max(SAVE_INTERVAL_S, MIN_SAVE_INTERVAL_RATIO * (now - begun))
-
-    def save(self) -> None:
-        """Save the measurements; linear models are not fitted yet, only their samples are saved."""
-        if self.collected.new:
-            self._save()
-
-    def _save(self) -> Written:
-        """Write all samples and the history models."""
-        check_lock(self.destination.models_folder)
-        for kernel in self._linear:
-            write_samples_of(self.destination, kernel, self.collected.samples[kernel])
-        return self._write(self.collected.new.keys() - self._linear, Written())
-
-    @property
-    def _linear(self) -> frozenset[str]:
-        """Measured kernels with linear models."""
-        return self.destination.choice.linear & self.collected.new.keys()
-
-    def finish(self, interrupts: Interrupts) -> tuple[CalibrationReport, Written]:
-        """Write everything; return the report. Only the search for terms can be interrupted."""
-        report = CalibrationReport(
-            machine=self.destination.machine,
-            platform_path=self.destination.platform_path,
-            models_folder=self.destination.models_folder,
-        )
-        report.steered = self.steered
-        if not self.collected.new:
-            return report, Written()
-        report.rows = list(self.collected.configurations(self.options))
-        written, linear = self._save(), self._linear
-        try:
-            interrupts.rearm()
-            if self.progress is not None and self.destination.choice.searched & linear:
-                self.progress("searching for terms", 1.0)
-            self._write(linear, written)
-            interrupts.hold()
-        except KeyboardInterrupt:
-            interrupts.hold()
-            report.interrupted = True
-            missing = ", ".join(sorted(linear - written.models.keys()))
-            report.notes = [f"{missing}: only samples were written, as the fit was interrupted"]
-        write_slowdowns_of(self.destination, self.collected, self.observed.slowdowns)
-        report.by_kernel = summaries(self.collected, report.rows, written.models, self.options)
-        report.overheads = self._overheads()
-        report.notes += [*disturbed_runs(self.observed), *_notes(self.destination.choice, written)]
-        if self.steered is None and not interrupts.noted:
-            report.notes += unknown_kernels(report.by_kernel, self.options)
-        report.notes += missing_intervals(written.without_interval)
-        report.notes += preempted_tasks(self.observed)
-        report.notes += _notes_on_lock(self.observed.lock_free)
-        return report, written
-
-    def _write(self, kernels: Collection[str], written: Written) -> Written:
-        """Write models and samples of *kernels*, and the platform; record them in *written*."""
-        check_lock(self.destination.models_folder)
-        rows = list(self.collected.configurations(self.options, kernels))
-        locality = fit_locality(self.observed.far)
-        write_kernels(
-            self.destination,
-            self.collected,
-            rows,
-            locality,
-            self.observed.lock_free,
-            self.options,
-            kernels,
-            written,
-        )
-        write_platform(self.destination, self._overheads())
-        return written
-
-    def _overheads(self) -> Overheads | None:
-        gaps = self.observed.gaps
-        return measured_overheads(gaps) if gaps else None
-
-
-def _notes_on_lock(lock_free: Mapping[str, float]) -> list[str]:
-    """Return notes on kernels that hold Python's lock."""
-    return [
-        f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so only "
-        "one such task runs at a time, here and in predictions"
-        for kernel, share in sorted(lock_free.items())
-        if share < HELD_BELOW
-    ]
-
-
-def _how_to_ask() -> str:
-    """Return how to ask for other models, in Python or on the command line."""
-    terms = option("terms")
-    histories = f"{terms} history" if terms.startswith("-") else "search='none'"
-    named = f"{terms} KERNEL=TERMS" if terms.startswith("-") else "terms={kernel: terms}"
-    return f"{named} sets terms, {histories} requests histories"
-
-
-def _notes(choice: LinearKernels, written: Written) -> list[str]:
-    """Return notes on models that were not requested, or that extrapolate badly."""
-    notes = []
-    found = {k: m for k, m in written.models.items() if k not in written.histories}
-    unasked = sorted(choice.irregular & found.keys())
-    if unasked:
-        notes.append(
-            f"{', '.join(unasked)}: linear models with searched terms, as tasks of the graph "
-            "hardly repeat, and a history predicts no other input; " + _how_to_ask()
-        )
-    searched = sorted(choice.searched & found.keys())
-    constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]
-    if constant:
-        notes.append(
-            f"{', '.join(constant)}: a constant model, as no parameter explains the durations; "
-            "calibrate other inputs, too, in which the parameters vary more"
-        )
-    narrow = {kernel: _narrow(found[kernel]) for kernel in searched if kernel not in constant}
-    notes += [
-        f"{kernel}: fitted to {ranges} only, where other terms would fit nearly as well but differ "
-        "outside; to predict other inputs, calibrate inputs in which it varies more, too"
-        for kernel, ranges in narrow.items()
-        if ranges
-    ]
-    notes += [
-        f"{kernel}: a history, which predicts no other configurations: {why}"
-        for kernel, why in written.histories.items()
-    ]
-    return notes
-
-
-def _narrow(model: KernelModel) -> str:
-    """Return the parameter ranges of *model* if none of its parameters varied much, else ""."""
-    words = set(re.findall(r"\w+", " ".join(getattr(model, "terms_", ()))))
-    ranges = {name: pair for name, pair in model.domain_.items() if name in words}
-    if any(high >= MIN_PARAMETER_RATIO * low for low, high in ranges.values()):
-        return ""
-    return ", ".join(f"{name} {low:.12g} to {high:.12g}" for name, (low, high) in ranges.items())

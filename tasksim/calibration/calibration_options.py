@@ -62,7 +62,6 @@ class CalibrationOptions:
         legal = isinstance(until, int | float) and 0 < until < 1  # True is 1
         if until is not None and not legal:
             raise InputError(f"makespan: got {until!r}; legal: above 0 and below 1, as 0.02")
-        # An interval of width 0 is never reached: readings of a clock always differ.
         # An interval of width 0 is never reached: samples of a clock always differ.
         positive_number(self.tolerance, option("tolerance"), "2% or 0.02")
         positive_number(self.max_seconds, "max_seconds", "60.0")

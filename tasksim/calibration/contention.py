@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.calibrate import calibrate
+from tasksim.calibration.calibrate import calibrate, named_items
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.fit_contention import Seen, alone_s, seen_beside, stretches
 from tasksim.calibration.fit_runs import gaps, measured_overheads
 from tasksim.calibration.kernels_under_load import KernelCall, run_beside
 from tasksim.calibration.memory import disturbed_text, low_rates
-from tasksim.calibration.preconditions import named_items
 from tasksim.calibration.timed_executions import ExecutionTimes
 from tasksim.calibration.write_library import ARCHITECTURE, Destination, write_platform
 from tasksim.graph.reuse import task_bytes

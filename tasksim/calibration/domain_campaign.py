@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import isfinite
 from operator import itemgetter
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import refuse_existing, write_text
-from tasksim.base.interruption import Interrupts
-from tasksim.base.lockfile import check_lock, locked
 from tasksim.base.memory import no_garbage_collection, refuse_too_large
 from tasksim.base.units import format_time
-from tasksim.calibration.domain_steering import SteeredCampaign
+from tasksim.calibration.campaign import Campaign, shuffled
+from tasksim.calibration.domain_steering import steering_of
 from tasksim.calibration.precision import relative_half_width
 from tasksim.calibration.resumable_file import ResumableFile, check_same, read_notes, side_path
 from tasksim.calibration.timed_executions import MIN_RESOLUTIONS, TimedExecutions, timer_resolution
@@ -29,16 +27,26 @@ from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from tasksim.base.interruption import Interrupts
+    from tasksim.calibration.campaign import Progress
     from tasksim.calibration.domain import Design, Domain
-    from tasksim.calibration.domain_steering import Reached
+    from tasksim.calibration.domain_steering import DomainSteering, Reached
     from tasksim.calibration.timed_executions import ExecutionTimes
     from tasksim.kernels.standalone import Standalone
 
-__all__ = ["Campaign", "DomainSummary", "MeasureOptions", "Stop", "VisitedConfiguration", "measure"]
+__all__ = [
+    "DomainCampaign",
+    "DomainSummary",
+    "MeasureOptions",
+    "Stop",
+    "VisitedConfiguration",
+    "measure",
+]
 
 Stop = Literal["tolerance", "repetitions", "budget"]
 
@@ -76,6 +84,20 @@ class MeasureOptions:
         if not self.tolerance >= 0:
             raise InputError(f"tolerance={self.tolerance}; legal: 0 or more")
         self._check_until()
+
+    def reason_to_stop(self, visit_s: Sequence[float]) -> Stop | None:
+        """Return why a visit with these samples ends, or None if it goes on."""
+        if len(visit_s) >= self.fewest:
+            if relative_half_width(visit_s) <= self.tolerance:
+                return "tolerance"
+            if len(visit_s) >= self.repetitions:
+                return "repetitions"
+        return None
+
+    @property
+    def fewest(self) -> int:
+        """Smallest number of samples of a visit."""
+        return min(self.min_repetitions, self.repetitions)
 
     def _check_until(self) -> None:
         until: object = self.until
@@ -208,14 +230,10 @@ WARM_UP_EXECUTIONS: Final = 3
 WARM_UP_S: Final = 0.01
 """Limits on the number and the total time in seconds of the first executions of a configuration,
 which are dropped: the second execution of a long kernel is warm already."""
-WRITE_INTERVAL_S: Final = 1.0
-"""Interval in seconds between writes of the repetitions of one long configuration."""
 CHECK_GROWTH: Final = 1.25
 """Growth of the number of repetitions between two checks of the precision: every check is a chance
 to stop at a lucky moment."""
 SINGLE_SUFFIX: Final = "_float32"
-
-Progress = Callable[[str, float], None]
 
 
 def measure(
@@ -261,40 +279,47 @@ def measure(
 
     Raises
     ------
+    InputError
         Before the measurement: if *output* exists, holds other samples, or the largest
         configuration does not fit into memory.
     OutputError
         If a file cannot be written.
     """
-    campaign = Campaign(domain, output, options or MeasureOptions())
-    with Interrupts() as interrupts, locked(output, wait=False):
-        campaign.open(resume=resume, force=force)
-        interrupted = False
-        try:
-            campaign.run(progress)
-            interrupts.hold()
-        except KeyboardInterrupt:
-            interrupted = True
-        interrupts.hold()  # from here on, further interrupts must not lose the measurements
-        campaign.close()
-    return campaign.summary(interrupted=interrupted or interrupts.noted)
+    campaign = DomainCampaign(
+        domain, output, options or MeasureOptions(), progress, resume=resume, force=force
+    )
+    campaign.run()
+    return campaign.summary()
 
 
-class Campaign:
-    """A running measurement."""
+class DomainCampaign(Campaign):
+    """A running measurement of one kernel."""
 
-    def __init__(self, domain: Domain, output: Path, options: MeasureOptions) -> None:
-        self.options = options
+    save_interval_s: ClassVar[float] = 1.0
+
+    def __init__(
+        self,
+        domain: Domain,
+        output: Path,
+        options: MeasureOptions,
+        progress: Progress | None = None,
+        *,
+        resume: bool = False,
+        force: bool = False,
+    ) -> None:
+        super().__init__(output, options.budget_s, progress)
+        self.options, self._resume, self._force = options, resume, force
         self.kernel, self.model_name, self.dtype = _named(domain.kernel, options.dtype)
         self.domain = domain
-        self.begun = time.monotonic()
         self.run_number = 0
         self._has_samples = False
         table = domain.draw(options.samples, options.seed, options.design)
         self.configurations = [VisitedConfiguration(tuple(row)) for row in table.tolist()]
         self._check_memory(table)
-        self.steered = (
-            None if self.options.until is None else SteeredCampaign(domain, table, options)
+        self.steering = (
+            None
+            if options.until is None
+            else steering_of(domain, table, options.until, options.kind, options.seed)
         )
         self.file = ResumableFile(output, domain.names)
         self.resolution_s = timer_resolution()
@@ -303,9 +328,10 @@ class Campaign:
         """The current configuration, the run, its first repetition in it, and that one's offset in
         the file: a single value, so that an interruption finds all of it or nothing."""
 
-    def open(self, *, resume: bool, force: bool) -> None:
+    def open(self) -> None:
         """Create the file, or load the samples of the existing one."""
         path, wanted = self.file.path, self._request()
+        resume, force = self._resume, self._force
         if resume and force:
             raise InputError(
                 f"{option('resume', 'True')} continues the file, "
@@ -338,48 +364,75 @@ class Campaign:
                 configuration.wall_s.append(wall_s)
                 configuration.durations_s.append(duration_s)
             self._has_samples = True
-            why = self._reason(configuration.visit_s)
+            why = self.options.reason_to_stop(configuration.visit_s)
             if why is not None:
                 configuration.end_visit(why, self.options.rounds)
 
-    def run(self, progress: Progress | None) -> None:
+    @property
+    def has_samples(self) -> bool:
+        """Whether anything was measured, now or before."""
+        return self._has_samples
+
+    def measure(self) -> None:
         """Measure configurations that are not known well enough, until the budget is used up."""
-        if self.steered is not None:
-            with single_threaded_blas():
-                self.steered.run(self.configurations, self._measure, self._over, progress)
-            self.run_number += 1
-            return
-        rounds = self.options.rounds
-        left = sum(max(0, rounds - len(c.ends)) for c in self.configurations)
-        tell = _Told(progress, left, self.options.budget_s, self.begun)
-        done = 0
         with single_threaded_blas():
-            for number in range(rounds):
-                todo = [c for c in self._order(number) if len(c.ends) <= number]
-                for configuration in todo:
-                    if self._over():
-                        return
-                    self._measure(configuration)
-                    done += 1
-                    tell(done)
-                self.run_number += bool(todo)
+            if self.steering is None:
+                self._measure_in_rounds()
+            else:
+                self._measure_as_steered(self.steering)
 
-    def _order(self, number: int) -> list[VisitedConfiguration]:
-        """Return the configurations in the order of a round: first as drawn, then shuffled."""
-        if number == 0:
-            return self.configurations
-        order = np.random.default_rng([self.options.seed, number]).permutation(
-            len(self.configurations)
-        )
-        return [self.configurations[index] for index in order.tolist()]
+    def _measure_in_rounds(self) -> None:
+        """Visit all configurations in each round: first as drawn, then in random order."""
+        rounds, begun, done = self.options.rounds, time.monotonic(), 0
+        left = sum(max(0, rounds - len(c.ends)) for c in self.configurations)
+        for number in range(rounds):
+            order = self.configurations
+            if number:
+                order = [order[i] for i in shuffled(len(order), self.options.seed, number)]
+            todo = [c for c in order if len(c.ends) <= number]
+            for configuration in todo:
+                if self.over:
+                    return
+                self._visit(configuration)
+                done += 1
+                self.after_step(*self._progress(done, left, begun))
+            self.run_number += bool(todo)
 
-    def close(self) -> None:
+    def _progress(self, done: int, total: int, begun: float) -> tuple[str, float]:
+        """Return the progress of a measurement, with an estimate of the remaining time."""
+        now = time.monotonic()
+        left, share = (now - begun) * (total - done) / done, done / total
+        if self.budget_s is not None:
+            left = max(0.0, min(left, self.begun + self.budget_s - now))
+            share = max(share, (now - self.begun) / self.budget_s)
+        return f"{done}/{total} configurations, {format_time(left)} left", share
+
+    def _measure_as_steered(self, steering: DomainSteering) -> None:
+        """Visit configurations in the order that a model chooses, until the model is precise."""
+        for number, earlier in enumerate(self.configurations):
+            if earlier.durations_s:
+                steering.add(number, earlier.durations_s, 0.0)
+        while not self.over and (place := steering.next()) is not None:
+            begun, chosen = time.monotonic(), self.configurations[place]
+            self._visit(chosen)
+            if chosen.durations_s:
+                steering.add(place, chosen.durations_s, time.monotonic() - begun)
+            self.after_step(steering.progress(), steering.share())
+        steering.end()
+        self.run_number += 1
+
+    def save(self) -> None:
+        """Write the samples of the current configuration."""
+        self._end = self._write()
+
+    def finish(self, interrupts: Interrupts) -> None:  # noqa: ARG002
         """Write the remaining samples and the notes."""
-        self._write()
+        self.save()
         self._write_notes()
 
-    def summary(self, *, interrupted: bool) -> DomainSummary:
+    def summary(self) -> DomainSummary:
         """Return the summary of the campaign so far."""
+        interrupted = self.interrupted
         measured = [c for c in self.configurations if c.durations_s]
         widths = [c.half_width() for c in measured]
         ends = [c.stopped or "budget" for c in measured if not (interrupted and c.stopped is None)]
@@ -394,12 +447,12 @@ class Campaign:
             half_width=float(np.median(widths)) if widths else float("inf"),
             resolution_s=self.resolution_s,
             short=sum(fmean(c.durations_s) < shortest for c in measured),
-            seconds=time.monotonic() - self.begun,
+            seconds=self.seconds,
             interrupted=interrupted,
-            model=None if self.steered is None else self.steered.reached(),
+            model=None if self.steering is None else self.steering.reached(),
         )
 
-    def _measure(self, configuration: VisitedConfiguration) -> None:
+    def _visit(self, configuration: VisitedConfiguration) -> None:
         first = len(configuration.durations_s)
         self._begun = (configuration, self.run_number, first, self._end)
         sizes = dict(zip(self.domain.names, configuration.sizes, strict=True))
@@ -407,19 +460,19 @@ class Campaign:
         _warm_up(body)
         with no_garbage_collection():
             self._repeat(body, configuration)
-        self._end = self._write()
+        self.save_now()
 
     def _repeat(self, body: Standalone, configuration: VisitedConfiguration) -> None:
         executions, earlier = TimedExecutions(), len(configuration.durations_s)
         first = earlier - len(configuration.visit_s)
-        saved, look, why = time.monotonic(), earlier, None
+        look, why = earlier, None
 
         def take() -> None:
             known = len(configuration.durations_s) - earlier
             configuration.add(executions.times().only(slice(known, None)))
 
         try:
-            while why is None and not self._over():
+            while why is None and not self.over:
                 body.reset()
                 executions.time(body.run)
                 self._has_samples = True
@@ -427,42 +480,21 @@ class Campaign:
                 if earlier + len(executions) >= look:
                     take()
                     visit_s = configuration.durations_s[first:]
-                    why = self._reason(visit_s)
+                    why = self.options.reason_to_stop(visit_s)
                     count = int(CHECK_GROWTH * len(visit_s)) + 1
-                    look = first + min(max(count, self._fewest), self.options.repetitions)
-                if time.monotonic() - saved > WRITE_INTERVAL_S:
+                    look = first + min(max(count, self.options.fewest), self.options.repetitions)
+                if self.save_is_due:
                     take()
-                    self._write()
-                    saved = time.monotonic()
+                    self.save_now()
         finally:
             take()
         if why is not None:
             configuration.end_visit(why, self.options.rounds)
 
-    def _reason(self, visit_s: list[float]) -> Stop | None:
-        """Return why a visit with these samples ends, or None if it goes on."""
-        if len(visit_s) >= self._fewest:
-            if relative_half_width(visit_s) <= self.options.tolerance:
-                return "tolerance"
-            if len(visit_s) >= self.options.repetitions:
-                return "repetitions"
-        return None
-
-    @property
-    def _fewest(self) -> int:
-        return min(self.options.min_repetitions, self.options.repetitions)
-
-    def _over(self) -> bool:
-        """Return whether the budget is used up; it never ends a campaign without samples."""
-        budget = self.options.budget_s
-        used = budget is not None and time.monotonic() - self.begun >= budget
-        return used and self._has_samples
-
     def _write(self) -> int:
         """Write the samples of the current configuration; return the end of the file."""
         if self._begun is None:
             return self._end
-        check_lock(self.file.path)
         configuration, run, first, offset = self._begun
         durations, wall = configuration.durations_s, configuration.wall_s
         return self.file.put(
@@ -513,26 +545,6 @@ class Campaign:
             "machine": fingerprint(1),
         }
         write_text(side_path(self.file.path), json.dumps(notes, indent=2) + "\n")
-
-
-class _Told:
-    """Progress of a measurement, and estimate of the remaining time."""
-
-    def __init__(
-        self, progress: Progress | None, total: int, budget_s: float | None, begun: float
-    ) -> None:
-        self.progress, self.total, self.budget_s, self.begun = progress, total, budget_s, begun
-        self.first = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        if self.progress is None:
-            return
-        now = time.monotonic()
-        left, share = (now - self.first) * (self.total - done) / done, done / self.total
-        if self.budget_s is not None:
-            left = max(0.0, min(left, self.begun + self.budget_s - now))
-            share = max(share, (now - self.begun) / self.budget_s)
-        self.progress(f"{done}/{self.total} configurations, {format_time(left)} left", share)
 
 
 def _warm_up(body: Standalone) -> None:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.calibration.domain import Domain
-    from tasksim.calibration.domain_campaign import MeasureOptions, VisitedConfiguration
     from tasksim.models.selection import Selection
     from tasksim.models.validation.crossvalidation import LeftOut
 
@@ -55,12 +54,12 @@ __all__ = [
     "DomainSteering",
     "Errors",
     "Reached",
-    "SteeredCampaign",
     "errors_of",
     "fits_of",
     "free_parameters",
     "measured_at",
     "off_by",
+    "steering_of",
     "worth",
 ]
 
@@ -83,6 +82,16 @@ MODEL_DRAWS: Final = 200
 """Number of draws of the model: they give covariances to a tenth."""
 FIT_BUDGET_S: Final = 2.0
 """Budget of a fit in seconds, in which kinds refine themselves; a started one is finished."""
+NOISE_SHARE: Final = 0.5
+"""Share of the error due to the noise of means from which noise is reported as the obstacle."""
+MIN_POWER: Final = 0.1
+"""Smallest power of the number of configurations with which errors shrink usefully: at this power,
+twice as many take off 7 %."""
+MEAN_OF_NORMAL: Final = (2 / np.pi) ** 0.5
+"""Mean absolute value of a normal variable with standard deviation 1."""
+MAX_NOISE_SHARE: Final = 0.75
+"""Largest share of the squared errors that is subtracted for noise: the noise is an estimate, too,
+and a small one does not make a model exact."""
 
 
 def free_parameters(domain: Domain) -> list[int]:
@@ -114,6 +123,15 @@ def fits_of(kind: str, seed: int) -> Fit:
         )
     kinds = KINDS if kind == "auto" else (kind,)
     return lambda samples: select(samples, kinds, budget_s=FIT_BUDGET_S, seed=seed)
+
+
+def steering_of(
+    domain: Domain, table: NDArray[np.int64], until: float, kind: str, seed: int
+) -> DomainSteering:
+    """Return the steering over *table*, configurations of *domain*, with models of *kind*."""
+    columns = free_parameters(domain)
+    names = [domain.names[column] for column in columns]
+    return DomainSteering(names, table[:, columns], until, fits_of(kind, seed), seed)
 
 
 class DomainSteering:
@@ -148,6 +166,8 @@ class DomainSteering:
         """Number of configurations and errors of the model at each fit."""
         self.model: str | None = None
         """Kind of the model."""
+        self.ended = False
+        """Whether the measurement ended by itself, and not by an interruption."""
 
     @property
     def least(self) -> int:
@@ -217,6 +237,69 @@ class DomainSteering:
             self._apart = None
         self._fits_s.append(time.monotonic() - begun)
 
+    def end(self) -> None:
+        """Note that the measurement ended by itself; fit a last model."""
+        if not self.known and self.count >= self.least:
+            self.look()  # include the last configurations
+        self.ended = True
+
+    def reached(self) -> Reached:
+        """Return the result."""
+        errors = self.errors
+        prevented = self._prevented()
+        if errors is None or not np.isfinite(errors.mean):
+            return Reached(self.until, prevented=prevented)
+        luck = errors.luck if np.isfinite(errors.luck) else None
+        return Reached(self.until, errors.mean, luck, errors.of_means, self.model, prevented)
+
+    def progress(self) -> str:
+        """Return the progress so far as text."""
+        errors = self.errors
+        text = f"{self.count} configurations"
+        return text if errors is None else f"{text}, {self.model} errs by {_percent(errors.mean)}"
+
+    def share(self) -> float:
+        """Return the share of the measurement that is done: variances shrink as it goes on."""
+        errors = self.errors
+        if errors is None or not np.isfinite(errors.at_most) or not errors.at_most:
+            return 0.0
+        return min((self.until / errors.at_most) ** 2, 1.0)
+
+    def _prevented(self) -> str | None:
+        """Return why the model's error is larger than requested; None if it is not."""
+        errors = self.errors
+        if self.known:
+            return None
+        if errors is None or not np.isfinite(errors.at_most):
+            why = "the time was over" if self.ended else "interrupted"
+            return f"{why} before there were enough configurations for a model"
+        if not self.ended:
+            return "interrupted"
+        why = "the time is over"
+        if self.count == len(self.table):
+            why = f"all {self.count} configurations are measured"
+        return f"{why}; {self._hope()}"
+
+    def _hope(self) -> str:
+        """Return the effect of more measurements, extrapolated from the errors so far."""
+        errors = self.errors
+        assert errors is not None
+        if errors.of_means > max(NOISE_SHARE * errors.mean, self.until):
+            return (
+                f"noise alone puts means off by {_percent(errors.of_means)}: use more "
+                "--repetitions, or a calmer machine"
+            )
+        power = shrinking([count for count, _ in self.looks], [one.mean for _, one in self.looks])
+        if power is None:
+            return "how errors shrink is not known yet"
+        if power < MIN_POWER:
+            return f"the errors of {self.model} no longer shrink: another --kind may err less"
+        times = (errors.at_most / self.until) ** (1 / power)
+        return (
+            f"about {duration_text((times - 1) * self.seconds)} more of measuring would "
+            "suffice if errors go on shrinking as before"
+        )
+
     @property
     def prefix(self) -> int:
         """Number of first configurations of the design that are measured without a gap."""
@@ -251,13 +334,6 @@ class DomainSteering:
         times = float(np.median(np.maximum(seconds[timed] - least, 0.0) / predicted[timed]))
         cost = least + times * predicted_s
         return np.where(np.isfinite(cost), cost, seconds.max())
-
-
-NOISE_SHARE: Final = 0.5
-"""Share of the error due to the noise of means from which noise is reported as the obstacle."""
-MIN_POWER: Final = 0.1
-"""Smallest power of the number of configurations with which errors shrink usefully: at this power,
-twice as many take off 7 %."""
 
 
 @dataclass(frozen=True)
@@ -300,114 +376,6 @@ class Reached:
         return {**asdict(self), "reached": self.prevented is None}
 
 
-class SteeredCampaign:
-    """Visits configurations of a table in the order that a model chooses.
-
-    Parameters
-    ----------
-    domain, table, options
-        Domain, its configurations, and when to stop.
-    """
-
-    def __init__(self, domain: Domain, table: NDArray[np.int64], options: MeasureOptions) -> None:
-        assert options.until is not None
-        columns = free_parameters(domain)
-        self.steering = DomainSteering(
-            [domain.names[column] for column in columns],
-            table[:, columns],
-            options.until,
-            fits_of(options.kind, options.seed),
-            options.seed,
-        )
-        self._until, self._ended = options.until, False
-
-    def run(
-        self,
-        configurations: list[VisitedConfiguration],
-        measure: Callable[[VisitedConfiguration], None],
-        over: Callable[[], bool],
-        tell: Callable[[str, float], None] | None,
-    ) -> None:
-        """Measure until the model is good enough, everything is measured, or time is *over*."""
-        steering = self.steering
-        for place, earlier in enumerate(configurations):
-            if earlier.durations_s:
-                steering.add(place, earlier.durations_s, 0.0)
-        while not over():
-            chosen = steering.next()
-            if chosen is None:
-                break
-            begun = time.monotonic()
-            measure(configurations[chosen])
-            durations = configurations[chosen].durations_s
-            if durations:
-                steering.add(chosen, durations, time.monotonic() - begun)
-            if tell is not None:
-                tell(self._told(), self._way())
-        if not steering.known and steering.count >= steering.least:
-            steering.look()  # include the last configurations
-        self._ended = True
-
-    def reached(self) -> Reached:
-        """Return the result."""
-        steering, errors = self.steering, self.steering.errors
-        prevented = self._prevented()
-        if errors is None or not np.isfinite(errors.mean):
-            return Reached(self._until, prevented=prevented)
-        luck = errors.luck if np.isfinite(errors.luck) else None
-        return Reached(self._until, errors.mean, luck, errors.of_means, steering.model, prevented)
-
-    def _told(self) -> str:
-        steering, errors = self.steering, self.steering.errors
-        text = f"{steering.count} configurations"
-        return (
-            text if errors is None else f"{text}, {steering.model} errs by {_percent(errors.mean)}"
-        )
-
-    def _way(self) -> float:
-        errors = self.steering.errors
-        if errors is None or not np.isfinite(errors.at_most) or not errors.at_most:
-            return 0.0
-        return min((self._until / errors.at_most) ** 2, 1.0)
-
-    def _prevented(self) -> str | None:
-        """Return why the model's error is larger than requested; None if it is not."""
-        steering, errors = self.steering, self.steering.errors
-        if steering.known:
-            return None
-        if errors is None or not np.isfinite(errors.at_most):
-            why = "the time was over" if self._ended else "interrupted"
-            return f"{why} before there were enough configurations for a model"
-        if not self._ended:
-            return "interrupted"
-        why = "the time is over"
-        if steering.count == len(steering.table):
-            why = f"all {steering.count} configurations are measured"
-        return f"{why}; {self._hope()}"
-
-    def _hope(self) -> str:
-        """Return the effect of more measurements, extrapolated from the errors so far."""
-        steering, errors = self.steering, self.steering.errors
-        assert errors is not None
-        if errors.of_means > max(NOISE_SHARE * errors.mean, self.steering.until):
-            return (
-                f"noise alone puts means off by {_percent(errors.of_means)}: use more "
-                "--repetitions, or a calmer machine"
-            )
-        power = shrinking(
-            [count for count, _ in steering.looks], [one.mean for _, one in steering.looks]
-        )
-        if power is None:
-            return "how errors shrink is not known yet"
-        if power < MIN_POWER:
-            return f"the errors of {steering.model} no longer shrink: another --kind may err less"
-        times = (errors.at_most / self._until) ** (1 / power)
-        return (
-            f"about {duration_text((times - 1) * steering.seconds)} more of measuring would "
-            "suffice if errors go on shrinking as before"
-        )
-
-
 def shrinking(counts: list[int], errors: list[float]) -> float | None:
     """Return the power of counts with which errors shrink; None if it is unknown.
 
@@ -422,13 +390,6 @@ def shrinking(counts: list[int], errors: list[float]) -> float | None:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %"
-
-
-MEAN_OF_NORMAL: Final = (2 / np.pi) ** 0.5
-"""Mean absolute value of a normal variable with standard deviation 1."""
-MAX_NOISE_SHARE: Final = 0.75
-"""Largest share of the squared errors that is subtracted for noise: the noise is an estimate, too,
-and a small one does not make a model exact."""
 
 
 class Errors(NamedTuple):

@@ -19,8 +19,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.terms.candidates import AUTO
+from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.calibration.kernels_under_load import KernelCall
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.kinds.linear import LinearModel
     from tasksim.models.samples import Samples
 
 __all__ = [
     "KNOWN_TERMS",
     "SEARCHES",
+    "Fits",
     "LinearKernels",
     "Search",
     "choose_linear",
@@ -163,6 +168,60 @@ MAX_STANDARD_ERRORS: Final = 2.0
 does so in one of twenty cases."""
 
 
+@dataclass
+class Fits:
+    """Models of the measured kernels, and what is wrong with some of them.
+
+    Attributes
+    ----------
+    models
+        Kernel -> its model; added by the caller once its file is written.
+    refused
+        Error of the first kernel whose samples do not suffice for the given terms.
+    histories
+        Kernel that got a history because its terms could not be searched for -> reason.
+    without_interval
+        Kernel whose predictions have no interval -> reason.
+    """
+
+    models: dict[str, KernelModel] = field(default_factory=dict)
+    refused: InputError | None = None
+    histories: dict[str, str] = field(default_factory=dict)
+    without_interval: dict[str, str] = field(default_factory=dict)
+
+    def fit(self, kernel: str, samples: Samples, choice: LinearKernels) -> KernelModel:
+        """Return the model of *kernel* with its prediction intervals.
+
+        Raises
+        ------
+        InputError
+            If *samples* do not suffice for the given terms.
+        """
+        model = self._fitted(kernel, samples, choice)
+        # The terms stay fixed in cross-validation: a search without each fifth of the samples would
+        # take five times as long as the search itself.
+        try:
+            calibrate(model, samples, left_out(model.settled(), samples))
+        except InputError as error:
+            self.without_interval[kernel] = str(error)
+        return model
+
+    def _fitted(self, kernel: str, samples: Samples, choice: LinearKernels) -> KernelModel:
+        """Return the model with given terms, with found terms, or a history."""
+        terms = choice.terms_of(kernel)
+        if terms is None:
+            return HistoryModel().fit(samples)
+        if kernel in choice.terms:
+            from tasksim.models.kinds.linear import LinearModel
+
+            return LinearModel(terms=terms).fit(samples)
+        try:
+            return fit_searched(kernel, samples)
+        except InputError as error:
+            self.histories[kernel] = str(error)
+            return HistoryModel().fit(samples)
+
+
 def fit_searched(kernel: str, samples: Samples) -> LinearModel:
     """Return the linear model of *kernel* with found terms, or with known ones if they do as well.
 
@@ -171,6 +230,8 @@ def fit_searched(kernel: str, samples: Samples) -> LinearModel:
     InputError
         If the samples do not suffice for a search.
     """
+    from tasksim.models.kinds.linear import LinearModel
+
     found = LinearModel(AUTO).fit(samples)
     terms = KNOWN_TERMS.get(kernel)
     if terms is None or not set(terms.split(" + ")) <= set(samples.names):

@@ -6,7 +6,6 @@ Values that break a physical limit are disturbed, and measured again.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -390,21 +389,13 @@ def write_memory(path: Path, levels: Sequence[Level], warnings: Sequence[str] = 
 
     The *warnings* become comments at its top, for readers of the values.
     """
-    import yaml
-
-    from tasksim.base.files import read_text
+    from tasksim.calibration.write_library import known_sections
     from tasksim.platform.load import dump
 
-    known: dict[str, Any] = {"workers": {"cpu": {"count": os.cpu_count() or 1}}}
-    comment = "Written by `tasksim calibrate memory`."
-    if path.exists():
-        text = read_text(path)
-        known = yaml.safe_load(text) or {}
-        first = text.partition("\n")[0]
-        comment = first[1:].strip() if first.startswith("#") else comment
+    known, comment = known_sections(path, "Written by `tasksim calibrate memory`.")
     hierarchy = {level.name: level.section() for level in levels}
     comment = "\n".join([comment, *(f"memory_hierarchy: {text}" for text in warnings)])
-    dump({"name": path.stem, **known, "memory_hierarchy": hierarchy}, path, comment=comment)
+    dump({**known, "memory_hierarchy": hierarchy}, path, comment=comment)
 
 
 def _bandwidth(tool: MemoryTool, size: int, count: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
 from statistics import fmean, median
@@ -31,9 +30,9 @@ WINDOW_S: Final = 1.0
 of it."""
 WINDOW_COUNT: Final = 3
 """Number of measurements, of which the median counts: other programs use energy, too."""
+ARCHITECTURE: Final = "cpu"
 MAX_IDLE_RATIO: Final = 1.1
 """Ratio of idle measurements from which another program is reported as busy."""
-ARCHITECTURE: Final = "cpu"
 
 
 @dataclass(frozen=True)
@@ -144,23 +143,15 @@ def write_power(path: Path, found: MachinePower) -> None:
 
     So do other architectures, and kernels that were not measured this time.
     """
-    import yaml
-
-    from tasksim.base.files import read_text
+    from tasksim.calibration.write_library import known_sections
     from tasksim.platform.load import dump
 
-    known: dict[str, Any] = {"workers": {ARCHITECTURE: {"count": os.cpu_count() or 1}}}
-    comment = "Written by `tasksim calibrate power`."
-    if path.exists():
-        text = read_text(path)
-        known = yaml.safe_load(text) or {}
-        first = text.partition("\n")[0]
-        comment = first[1:].strip() if first.startswith("#") else comment
+    known, comment = known_sections(path, "Written by `tasksim calibrate power`.")
     section, before = found.section(), (known.get("power") or {}).get("arch") or {}
     cpu = section["arch"][ARCHITECTURE]
     cpu["kernels"] = {**((before.get(ARCHITECTURE) or {}).get("kernels") or {}), **cpu["kernels"]}
     section["arch"] = {**before, ARCHITECTURE: cpu}
-    dump({"name": path.stem, **known, "power": section}, path, comment=comment)
+    dump({**known, "power": section}, path, comment=comment)
 
 
 def _watts(meter: EnergyMeter, seconds: float) -> dict[str, float]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.base.errors import option
 from tasksim.base.units import format_time
+from tasksim.models.files.coefficients import HELD_BELOW
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from tasksim.calibration.calibration_options import CalibrationOptions, Stop
+    from tasksim.calibration.fit_kernels import Fits, LinearKernels
     from tasksim.calibration.insitu import Observed
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.calibration.steering import Steered
@@ -40,19 +44,19 @@ class KernelSummary:
 
     Attributes
     ----------
+    samples
         Number of all samples, with outliers and those of earlier calibrations.
-        All there are, outliers and earlier calibrations included.
+    configurations, within_tolerance
         Number of configurations, and of those whose mean is known within the tolerance.
-        How many there are; and of how many the mean is known within the tolerance.
+    total_s
         Total duration of all samples.
-        The durations of all samples together.
+    half_width
         Relative half-width of an interval: of the kernel's total time if it has a linear model and
         was measured in runs of graphs, otherwise of the mean of its least precise configuration.
-        model is linear and measured in runs of graphs; else the configuration known worst.
+    stopped
         Reason for the end of its measurement.
-        Why measuring it ended.
+    model, terms
         Kind of its model, and terms of a linear one; None if no model could be fitted.
-        The kind of its model, and the terms of a linear one; None if it could not be fitted.
     rsquared_adj
         Adjusted R² of a linear model.
     mlogq, cv_mlogq
@@ -204,6 +208,10 @@ def _model(summary: KernelSummary) -> str:
     return " + ".join(summary.terms) if summary.terms else summary.model or "-"
 
 
+MIN_PARAMETER_RATIO: Final = 2.0
+"""Smallest ratio of the largest to the smallest value of a parameter that tells terms apart: below
+it, every term looks like a line. The direct interactions of one FMM, with a ratio of 1.35, gave a
+cubic model, five times too long at 2.5."""
 NOTABLE_SHARE = 0.02
 """Share of the time of all runs that others took, from which it is reported."""
 
@@ -283,6 +291,73 @@ def missing_intervals(reasons: Mapping[str, str]) -> list[str]:
     return [
         f"{', '.join(names)}: predictions have no interval: {reason}"
         for reason, names in kernels.items()
+    ]
+
+
+def lock_holders(lock_free: Mapping[str, float]) -> list[str]:
+    """Return notes on kernels that hold Python's lock."""
+    return [
+        f"{kernel}: holds Python's lock (it is free for {100 * share:.0f} % of its time), so only "
+        "one such task runs at a time, here and in predictions"
+        for kernel, share in sorted(lock_free.items())
+        if share < HELD_BELOW
+    ]
+
+
+def _how_to_ask() -> str:
+    """Return how to ask for other models, in Python or on the command line."""
+    terms = option("terms")
+    histories = f"{terms} history" if terms.startswith("-") else "search='none'"
+    named = f"{terms} KERNEL=TERMS" if terms.startswith("-") else "terms={kernel: terms}"
+    return f"{named} sets terms, {histories} requests histories"
+
+
+def model_choices(choice: LinearKernels, fits: Fits) -> list[str]:
+    """Return notes on models that were not requested, or that extrapolate badly."""
+    notes = []
+    found = {k: m for k, m in fits.models.items() if k not in fits.histories}
+    unasked = sorted(choice.irregular & found.keys())
+    if unasked:
+        notes.append(
+            f"{', '.join(unasked)}: linear models with searched terms, as tasks of the graph "
+            "hardly repeat, and a history predicts no other input; " + _how_to_ask()
+        )
+    searched = sorted(choice.searched & found.keys())
+    constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]
+    if constant:
+        notes.append(
+            f"{', '.join(constant)}: a constant model, as no parameter explains the durations; "
+            "calibrate other inputs, too, in which the parameters vary more"
+        )
+    narrow = {kernel: _narrow(found[kernel]) for kernel in searched if kernel not in constant}
+    notes += [
+        f"{kernel}: fitted to {ranges} only, where other terms would fit nearly as well but differ "
+        "outside; to predict other inputs, calibrate inputs in which it varies more, too"
+        for kernel, ranges in narrow.items()
+        if ranges
+    ]
+    notes += [
+        f"{kernel}: a history, which predicts no other configurations: {why}"
+        for kernel, why in fits.histories.items()
+    ]
+    return notes
+
+
+def _narrow(model: KernelModel) -> str:
+    """Return the parameter ranges of *model* if none of its parameters varied much, else ""."""
+    words = set(re.findall(r"\w+", " ".join(getattr(model, "terms_", ()))))
+    ranges = {name: pair for name, pair in model.domain_.items() if name in words}
+    if any(high >= MIN_PARAMETER_RATIO * low for low, high in ranges.values()):
+        return ""
+    return ", ".join(f"{name} {low:.12g} to {high:.12g}" for name, (low, high) in ranges.items())
+
+
+def kept_terms(kernels: Collection[str], choice: LinearKernels) -> list[str]:
+    """Return notes on *kernels*, which keep the terms of an earlier calibration."""
+    return [
+        f"{kernel}: a linear model of the terms {choice.terms[kernel]}, as in an earlier "
+        f"calibration; {_how_to_ask()}"
+        for kernel in sorted(kernels)
     ]
 
 

@@ -1,12 +1,15 @@
-"""Files of a library: coefficient files, samples and the platform file of a calibration."""
+"""Files of a calibration in a library: coefficient files, samples, slowdowns, the platform file."""
 
 from __future__ import annotations
 
 import datetime
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError
+import yaml
+
+from tasksim.base.files import read_text
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.fit_kernels import LinearKernels
@@ -16,38 +19,34 @@ from tasksim.models.files.samplefile import write_samples
 from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.models.files.store import (
     Entry,
-    Machine,
     Measured,
     kernel_path,
     load_kernel,
     read_samples,
     samples_path,
-    save_kernel,
 )
-from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.uncertainty.runeffects import run_effects
-from tasksim.models.validation.crossvalidation import left_out
+from tasksim.models.terms.candidates import AUTO
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
-    from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.locality import Locality
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
 
 __all__ = [
     "ARCHITECTURE",
     "Destination",
-    "Written",
-    "write_kernels",
+    "earlier_entry",
+    "earlier_samples",
+    "earlier_terms",
+    "known_sections",
+    "measured_how",
     "write_platform",
     "write_samples_of",
     "write_slowdowns_of",
@@ -77,97 +76,59 @@ class Destination:
         return self.library / "platforms" / f"{self.machine}.yaml"
 
 
-@dataclass
-class Written:
-    """Results of writing kernels.
-
-    Attributes
-    ----------
-    models
-        Kernel -> its fitted model.
-    refused
-        Error of the first kernel whose samples do not suffice for the given terms; for such
-        kernels only the samples were written.
-    histories
-        Kernel that got a history because its terms could not be searched for -> reason.
-    without_interval
-        Kernel whose predictions have no interval -> reason.
-    """
-
-    models: dict[str, KernelModel] = field(default_factory=dict)
-    refused: InputError | None = None
-    histories: dict[str, str] = field(default_factory=dict)
-    without_interval: dict[str, str] = field(default_factory=dict)
-
-
-def write_kernels(
+def measured_how(
     destination: Destination,
     collected: KernelSamples,
+    kernel: str,
     rows: Sequence[MeasuredConfiguration],
-    locality: Mapping[str, Locality],
-    lock_free: Mapping[str, float],
     options: CalibrationOptions,
-    kernels: Collection[str],
-    written: Written,
-) -> None:
-    """Write a coefficient file, and the samples beside it, for each of *kernels*.
+    earlier: Entry | None,
+) -> Measured:
+    """Return how *kernel* was measured, now and before, and why the measurement stopped.
 
-    *rows* are their configurations, *options* the precision to reach. If a model cannot be fitted,
-    only the samples are written. Each kernel is recorded in *written* at once, so that an
-    interruption does not lose it.
+    *rows* are configurations, *options* the precision to reach.
     """
-    machine = Machine(destination.machine, fingerprint(destination.workers))
-    effects = run_effects(collected.samples, written.models)
-    for kernel in sorted(kernels):
-        samples = collected.samples[kernel]
-        try:
-            model = _fitted(destination.choice, kernel, samples, written)
-        except InputError as error:
-            path = write_samples_of(destination, kernel, samples)
-            written.refused = written.refused or InputError(
-                f"kernel {kernel}: {error} (the samples are in {path})"
-            )
-            continue
-        # The terms stay fixed in cross-validation: a search without each fifth of the samples would
-        # take five times as long as the search itself.
-        try:
-            calibrate(model, samples, left_out(model.settled(), samples))
-        except InputError as error:
-            written.without_interval[kernel] = str(error)
-        known = _earlier(destination, kernel) if collected.has_earlier(kernel) else None
-        stopped = _stopped(collected, kernel, rows, options)
-        clock = WALL if samples.wall_s is None else PROCESSOR
-        measured = _measured(destination, collected.new[kernel], stopped, known, clock)
-        far = locality.get(kernel) or (known.locality if known is not None else None)
-        free = lock_free.get(kernel, known.lock_free if known is not None else None)
-        if not effects[kernel].known:  # no configuration was in two runs: compare runs by the model
-            effects = run_effects(collected.samples, {**written.models, kernel: model})
-        save_kernel(
-            destination.models_folder,
-            kernel,
-            {ARCHITECTURE: Entry(model, measured, far, free, effects[kernel])},
-            machine=machine,
-            samples={ARCHITECTURE: samples},
-        )
-        written.models[kernel] = model
+    mine = [row for row in rows if row.kernel == kernel]
+    if collected.by_total(kernel):
+        total = collected.total(kernel, options)
+        why = "tolerance" if collected.known(kernel, options) else "limit"
+        width = f"+-{100 * total.half_width:.2f} % of the total time"
+        stopped = {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
+    else:
+        stopped = {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
+    now = [f"{manner}, {destination.workers} workers busy" for manner in collected.new[kernel]]
+    before = [] if earlier is None else earlier.measured.how.split("; ")
+    clock = WALL if collected.samples[kernel].wall_s is None else PROCESSOR
+    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
 
 
-def _fitted(choice: LinearKernels, kernel: str, samples: Samples, written: Written) -> KernelModel:
-    """Return the model of *kernel*: with its given terms, with found terms, or a history."""
-    terms = choice.terms_of(kernel)
-    if terms is None:
-        return HistoryModel().fit(samples)
-    if kernel in choice.terms:
-        from tasksim.models.kinds.linear import LinearModel
+def earlier_entry(folder: Path, kernel: str) -> Entry | None:
+    """Return the entry of *kernel* from an earlier calibration in *folder*, or None."""
+    path = kernel_path(folder, kernel)
+    return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
 
-        return LinearModel(terms=terms).fit(samples)
-    from tasksim.calibration.fit_kernels import fit_searched
 
-    try:
-        return fit_searched(kernel, samples)
-    except InputError as error:
-        written.histories[kernel] = str(error)
-        return HistoryModel().fit(samples)
+def earlier_samples(folder: Path) -> dict[str, Samples]:
+    """Return the samples of earlier calibrations in *folder*, by kernel."""
+    found = {}
+    for path in sorted(folder.glob("*.samples.csv")):
+        samples = read_samples(path).get(ARCHITECTURE)
+        if samples is not None:
+            found[path.name.removesuffix(".samples.csv")] = samples
+    return found
+
+
+def earlier_terms(folder: Path, kernels: Iterable[str]) -> dict[str, str]:
+    """Return the terms of *kernels* that were given to earlier calibrations in *folder*.
+
+    Terms found by a search are left out: the search is repeated with more samples.
+    """
+    found = {}
+    for kernel in kernels:
+        entry = earlier_entry(folder, kernel)
+        if entry is not None and "terms" in entry.model.option_names():
+            found[kernel] = entry.model.get_params()["terms"]
+    return {kernel: terms for kernel, terms in found.items() if terms != AUTO}
 
 
 def write_slowdowns_of(
@@ -188,41 +149,6 @@ def write_samples_of(destination: Destination, kernel: str, samples: Samples) ->
         others = read_samples(path) if path.exists() else {}
         write_samples(path, {**others, ARCHITECTURE: samples})
     return path
-
-
-def _stopped(
-    collected: KernelSamples,
-    kernel: str,
-    rows: Sequence[MeasuredConfiguration],
-    options: CalibrationOptions,
-) -> dict[str, str]:
-    """Return the reasons to stop as text, per configuration or for the total time of *kernel*."""
-    mine = [row for row in rows if row.kernel == kernel]
-    if not collected.by_total(kernel):
-        return {str(row): f"{row.stopped}: +-{100 * row.half_width:.2f} %" for row in mine}
-    total = collected.total(kernel, options)
-    why = "tolerance" if collected.known(kernel, options) else "limit"
-    width = f"+-{100 * total.half_width:.2f} % of the total time"
-    return {f"{kernel} ({len(mine)} configurations)": f"{why}: {width}"}
-
-
-def _measured(
-    destination: Destination,
-    manners: Sequence[str],
-    stopped: Mapping[str, str],
-    known: Entry | None,
-    clock: str,
-) -> Measured:
-    """Return how a kernel was measured, now and, if *known*, before."""
-    now = [f"{manner}, {destination.workers} workers busy" for manner in manners]
-    before = [] if known is None else known.measured.how.split("; ")
-    return Measured(_today(), "; ".join(dict.fromkeys([*before, *now])), stopped, clock)
-
-
-def _earlier(destination: Destination, kernel: str) -> Entry | None:
-    """Return the entry of *kernel* from an earlier calibration, or None."""
-    path = kernel_path(destination.models_folder, kernel)
-    return load_kernel(path).architectures.get(ARCHITECTURE) if path.exists() else None
 
 
 def write_platform(
@@ -267,8 +193,6 @@ def _measured_otherwise(path: Path) -> dict[str, Any]:
     """Return the sections of a platform file that calibrations of kernels do not write."""
     if not path.exists():
         return {}
-    import yaml
-
     known = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     kept = ("memory_hierarchy", "memory_domains")
     return {name: known[name] for name in kept if name in known}
@@ -276,3 +200,17 @@ def _measured_otherwise(path: Path) -> dict[str, Any]:
 
 def _today() -> str:
     return datetime.date.today().isoformat()
+
+
+def known_sections(path: Path, comment: str) -> tuple[dict[str, Any], str]:
+    """Return the sections of the platform file at *path*, and the first line of its comment.
+
+    If there is no file, these are one worker per core, and *comment*.
+    """
+    name = {"name": path.stem}
+    if not path.exists():
+        return {**name, "workers": {ARCHITECTURE: {"count": os.cpu_count() or 1}}}, comment
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    known = yaml.safe_load(text) or {}
+    return {**name, **known}, first[1:].strip() if first.startswith("#") else comment

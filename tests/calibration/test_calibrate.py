@@ -8,10 +8,10 @@ from made_calibrations import entry, here, seconds, sizes
 
 from tasksim.base.errors import InputError
 from tasksim.calibration import calibrate as module
-from tasksim.calibration import kernel_samples, kernels_under_load
+from tasksim.calibration import campaign, kernel_samples, kernels_under_load
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.earlier_calibrations import earlier_samples
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.calibration.write_library import earlier_samples
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
@@ -115,8 +115,8 @@ def test_replace_keeps_other_kernels_and_other_architectures(machine, tmp_path):
 
 
 def test_what_is_measured_is_written_every_now_and_then(machine, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
-    monkeypatch.setattr(module, "MIN_SAVE_INTERVAL_RATIO", 0.0)
+    monkeypatch.setattr(module.KernelCampaign, "save_interval_s", 0.0)
+    monkeypatch.setattr(campaign, "MIN_SAVE_INTERVAL_RATIO", 0.0)
     counts = []
 
     def look(what, share):
@@ -156,7 +156,7 @@ def test_models_know_how_sure_they_are(machine, tmp_path):
 
 def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch):
     """Kernels come one after the other: what is written in between has samples alone."""
-    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
+    monkeypatch.setattr(module.KernelCampaign, "save_interval_s", 0.0)
     monkeypatch.setattr(kernels_under_load, "BATCH_S", 0.02)
     seen = []
 
@@ -313,8 +313,8 @@ def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, mon
 def test_while_measuring_samples_are_written_and_no_terms_searched_for(
     machine, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(module, "SAVE_INTERVAL_S", 0.0)
-    monkeypatch.setattr(module, "MIN_SAVE_INTERVAL_RATIO", 0.0)
+    monkeypatch.setattr(module.KernelCampaign, "save_interval_s", 0.0)
+    monkeypatch.setattr(campaign, "MIN_SAVE_INTERVAL_RATIO", 0.0)
     machine.durations_s = bent
     folder, seen = tmp_path / "models" / "here", []
 

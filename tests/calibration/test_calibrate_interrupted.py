@@ -16,7 +16,7 @@ from made_calibrations import entry, here, seconds, sizes
 from tasksim.base.errors import OutputError
 from tasksim.calibration import calibrate as module
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.earlier_calibrations import earlier_samples
+from tasksim.calibration.write_library import earlier_samples
 from tasksim.graph.apps.registry import generate
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.load import load
@@ -72,7 +72,7 @@ def before_calling(monkeypatch, where, name, first):
     monkeypatch.setattr(where, name, lambda *a, **k: (first(), called(*a, **k))[1])
 
 
-@pytest.mark.parametrize("name", ["write_samples_of", "write_kernels", "write_platform"])
+@pytest.mark.parametrize("name", ["write_samples_of", "save_kernel", "write_platform"])
 def test_ctrl_c_again_and_again_loses_nothing(machine, tmp_path, monkeypatch, name):
     before_calling(monkeypatch, module, name, pressing(2))
     machine.durations_s = seconds
@@ -167,7 +167,7 @@ def test_a_library_that_is_read_only(machine, tmp_path):
 CALIBRATE = """
 import runpy, sys
 import tasksim.calibration.calibrate as module
-module.SAVE_INTERVAL_S = 0.05
+module.KernelCampaign.save_interval_s = 0.05
 runpy.run_module("tasksim", run_name="__main__", alter_sys=True)
 """
 

@@ -19,7 +19,7 @@ from tasksim.calibration import calibrate as module
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.domain import parse_domain
 from tasksim.calibration.domain_campaign import MeasureOptions, measure
-from tasksim.calibration.earlier_calibrations import earlier_samples
+from tasksim.calibration.write_library import earlier_samples
 from tasksim.graph.apps.registry import generate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ OPTIONS = "--max-time 60s --tolerance 1000%"
 SAVES_OFTEN = """
 import runpy
 import tasksim.calibration.calibrate as module
-module.SAVE_INTERVAL_S = 0.05
+module.KernelCampaign.save_interval_s = 0.05
 runpy.run_module("tasksim", run_name="__main__", alter_sys=True)
 """
 

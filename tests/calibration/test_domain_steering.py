@@ -13,10 +13,10 @@ from tasksim.calibration.domain_steering import (
     MIN_CONFIGURATIONS,
     DomainSteering,
     Errors,
-    SteeredCampaign,
     errors_of,
     fits_of,
     shrinking,
+    steering_of,
 )
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import LeftOut
@@ -98,12 +98,12 @@ def test_nothing_measured_of_these_is_nothing_known():
 
 
 def campaign(looks, *, count=10, of=200, until=0.05, ended=True):
-    """Return a campaign that ended after some *looks*."""
-    made = SteeredCampaign(DOMAIN, TABLE[:of], MeasureOptions(until=until))
-    made.steering.looks, made.steering.model = looks, "mlr"
+    """Return the steering of a campaign that ended after some *looks*."""
+    made = steering_of(DOMAIN, TABLE[:of], until, "auto", 0)
+    made.looks, made.model = looks, "mlr"
     for place in range(count):
-        made.steering.add(place, [1.0, 1.0], 1.0)
-    made._ended = ended
+        made.add(place, [1.0, 1.0], 1.0)
+    made.ended = ended
     return made
 
 

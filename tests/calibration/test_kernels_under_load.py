@@ -10,8 +10,8 @@ from tasksim.base.errors import TaskFailed
 from tasksim.calibration import kernels_under_load
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.calibration.earlier_calibrations import earlier_samples
 from tasksim.calibration.kernels_under_load import KernelCall
+from tasksim.calibration.write_library import earlier_samples
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R
 from tasksim.models.files.store import load_kernel

@@ -18,6 +18,7 @@ import numpy as np
 from tasksim.base.errors import InputError, TasksimError, unknown
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.memory import no_garbage_collection
+from tasksim.calibration.campaign import shuffled
 from tasksim.calibration.counters.hardware import PerfCounters
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.timed_executions import TimedExecutions
@@ -350,8 +351,7 @@ def timed(
     found: list[list[float]] = [[] for _ in configurations]
     with single_threaded_blas(), no_garbage_collection():
         for run in range(options.runs):
-            rng = np.random.default_rng([options.seed, run])
-            for index in rng.permutation(len(configurations)).tolist():
+            for index in shuffled(len(configurations), options.seed, run):
                 body = standalone(kernel, configurations[index], options.dtype, options.seed)
                 found[index].append(_burst(body))
     return found
@@ -480,8 +480,7 @@ def timed_application(
     """
     platform = Platform.identical(1)
     for run in range(options.runs):
-        rng = np.random.default_rng([options.seed, run])
-        for number in rng.permutation(len(settings)).tolist():
+        for number in shuffled(len(settings), options.seed, run):
             graph = generate(application, **settings[number])
             program = bind(graph, 1, options.seed)
             execute(graph, platform, "eager", program=program)  # warm up: a cold run is no sample
