@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.cores import usable_cores
-from tasksim.run.disturbance import Disturbance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tasksim.native.processor_time import ThreadAccount
+    from tasksim.run.record import Disturbance
 
 __all__ = ["MachineAccount", "disturbance_of", "pressure_s", "throttled_s"]
 
@@ -74,6 +74,8 @@ def disturbance_of(
     crowded = len(accounts) > len(usable_cores())
     if len(known) < len(accounts) or crowded or not has_thread_clock():
         return None
+    from tasksim.run.record import Disturbance
+
     return Disturbance(
         waited_s=tuple(None if isnan(each.waited_s) else each.waited_s for each in known),
         preemptions=tuple(each.preemptions for each in known),

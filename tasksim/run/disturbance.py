@@ -7,7 +7,6 @@ in every task, interrupted or not: this wait is its own.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,12 +14,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.base.documents.json_document import Node
     from tasksim.run.record import Run
 
 __all__ = [
     "MAX_OWN_GAP_S",
-    "Disturbance",
     "blocking_kernels",
     "disturbance_account",
     "disturbance_summary",
@@ -38,80 +35,10 @@ said to block: a computing kernel loses less than a thousandth without an interr
 MAX_OWN_GAP_S: Final = 300e-6
 """Time between two tasks of a worker beyond which another program had its core, in seconds: a
 runtime needs 0.3 to 50 us, and up to 100 us to wake a thread; a time slice is 0.7 ms or more."""
-STEAL_TICK_S: Final = 0.01
-"""Resolution of the reported host time, in seconds: one tick may be from before the run."""
 CLOCK_TICK_S: Final = 1e-9
 """Resolution of the clocks, in seconds."""
 MIN_OWN_SHARE: Final = 1e-3
 """Smallest share of its duration that a task computes: less counts as waiting only."""
-MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
-"""Fields after those of the workers."""
-
-
-@dataclass(frozen=True)
-class Disturbance:
-    """Report of the system on the workers' threads and the machine during a native run.
-
-    Attributes
-    ----------
-    waited_s : tuple of float or None
-        Per worker, time in which its thread was ready and had no core; None if not reported.
-    preemptions : tuple of int
-        Per worker, number of times that the system took its core.
-    steal_s : float or None
-        Time that the host took from all cores of this machine, if reported.
-    throttled_s : float or None
-        Time for which a limit of the control group throttled the process.
-    alone_s : float or None
-        Makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None if it
-        was not replayed.
-    pressure_s : float or None
-        Time in which any thread of the machine was ready and had no core.
-    """
-
-    waited_s: tuple[float | None, ...]
-    preemptions: tuple[int, ...]
-    steal_s: float | None = None
-    throttled_s: float | None = None
-    alone_s: float | None = None
-    pressure_s: float | None = None
-
-    @property
-    def total_s(self) -> float:
-        """Time in seconds that other programs and the host took from all workers."""
-        stolen_s = max((self.steal_s or 0.0) - STEAL_TICK_S, 0.0)
-        return sum(waited or 0.0 for waited in self.waited_s) + stolen_s
-
-    def without(self, own_s: float) -> Disturbance:
-        """Return the disturbance less *own_s*, in which a thread of the run had the workers' cores.
-
-        The time is subtracted from each worker in proportion to its wait.
-        """
-        waited_s = sum(waited or 0.0 for waited in self.waited_s)
-        share = max(1.0 - own_s / waited_s, 0.0) if waited_s else 1.0
-        waited = (None if each is None else each * share for each in self.waited_s)
-        return replace(self, waited_s=tuple(waited))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, node: Node, workers: int) -> Disturbance:
-        """Return the disturbance written by :meth:`to_json` for a run on *workers* workers."""
-        waited = [_known(each) for each in node["waited_s"]]
-        preemptions = [each.integer() for each in node["preemptions"]]
-        for name, values in (("waited_s", waited), ("preemptions", preemptions)):
-            if len(values) != workers:
-                raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
-        return cls(
-            tuple(waited), tuple(preemptions),
-            *(_known(node.get(name, None)) for name in MACHINE_FACTS),
-        )  # fmt: skip
-
-
-def _known(node: Node) -> float | None:
-    return None if node.value is None else node.number()
 
 
 def has_processor_times(run: Run) -> bool:

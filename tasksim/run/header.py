@@ -9,12 +9,11 @@ from tasksim.base.documents.json_document import Node, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.run.metrics import summary
-from tasksim.run.record import MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
+from tasksim.run.record import Disturbance, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tasksim.run.disturbance import Disturbance
     from tasksim.run.power import PowerInfo
 
 __all__ = ["SCHEMA_VERSION", "Rows", "encode", "read_header"]
@@ -165,8 +164,6 @@ def _disturbance(root: Node) -> Disturbance | None:
     node = root.get("disturbance", None)
     if node.value is None:
         return None
-    from tasksim.run.disturbance import Disturbance
-
     return Disturbance.from_json(node, len(list(root["workers"])))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tasksim.base.documents.json_document import Node
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.run.disturbance import Disturbance
     from tasksim.run.power import PowerInfo
 
 __all__ = [
+    "Disturbance",
     "MemoryInfo",
     "MemoryTable",
     "MessageTable",
@@ -35,6 +36,11 @@ __all__ = [
 ]
 
 _LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
+
+STEAL_TICK_S: Final = 0.01
+"""Resolution of the reported host time, in seconds: one tick may be from before the run."""
+MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
+"""Fields after those of the workers."""
 
 RunKind = Literal["simulated", "native"]
 
@@ -58,6 +64,72 @@ class MemoryInfo:
     node: int = 0
     size_bytes: float | None = None
     """None if it has no limit."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """Report of the system on the workers' threads and the machine during a native run.
+
+    Attributes
+    ----------
+    waited_s : tuple of float or None
+        Per worker, time in which its thread was ready and had no core; None if not reported.
+    preemptions : tuple of int
+        Per worker, number of times that the system took its core.
+    steal_s : float or None
+        Time that the host took from all cores of this machine, if reported.
+    throttled_s : float or None
+        Time for which a limit of the control group throttled the process.
+    alone_s : float or None
+        Makespan that the run would have had alone (:mod:`tasksim.scenario.alone`); None if it
+        was not replayed.
+    pressure_s : float or None
+        Time in which any thread of the machine was ready and had no core.
+    """
+
+    waited_s: tuple[float | None, ...]
+    preemptions: tuple[int, ...]
+    steal_s: float | None = None
+    throttled_s: float | None = None
+    alone_s: float | None = None
+    pressure_s: float | None = None
+
+    @property
+    def total_s(self) -> float:
+        """Time in seconds that other programs and the host took from all workers."""
+        stolen_s = max((self.steal_s or 0.0) - STEAL_TICK_S, 0.0)
+        return sum(waited or 0.0 for waited in self.waited_s) + stolen_s
+
+    def without(self, own_s: float) -> Disturbance:
+        """Return the disturbance less *own_s*, in which a thread of the run had the workers' cores.
+
+        The time is subtracted from each worker in proportion to its wait.
+        """
+        waited_s = sum(waited or 0.0 for waited in self.waited_s)
+        share = max(1.0 - own_s / waited_s, 0.0) if waited_s else 1.0
+        waited = (None if each is None else each * share for each in self.waited_s)
+        return replace(self, waited_s=tuple(waited))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, node: Node, workers: int) -> Disturbance:
+        """Return the disturbance written by :meth:`to_json` for a run on *workers* workers."""
+        waited = [_known(each) for each in node["waited_s"]]
+        preemptions = [each.integer() for each in node["preemptions"]]
+        for name, values in (("waited_s", waited), ("preemptions", preemptions)):
+            if len(values) != workers:
+                raise node[name].error(f"got {len(values)} values; the run has {workers} workers")
+        return cls(
+            tuple(waited), tuple(preemptions),
+            *(_known(node.get(name, None)) for name in MACHINE_FACTS),
+        )  # fmt: skip
+
+
+def _known(node: Node) -> float | None:
+    return None if node.value is None else node.number()
 
 
 @cache
@@ -89,39 +161,44 @@ class Run:
     platform : str
         Name of the platform.
     scheduler : str
-        Scheduler with its options.
+        Scheduler with its options, as text.
     seed : int or None
         Seed of random choices.
     tasks : TaskTable
         Task records.
     config : dict, optional
-        Configuration that repeats the run.
+        Configuration that repeats the run, fully resolved: plain JSON data.
     versions : dict, optional
-        Versions of tasksim, Python and libraries [default: those here].
+        Versions of tasksim, Python and the libraries that made the run [default: those here].
     wall_s : float, default 0.0
         Wall time of the simulation or execution in seconds.
     engine : str, default ""
-        Engine: ``compiled`` or ``simpy``; for native runs ``compiled`` or ``python``.
+        Engine: ``compiled`` or ``simpy``; for native runs ``compiled`` or ``python``; empty if
+        unknown.
     engine_why : str, default ""
         Why it was not the compiled core, or that the core called a Python scheduler.
     bounds : dict or None, default None
-        Lower bounds on the makespan in seconds.
-    transfers, memory : TransferTable, MemoryTable or None, default None
-        Copies between memories, and use of the memories.
+        Lower bounds on the makespan in seconds, by name (see :mod:`tasksim.run.bounds`).
+    transfers : TransferTable or None, default None
+        Copies between memories; None if no data were moved, or copies were not recorded.
+    memory : MemoryTable or None, default None
+        Use of the memories.
     memories : tuple of MemoryInfo, default ()
-        Memories of the platform.
+        Memories of the platform; empty if *transfers* and *memory* are None.
     evictions : int, default 0
         Number of copies that were dropped to make room.
     uncertainty : dict or None, default None
-        Uncertainty of the makespan, if the simulation was asked for it.
+        Uncertainty of the makespan, as ``Prediction.to_json`` writes it, if the simulation was
+        asked for it.
     graph : TaskGraph or None, default None
         The graph, if no generator can make it again; it is kept with the run.
     messages : MessageTable or None, default None
-        Messages between nodes, if there are several.
+        Messages between nodes; None if there is only one node.
     power : PowerInfo or None, default None
-        Power of its machine; None if unknown.
+        Power of its machine, for :func:`tasksim.run.energy.energy`; None if unknown.
     counted_j : float or None, default None
-        Energy that the machine counted during a native run in joules; None if it has no counters.
+        Energy in joules that the machine counted during a native run, for all programs together;
+        None if it has no counters.
     disturbance : Disturbance or None, default None
         Time that others took from the workers of a native run; None if unknown.
 
@@ -142,47 +219,28 @@ class Run:
     kind: RunKind
     graph_name: str
     graph_arguments: dict[str, str | int | float]
-    """Arguments of the generator."""
     kernel_names: tuple[str, ...]
     workers: tuple[WorkerInfo, ...]
     platform: str
-    """Name of the platform."""
     scheduler: str
-    """Scheduler with its options, as text."""
     seed: int | None
     tasks: TaskTable
     config: dict[str, Any] = field(default_factory=dict)
-    """Configuration that repeats the run, fully resolved: plain JSON data."""
     versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
-    """Versions of tasksim, Python and the libraries that made the run; default: those here."""
     wall_s: float = field(default=0.0, compare=False)
-    """Wall time of the simulation or execution in seconds."""
     engine: str = field(default="", compare=False)
-    """Engine: ``compiled`` or ``simpy``, natively ``python``; empty if unknown."""
     engine_why: str = field(default="", compare=False)
-    """Why it was not the compiled core."""
     bounds: dict[str, float] | None = None
-    """Lower bounds on the makespan, in seconds, by name (see :mod:`tasksim.run.bounds`)."""
     transfers: TransferTable | None = None
-    """Copies between memories; None if no data were moved, or copies were not recorded."""
     memory: MemoryTable | None = None
-    """Use of the memories."""
     memories: tuple[MemoryInfo, ...] = ()
-    """Memories of the platform; empty if ``transfers`` and ``memory`` are None."""
     evictions: int = 0
-    """Number of copies that were dropped to make room."""
     uncertainty: dict[str, Any] | None = None
-    """Uncertainty of the makespan, as written by ``Prediction.to_json``."""
     graph: TaskGraph | None = field(default=None, compare=False)
-    """The graph, if it is kept with the run because no generator can make it again."""
     messages: MessageTable | None = None
-    """Messages between nodes; None if there is only one node."""
     power: PowerInfo | None = None
-    """Power of its machine, for :func:`tasksim.run.energy.energy`."""
     counted_j: float | None = field(default=None, compare=False)
-    """Energy that the machine itself counted, for all programs together, in joules."""
     disturbance: Disturbance | None = field(default=None, compare=False)
-    """Time that others took from the workers of a native run."""
 
     def __len__(self) -> int:
         return len(self.tasks)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
 from tasksim.run.compare import compare, ks_distance
-from tasksim.run.disturbance import Disturbance
+from tasksim.run.record import Disturbance
 from tasksim.view.texttables import comparison_table
 
 

@@ -11,7 +11,6 @@ from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.run.account import account
 from tasksim.run.disturbance import (
-    Disturbance,
     blocking_kernels,
     disturbance_account,
     disturbance_summary,
@@ -19,6 +18,7 @@ from tasksim.run.disturbance import (
     undisturbed_s,
 )
 from tasksim.run.facts import run_facts
+from tasksim.run.record import Disturbance
 from tasksim.run.runfolder import load, save
 from tasksim.run.samples import RecordedRun, measured
 from tasksim.scenario.alone import alone_makespan_s, with_alone

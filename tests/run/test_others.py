@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tasksim.run.disturbance import Disturbance
 from tasksim.run.others import others_between_s, others_curve, others_percent, others_s
+from tasksim.run.record import Disturbance
 
 
 def a_run(make, waited_s=(3.0, 1.0)):

@@ -11,8 +11,8 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.native.calm_moments import is_measurable
-from tasksim.run.disturbance import Disturbance
 from tasksim.run.facts import run_facts
+from tasksim.run.record import Disturbance
 from tasksim.scenario import alone
 from tasksim.scenario.alone import alone_makespan_s, replay_under, with_alone
 from tasksim.schedulers.central import Eager

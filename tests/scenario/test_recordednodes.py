@@ -8,8 +8,7 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.run.disturbance import Disturbance
-from tasksim.run.record import WorkerInfo
+from tasksim.run.record import Disturbance, WorkerInfo
 from tasksim.scenario.alone import replay_under, with_alone
 from tasksim.scenario.over_ranks import _alone_makespan_s
 from tasksim.scenario.resolved import resolve

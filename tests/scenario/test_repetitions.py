@@ -8,7 +8,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import Calmness, MeasuredGate
-from tasksim.run.disturbance import Disturbance
+from tasksim.run.record import Disturbance
 from tasksim.scenario import repetitions
 from tasksim.scenario.repetitions import ErrorSummary, ScenarioRuns, calm_warning, measure, solved
 from tasksim.scenario.scenario import Scenario

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import CheckFailed
-from tasksim.run.disturbance import MAX_OWN_GAP_S, Disturbance
-from tasksim.run.record import TaskTable, WorkerInfo
+from tasksim.run.disturbance import MAX_OWN_GAP_S
+from tasksim.run.record import Disturbance, TaskTable, WorkerInfo
 from tasksim.run.recordtables import MessageTable
 
 if TYPE_CHECKING:
