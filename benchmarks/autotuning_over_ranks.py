@@ -21,8 +21,8 @@ from autotuning_rows import Full, Problem, Tuning, row_of_simulation, rows_of_ru
 import tasksim
 from tasksim.calibration.network import calibrate_network
 from tasksim.engine.simulation import Simulation
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.native.calm_moments import Probe, ProbedGate
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.ranks import world

@@ -5,10 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tasksim.applications.data import Block, Datum, DatumMatrix, DatumVector, bounds_of
+from tasksim.applications.data import (
+    Block,
+    Datum,
+    DatumMatrix,
+    DatumVector,
+    bounds_of,
+    reduction_of,
+)
 from tasksim.applications.form import Form, ObjectForm, form_of
 from tasksim.applications.kernel import Kernel, Operand
-from tasksim.applications.reduction import reduction_of
 from tasksim.applications.results import Check
 from tasksim.base.arguments import short, whole_number
 from tasksim.base.errors import InputError

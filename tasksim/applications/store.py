@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.applications.data import Block
-    from tasksim.applications.reduction import Reduction
+    from tasksim.applications.data import Block, Reduction
     from tasksim.graph.taskgraph import TaskGraph
 
     Array = NDArray[Any]

@@ -66,8 +66,13 @@ def describe_graph(graph: TaskGraph) -> dict[str, Any]:
 def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
     """Return a run as commands print it."""
     from tasksim.run.copystatistics import transfer_summary
-    from tasksim.run.idleness import idle_time
-    from tasksim.run.metrics import efficiency, idle_s, idleness_percent, kernel_statistics
+    from tasksim.run.metrics import (
+        efficiency,
+        idle_s,
+        idle_time,
+        idleness_percent,
+        kernel_statistics,
+    )
 
     names = [worker.name for worker in run.workers]
     return {

@@ -18,9 +18,8 @@ from tasksim.cli.progress import counting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tasksim.tuning.judging import Score
+    from tasksim.tuning.judging import Score, Splits
     from tasksim.tuning.methods import Method
-    from tasksim.tuning.splits import Splits
     from tasksim.tuning.table import PerformanceTable
 
 __all__ = ["growth_options", "table"]
@@ -205,11 +204,11 @@ def _names(text: str) -> list[str]:
 def _splits(
     found: PerformanceTable, count: int, test: float, leave_one_out: str | None, seed: int
 ) -> Splits:
-    from tasksim.tuning import splits
+    from tasksim.tuning import judging
 
     if leave_one_out is None:
-        return splits.shuffled(len(found), count, test, seed)
-    return splits.leave_one_out(found, leave_one_out)
+        return judging.shuffled(len(found), count, test, seed)
+    return judging.leave_one_out(found, leave_one_out)
 
 
 def _methods(

@@ -239,7 +239,7 @@ def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
 def _run(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.formats.runs import load_run
     from tasksim.graph.apps.registry import generate, names
-    from tasksim.run.headerchecks import check_header
+    from tasksim.run.header import check_header
     from tasksim.run.runchecks import check_run
 
     run = load_run(path)

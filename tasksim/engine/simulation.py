@@ -259,8 +259,8 @@ class Settled:
 
     def _cut(self, asked: Simulation, cluster: Cluster) -> Distribution:
         """Return the parts of the graph, made once for nodes, grid and owner."""
-        from tasksim.graph.distribution.cutting import cut_by
         from tasksim.graph.distribution.owners import grid_or_square
+        from tasksim.graph.distribution.parts import cut_by
 
         key = id(asked.graph), id(cluster), asked.grid, asked.owner
         with self._lock:

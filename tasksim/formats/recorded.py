@@ -83,7 +83,7 @@ def platform_of(
     -------
     Platform
         That of the file beside the run, or that which the run names; else workers as the run has
-        them, and overheads as its times show them (:mod:`tasksim.run.runtimecosts`).
+        them, and overheads as its times show them (:mod:`tasksim.run.account`).
 
     Raises
     ------
@@ -135,7 +135,7 @@ def platform_of_workers(run: Run, graph: TaskGraph | None, *, alone: bool = Fals
 
 
 def _costs(run: Run, graph: TaskGraph | None, alone: bool) -> Overheads:
-    from tasksim.run.runtimecosts import runtime_costs
+    from tasksim.run.account import runtime_costs
 
     if graph is None or run.kind != "native":
         return Overheads()

@@ -1,4 +1,7 @@
-"""Futures: what a program submits to pools of ``concurrent.futures`` and when it sees the ends."""
+"""Futures: what a program submits to pools of ``concurrent.futures`` and when it sees the ends.
+
+A task's kernel is what the submitted function is called.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,19 @@ import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.kernel_names import function_and_name, is_of_dask
-from tasksim.recording.results import Results, mark, task_of
-from tasksim.recording.sizes import size_of
+from tasksim.recording.results import Results, mark, size_of, task_of
 from tasksim.recording.timed_call import AWAITED, TimedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
 
-__all__ = ["record_futures"]
+__all__ = [
+    "record_futures",
+]
+
 
 _NUMBERS = itertools.count(1)
 """Numbers of calls in other processes. None is used again, so late results are ignored."""
@@ -228,3 +232,56 @@ def _carried(function: Any) -> tuple[Any, ...]:
     if isinstance(function, functools.partial):
         return (*function.args, *function.keywords.values(), *_carried(function.func))
     return ()
+
+
+_RUNNERS = frozenset({"_process_chunk"})
+"""Functions by which ``Executor.map`` calls the user's function on a chunk of arguments."""
+
+
+def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any]:
+    """Return the function that a call is about, without what only carries it there.
+
+    >>> unwrapped(functools.partial(sorted, reverse=True)).__name__
+    'sorted'
+    """
+    while True:
+        if isinstance(function, functools.partial):
+            function, arguments = function.func, (*function.args, *arguments)
+        elif _only_carries(function) and arguments and callable(arguments[0]):
+            function, arguments = arguments[0], arguments[1:]
+        else:
+            return function  # type: ignore[no-any-return]
+
+
+def function_and_name(function: Any, arguments: Sequence[Any] = ()) -> tuple[str, str]:
+    """Return what a call is called: by its function's name, and with its module before it.
+
+    >>> function_and_name(functools.partial(sorted, reverse=True))
+    ('sorted', 'builtins.sorted')
+    """
+    found = unwrapped(function, arguments)
+    name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
+    if not isinstance(name, str):
+        found = type(found)
+        name = found.__qualname__
+    name = name.rpartition("<locals>.")[2]
+    module = getattr(found, "__module__", None) or getattr(
+        type(getattr(found, "__self__", None)), "__module__", ""
+    )
+    return name, f"{module}.{name}"
+
+
+def is_of_dask(function: Any, arguments: Sequence[Any] = ()) -> bool:
+    """Return whether a call is what Dask gives to its pool: batches of tasks of its own."""
+    return getattr(unwrapped(function, arguments), "__module__", None) == "dask.local"
+
+
+def _only_carries(function: Any) -> bool:
+    """Return whether *function* calls its first argument and does nothing of its own.
+
+    ``Context.run``, by which libraries hand on context variables, is one.
+    """
+    if getattr(function, "__name__", "") in _RUNNERS:
+        return True
+    owner = getattr(function, "__self__", None)
+    return type(owner).__name__ == "Context" and getattr(function, "__name__", "") == "run"

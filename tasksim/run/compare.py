@@ -1,4 +1,7 @@
-"""Comparison of two runs: the size of the difference, and its causes."""
+"""Comparison of two runs: the size of the difference, its causes, and whether it was expected.
+
+One run may have the prediction interval of the other: :func:`inside`.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.documents.json_document import FormatError, Node
 from tasksim.base.errors import InputError, expect, option
 from tasksim.base.notebook import html_summary
 from tasksim.base.units import duration_text, format_time
 from tasksim.run.comparemessages import MessageComparison, compare_messages
 from tasksim.run.copystatistics import moved_bytes
 from tasksim.run.disturbance import has_processor_times, undisturbed_s
-from tasksim.run.idleness import idle_time
-from tasksim.run.inside import Inside, inside
-from tasksim.run.metrics import idleness_percent, kernel_durations, task_counts
+from tasksim.run.metrics import idle_time, idleness_percent, kernel_durations, task_counts
 from tasksim.run.record import Run
 from tasksim.run.runchecks import check_records
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-
-__all__ = ["Comparison", "EndShift", "KernelComparison", "Side", "compare", "ks_distance"]
+__all__ = [
+    "Comparison",
+    "EndShift",
+    "Inside",
+    "KernelComparison",
+    "Side",
+    "compare",
+    "inside",
+    "ks_distance",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class Side:
     """Tasks per worker."""
     worker_idleness_percent: tuple[float, ...]
     idle_waits_s: dict[str, float]
-    """Idle time of all workers by what they waited for (:mod:`tasksim.run.idleness`)."""
+    """Idle time of all workers by what they waited for (:mod:`tasksim.run.metrics`)."""
     transfers: int | None
     """Number of copies between memories; None: not recorded."""
     transferred_bytes: int | None
@@ -326,3 +336,105 @@ def _end_shift(a: Run, b: Run) -> EndShift:
         largest_s=float(shift[largest]),
         largest_task=int(a.tasks.task[largest]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInside:
+    """Mean duration of a kernel's tasks in a run, and its predicted interval."""
+
+    kernel: str
+    architecture: str
+    mean_s: float
+    low_s: float
+    high_s: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the mean is inside the interval."""
+        return self.low_s <= self.mean_s <= self.high_s
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Whether a run is inside the prediction interval of another.
+
+    Parameters
+    ----------
+    makespan_s : float
+        Makespan of the run.
+    low_s, high_s : float
+        Bounds of the prediction interval of one run.
+    level : float
+        Confidence level of the interval.
+    inside : bool
+        Whether this run is inside.
+    kernels : tuple of KernelInside
+        Each kernel on each architecture that both have.
+    """
+
+    makespan_s: float
+    low_s: float
+    high_s: float
+    level: float
+    inside: bool
+    kernels: tuple[KernelInside, ...]
+
+    def text(self) -> str:
+        """Return the result as text, in a line or two."""
+        from tasksim.base.units import duration_text
+
+        bounds = f"{duration_text(self.low_s)} to {duration_text(self.high_s)}"
+        where = "inside" if self.inside else "outside"
+        line = (
+            f"{duration_text(self.makespan_s)} is {where} the interval of one run, {bounds} "
+            f"({100 * self.level:g} %)"
+        )
+        out = [_kernel_text(kernel) for kernel in self.kernels if not kernel.inside]
+        return "\n".join([line, *(["kernels outside of theirs: " + "; ".join(out)] if out else [])])
+
+
+def inside(a: Run, b: Run) -> Inside | None:
+    """Return whether one run is inside the interval of the other; None if neither has one, or both.
+
+    Raise :exc:`InputError` if the uncertainty of a run is malformed.
+    """
+    if (a.uncertainty is None) == (b.uncertainty is None):
+        return None
+    run, said = (a, b) if a.uncertainty is None else (b, a)
+    try:
+        return _inside(run, Node(dict(said.uncertainty or {})))
+    except FormatError as error:
+        raise InputError(f"uncertainty of the run of {said.graph_label}: {error}") from None
+
+
+def _inside(run: Run, said: Node) -> Inside:
+    low, high = said["run_low_s"].number(), said["run_high_s"].number()
+    means = _means(run)
+    kernels = [
+        KernelInside(*of, means[of], kernel["run_low_s"].number(), kernel["run_high_s"].number())
+        for kernel in said["kernels"]
+        if (of := (kernel["kernel"].text(), kernel["architecture"].text())) in means
+    ]
+    makespan = run.makespan_s
+    within = low <= makespan <= high
+    return Inside(makespan, low, high, said["level"].number(), within, tuple(kernels))
+
+
+def _means(run: Run) -> dict[tuple[str, str], float]:
+    """Return the mean duration of each kernel on each architecture."""
+    names = list(dict.fromkeys(worker.architecture for worker in run.workers))
+    where = np.array([names.index(worker.architecture) for worker in run.workers], np.intp)
+    key = run.tasks.kernel * len(names) + where[run.tasks.worker]
+    count = np.bincount(key)
+    total = np.bincount(key, weights=run.tasks.duration_s)
+    return {
+        (run.kernel_names[k // len(names)], names[k % len(names)]): float(total[k] / count[k])
+        for k in np.flatnonzero(count).tolist()
+    }
+
+
+def _kernel_text(kernel: KernelInside) -> str:
+    from tasksim.base.units import duration_text
+
+    mean, low, high = map(duration_text, (kernel.mean_s, kernel.low_s, kernel.high_s))
+    return f"{kernel.kernel} on {kernel.architecture} takes {mean}, predicted {low} to {high}"

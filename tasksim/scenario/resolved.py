@@ -89,8 +89,8 @@ class Resolved:
             return {}
         from tasksim.engine.cluster.bounds import cluster_bounds
         from tasksim.engine.durations import durations
-        from tasksim.graph.distribution.cutting import cut_by
         from tasksim.graph.distribution.owners import grid_or_square
+        from tasksim.graph.distribution.parts import cut_by
 
         grid = grid_or_square(self.scenario.node_grid, len(cluster.nodes))
         cut = cut_by(self.graph, grid, self.scenario.owner)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
 
 from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
-from tasksim.run.others import others_percent
+from tasksim.run.others import others_percent, others_s
+from tasksim.view.arrows import draw_message_arrows
 from tasksim.view.bands import add_bands
 from tasksim.view.coverage import Boxes
-from tasksim.view.hatching import draw_hatching, hatching_legend
 from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
-from tasksim.view.marks import Mark, draw_marks
-from tasksim.view.messagearrows import draw_message_arrows
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,
@@ -29,13 +29,155 @@ from tasksim.view.style import (
 from tasksim.view.timeseries import idle_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from tasksim.run.record import Run
 
-__all__ = ["GANTT", "WAITS", "colour_legend", "gantt_height_inches", "panel_gantt"]
+__all__ = [
+    "GANTT",
+    "WAITS",
+    "Mark",
+    "colour_legend",
+    "gantt_height_inches",
+    "panel_gantt",
+]
+
+
+_LINE_POINTS = TEXT["small"] + 3.5
+_WIDTH_OF_A_CHARACTER = 0.6  # of the font size; DejaVu Sans has 0.55 on average
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A time worth a line across the panel."""
+
+    at_s: float
+    text: str
+    colour: str = "#222222"
+    line: str = "-"
+
+
+def draw_marks(axes: Axes, marks: Sequence[Mark]) -> float:
+    """Draw *marks* and their texts above *axes*; return the height of the texts in points.
+
+    Marks outside the limits of the axis are left out.
+    """
+    low, high = axes.get_xlim()
+    shown = sorted((m for m in marks if low <= m.at_s <= high), key=lambda m: m.at_s)
+    levels = _levels(axes, shown)
+    for mark, (level, anchor) in zip(shown, levels, strict=True):
+        _draw_marks(axes, mark, level, anchor)
+    return _LINE_POINTS * (1 + max((level for level, _ in levels), default=-1))
+
+
+def _draw_marks(axes: Axes, mark: Mark, level: int, anchor: str) -> None:
+    if mark.line != "-":
+        axes.axvline(mark.at_s, color="white", alpha=0.6, linewidth=2.4)
+    axes.axvline(mark.at_s, color=mark.colour, linestyle=mark.line, linewidth=1.2)
+    axes.annotate(
+        mark.text,
+        xy=(mark.at_s, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3.0 if anchor == "right" else 3.0, 3.0 + level * _LINE_POINTS),
+        textcoords="offset points",
+        ha=anchor,
+        va="bottom",
+        fontsize=TEXT["small"],
+        color=mark.colour,
+        annotation_clip=False,
+    )
+    axes.annotate(
+        "",
+        xy=(mark.at_s, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0.0, (level + 1) * _LINE_POINTS),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "-", "color": mark.colour, "linewidth": 0.8, "shrinkB": 0},
+        annotation_clip=False,
+    )
+
+
+def _levels(axes: Axes, marks: Sequence[Mark]) -> list[tuple[int, str]]:
+    """Return per mark, in order of time, the line its text goes to and which end is at the mark.
+
+    No text is over another, or over the line that leads from another text down to its mark.
+    """
+    low, high = axes.get_xlim()
+    points = axes.get_window_extent().width * 72.0 / axes.figure.dpi
+    at = [(mark.at_s - low) / (high - low) * points for mark in marks]
+    widths = [len(m.text) * TEXT["small"] * _WIDTH_OF_A_CHARACTER + 8.0 for m in marks]
+    anchors = _anchors(at, widths)
+    levels = [0] * len(marks)
+    placed: list[tuple[float, float, int]] = []
+    for index in _stacking_order(anchors):
+        left = at[index] - (widths[index] if anchors[index] == "right" else 0.0)
+        right = left + widths[index]
+        over = [level for a, b, level in placed if a < right and left < b]
+        levels[index] = max(over, default=-1) + 1
+        placed.append((left, right, levels[index]))
+    return list(zip(levels, anchors, strict=True))
+
+
+def _anchors(at: Sequence[float], widths: Sequence[float]) -> list[str]:
+    """Return which end of each text is at its mark: the right one where there is room."""
+    anchors, taken = [], 0.0
+    for x, width in zip(at, widths, strict=True):
+        anchors.append("right" if x - width > taken else "left")
+        if anchors[-1] == "left":
+            taken = max(taken, x)
+    return anchors
+
+
+def _stacking_order(anchors: Sequence[str]) -> list[int]:
+    """Return the marks from the lowest text up, such that no line to a mark crosses a text.
+
+    Texts that end at their marks rise from left to right; above them, texts that begin at
+    their marks rise from right to left.
+    """
+    ends = [index for index, anchor in enumerate(anchors) if anchor == "right"]
+    begins = [index for index, anchor in enumerate(anchors) if anchor == "left"]
+    return ends + begins[::-1]
+
+
+LEAST_SHARE: Final = 1 / 2500
+"""Share of the makespan below which nothing is hatched: half a pixel of a chart on a screen."""
+# Pale below and dark above: seen on every colour of a kernel.
+_LOOK: Final[dict[str, Any]] = {
+    "facecolor": (1.0, 1.0, 1.0, 0.55), "edgecolor": "#222222", "linewidth": 0.0, "hatch": "////",
+}  # fmt: skip
+_RECTANGLE: Final = (Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY)
+
+
+def draw_hatching(axes: Axes, run: Run, half_row: float) -> None:
+    """Hatch the end of each task's box, as long as others had the core.
+
+    It is known how much of its time a task had no core, not when. Nothing is drawn of runs that
+    do not know, nor what is too short to be seen.
+    """
+    taken_s = others_s(run)
+    seen = _seen(run, taken_s)
+    if not seen.any():
+        return
+    right, row = run.tasks.end_s[seen], run.tasks.worker[seen]
+    left, low, high = right - taken_s[seen], row - half_row, row + half_row
+    corners = np.array([[left, low], [right, low], [right, high], [left, high], [left, low]])
+    # One path for all: each path of its own would draw its hatches anew.
+    codes = np.tile(_RECTANGLE, len(right))
+    axes.add_artist(PathPatch(Path(corners.T.swapaxes(1, 2).reshape(-1, 2), codes), **_LOOK))
+
+
+def hatching_legend(runs: Iterable[Run]) -> list[Patch]:
+    """Return a legend entry if something is hatched in any of *runs*."""
+    drawn = any(_seen(run, others_s(run)).any() for run in runs)
+    return [Patch(label="others had the core", **_LOOK)] if drawn else []
+
+
+def _seen(run: Run, taken_s: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return taken_s > LEAST_SHARE * run.makespan_s
+
 
 WAITS = {
     "dependency": ("waits for a task", "#e6ebf2"),

@@ -8,8 +8,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tasksim.base.units import time_unit
-from tasksim.run.idleness import idle_time
-from tasksim.run.metrics import kernel_statistics
+from tasksim.run.metrics import idle_time, kernel_statistics
 from tasksim.run.network import path_messages
 from tasksim.run.pathprofile import path_profile
 from tasksim.run.record import Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import duration_text, format_bandwidth, format_size, format_time
 from tasksim.run.facts import BOUND_NAMES, run_facts
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tasksim.run.bounds import Bounds
     from tasksim.run.compare import Comparison, KernelComparison, Side
+    from tasksim.run.comparemessages import MessageComparison
     from tasksim.run.critical import PracticalPath
     from tasksim.run.record import Run
 
@@ -25,12 +26,16 @@ __all__ = [
     "comparison_table",
     "kernel_table",
     "memory_table",
+    "message_rows",
+    "pair_headers",
+    "pair_rows",
     "path_table",
     "run_summary",
     "table",
     "transfer_table",
     "worker_table",
 ]
+
 
 _NONE = "-"
 
@@ -90,7 +95,7 @@ def worker_table(run: Run) -> str:
     headers = ["worker", "architecture", "tasks", "idle"]
     if run.transfers is None:
         return table(headers, rows, left=2)
-    from tasksim.run.idleness import idle_time
+    from tasksim.run.metrics import idle_time
 
     waited = (100 * idle_time(run).transfer_s / (run.makespan_s or 1.0)).tolist()
     for row, worker, percent in zip(rows, run.workers, waited, strict=True):
@@ -168,8 +173,6 @@ def path_table(path: PracticalPath) -> str:
 
 def comparison_table(comparison: Comparison) -> str:
     """Return the two runs side by side, then kernel by kernel; b is measured against a."""
-    from tasksim.view.messagetexts import message_rows, pair_headers, pair_rows
-
     a, b = comparison.a, comparison.b
     facts = [
         ["run", a.kind, b.kind, ""],
@@ -330,3 +333,49 @@ def _spread(counts: Sequence[int]) -> str:
         return _NONE
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"
+
+
+MOST_PAIRS: Final = 12
+"""Rows of a table that is read at a glance: those of four nodes that all talk to each other."""
+
+
+def message_rows(messages: MessageComparison) -> list[list[str]]:
+    """Return the rows about messages of the table that has two runs side by side."""
+    a, b = messages.a, messages.b
+    return [
+        ["messages", str(a.count), str(b.count), _change(b.count, a.count)],
+        ["sent", format_size(a.bytes), format_size(b.bytes), _change(b.bytes, a.bytes)],
+        *(
+            [name, format_time(one), format_time(other), _change(other, one)]
+            for name, one, other in (
+                ("messages move", a.moving_s, b.moving_s),
+                ("messages wait", a.waiting_s, b.waiting_s),
+            )
+        ),
+    ]
+
+
+def pair_headers() -> list[str]:
+    """Return the names of the columns of :func:`pair_rows`."""
+    return ["from, to", "in a", "in b", "moving in a", "in b ", "b against a"]
+
+
+def pair_rows(messages: MessageComparison) -> list[list[str]]:
+    """Return a row per pair of nodes; of many those whose time differs most."""
+    pairs = sorted(messages.pairs, key=lambda p: -abs(p.b.moving_s - p.a.moving_s))
+    shown = sorted(pairs[:MOST_PAIRS], key=lambda p: (p.source, p.target))
+    return [
+        [
+            f"{pair.source} -> {pair.target}",
+            str(pair.a.count),
+            str(pair.b.count),
+            format_time(pair.a.moving_s),
+            format_time(pair.b.moving_s),
+            _change(pair.b.moving_s, pair.a.moving_s),
+        ]
+        for pair in shown
+    ]
+
+
+def _change(value: float, reference: float) -> str:
+    return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"

@@ -119,7 +119,7 @@ def _arrived_bytes(transfers: TransferTable, rows: NDArray[np.bool_], at_s: Floa
 def idle_spans(run: Run) -> dict[str, Spans]:
     """Return per reason (worker, begin, end) of the times when workers waited before a task.
 
-    As :func:`tasksim.run.idleness.idle_time` counts them: for its dependencies until it was
+    As :func:`tasksim.run.metrics.idle_time` counts them: for its dependencies until it was
     ready, for its data since the worker had taken it, for the scheduler and the runtime else.
     No two of them overlap on a worker.
     """

@@ -8,8 +8,8 @@ import pytest
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.core.library import library
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 from tasksim.run.runchecks import check_run
 from tasksim.scenario.public import simulate

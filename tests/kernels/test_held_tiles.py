@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 
 

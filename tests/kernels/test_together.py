@@ -9,8 +9,8 @@ import pytest
 import tasksim
 from tasksim import RW, R
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 
 

@@ -5,9 +5,14 @@ import threading
 import pytest
 
 import tasksim
-from tasksim.recording.costs import costs, main_threads_lost_s, platform_like, workers_lost_s
 from tasksim.recording.log import MAIN_THREAD, Log, RecordedTask
-from tasksim.recording.recorded import Recorded
+from tasksim.recording.recorded import (
+    Recorded,
+    costs,
+    main_threads_lost_s,
+    platform_like,
+    workers_lost_s,
+)
 
 WORKERS = [threading.Thread(name=name) for name in ("a", "b", "c", "program")]
 

@@ -15,7 +15,7 @@ from tasksim.run.copystatistics import (
     thrashing,
     transfer_summary,
 )
-from tasksim.run.idleness import idle_time
+from tasksim.run.metrics import idle_time
 from tasksim.run.record import MemoryInfo, TransferTable, WorkerInfo
 
 INF = float("inf")

@@ -9,7 +9,7 @@ import tasksim
 from tasksim.base.errors import CheckFailed, InputError, OutputError
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import Platform
-from tasksim.run.headerchecks import check_header
+from tasksim.run.header import check_header
 from tasksim.run.record import TransferTable
 from tasksim.run.runfolder import TASKS, _write, load, save
 

@@ -149,7 +149,7 @@ def _with_times(run, starts, ends):
 
 def test_a_native_run_is_replayed_with_what_its_runtime_took():
     """What passed between its tasks is charged in the mean, by kind: nothing else is lost."""
-    from tasksim.run.runtimecosts import runtime_costs
+    from tasksim.run.account import runtime_costs
 
     graph = tasksim.generate("chain", length=50, duration=0.0)
     run = tasksim.execute(graph, workers=1)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.tuning.judging import interval, judge
+from tasksim.tuning.judging import Splits, interval, judge, leave_one_out, shuffled
 from tasksim.tuning.methods import EqualShare, Random, best_constant, tree_method
-from tasksim.tuning.splits import Splits, leave_one_out, shuffled
 from tasksim.tuning.table import PerformanceTable
 from tasksim.tuning.tree import Growth
 

@@ -1,6 +1,6 @@
 """Which panel of which runs is in which row."""
 
-from tasksim.view.layout import figure_rows, graph_labels
+from tasksim.view.figure import figure_rows, graph_labels
 from tasksim.view.registry import PANELS
 
 

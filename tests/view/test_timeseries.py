@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.run.idleness import idle_time
+from tasksim.run.metrics import idle_time
 from tasksim.run.recordtables import MemoryTable, TransferTable
 from tasksim.view.timeseries import (
     arrival_rates,

@@ -9,8 +9,8 @@ import numpy as np
 from tasksim.base.errors import TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
+from tasksim.run.account import runtime_costs
 from tasksim.run.runfolder import PLATFORM, fill, refuse_run_folder
-from tasksim.run.runtimecosts import runtime_costs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,12 +3,13 @@
 Each part is a task graph of its own. Its tasks are those that the node executes and *communication
 tasks*, in the order in which the node submits them: a send reads its datum, a receive writes the
 node's copy of it. So dependencies inferred from accesses say when a message can go, and what waits
-for it.
+for it. An order that no access implies takes a message, too: a task that others wait for, and not
+because of a datum, writes one of no bytes, which they read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,16 +21,25 @@ from tasksim.graph.csr import from_edges, pointers_of_counts, spans
 from tasksim.graph.dependencies import Accesses, infer_dependencies
 from tasksim.graph.distribution.executor import executors
 from tasksim.graph.distribution.messages import MessageTable, needed_messages
-from tasksim.graph.distribution.order_only import with_data_of_edges
-from tasksim.graph.taskgraph import TaskGraph
+from tasksim.graph.distribution.owners import placement_of
+from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.graph.csr import Int32, Int64
     from tasksim.graph.distribution.messages import Needed
+    from tasksim.graph.distribution.owners import Grid
 
-__all__ = ["RECEIVE", "SEND", "Distribution", "LocalPart", "distribute"]
+__all__ = [
+    "RECEIVE",
+    "SEND",
+    "Distribution",
+    "LocalPart",
+    "cut_by",
+    "distribute",
+]
+
 
 SEND: Final = "send"
 """The kernel of communication tasks that send."""
@@ -390,3 +400,60 @@ def _list(pointers: NDArray[Any], here: slice) -> tuple[Int64, slice]:
     """Return the pointers of some lists, from 0, and where what they contain is."""
     found = np.asarray(pointers[here.start : here.stop + 1], np.int64)
     return found - found[0], slice(int(found[0]), int(found[-1]))
+
+
+def with_data_of_edges(
+    graph: TaskGraph, accesses: Accesses, owners: Int32, executor: Int32
+) -> tuple[TaskGraph, Accesses, Int32]:
+    """Return *graph* and its *accesses* with data for the order that these do not imply.
+
+    And the *owners* of all data: those of the new ones are who writes them. The graph has the new
+    data, its columns of accesses are left as they are.
+    """
+    edges = _not_implied(graph, accesses)
+    if not len(edges):
+        return graph, accesses, owners
+    writers, place = np.unique(edges >> 32, return_inverse=True)
+    data = graph.handles + np.arange(len(writers))
+    task = np.concatenate((accesses.task, writers, edges & 0xFFFFFFFF)).astype(np.int32)
+    handle = np.concatenate((accesses.handle, data, data[place])).astype(np.int32)
+    mode = np.repeat([AccessMode.W, AccessMode.R], [len(writers), len(edges)]).astype(np.int8)
+    mode = np.concatenate((accesses.mode, mode))
+    order = np.argsort(task, kind="stable")
+    more = len(writers)
+    whole = replace(
+        graph,
+        handle_size=np.append(graph.handle_size, np.zeros(more, np.int64)),
+        handle_home=np.append(graph.handle_home, np.zeros(more, np.int32)),
+        handle_blocks=(*graph.handle_blocks, HandleBlock("order", more, 0, graph.handles)),
+    )
+    added = Accesses(task, handle, mode).take(order)
+    return whole, added, np.concatenate((owners, executor[writers]))
+
+
+def _not_implied(graph: TaskGraph, accesses: Accesses) -> Int64:
+    """Return the edges of *graph*, as in :mod:`tasksim.graph.csr`, that *accesses* do not imply."""
+    pointers, successors = from_edges(infer_dependencies(accesses), len(graph))
+    same = np.array_equal(pointers, graph.successor_ptr)
+    if same and np.array_equal(successors, graph.successors):
+        return np.empty(0, np.int64)
+    tasks = np.arange(len(graph), dtype=np.int64) << 32
+    implied = np.repeat(tasks, np.diff(pointers)) | successors
+    given = np.repeat(tasks, np.diff(graph.successor_ptr)) | graph.successors
+    return given[~np.isin(given, implied)]
+
+
+def cut_by(graph: TaskGraph, grid: Grid, owner: str = "row") -> Distribution:
+    """Return the parts of *graph* for the nodes of *grid*.
+
+    Parameters and errors are those of :func:`tasksim.graph.distribution.owners.owners_of`.
+
+    Examples
+    --------
+    >>> from tasksim import generate
+    >>> from tasksim.graph.distribution.owners import Grid
+    >>> len(cut_by(generate("cholesky", tiles=6), Grid(1, 2), "partitioned").parts)
+    2
+    """
+    placed = placement_of(graph, grid, owner)
+    return distribute(graph, placed.owners, grid.nodes, executor=placed.executor)

@@ -16,7 +16,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.distribution.cutting import cut_by
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas

@@ -10,8 +10,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid, nearly_square
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.models.columns import SIZE
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.groups import group_means

@@ -1,30 +1,43 @@
-"""Document of a page: one HTML file with runs, script and style in it, and nothing outside."""
+"""Document of a page: one HTML file with runs, script and style in it, and nothing outside.
+
+The sources of the script are plain modules of JavaScript that import each other by name; a browser
+or Node runs them as they are. In a page they stand one after another, each after those that it
+imports, without their imports and exports. Names are unique over all of them, which a test asks.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from functools import cache
 from html import escape
+from importlib.resources import files
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.run.facts import run_facts
 from tasksim.view.lanes import REASONS
-from tasksim.view.page.bundle import bundle, source
 from tasksim.view.page.columns import Columns, Ticks
-from tasksim.view.page.copycolumns import add_copies, add_memory, data_names
-from tasksim.view.page.messagecolumns import add_messages
-from tasksim.view.page.otherscolumns import add_others
-from tasksim.view.page.taskcolumns import add_tasks
+from tasksim.view.page.tables import (
+    add_copies,
+    add_memory,
+    add_messages,
+    add_others,
+    add_tasks,
+    data_names,
+)
 from tasksim.view.style import RUN_COLOURS, kernel_colours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
 
     from tasksim.view.page.subject import Subject
 
-__all__ = ["VERSION", "document"]
+__all__ = ["VERSION", "bundle", "document", "source"]
+
 
 VERSION = 1
 """Version of the data in a page."""
@@ -104,3 +117,37 @@ def _json(value: Any) -> str:
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
+
+
+_IMPORT: Final = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT: Final = re.compile(r"^export (?=(async )?(function|class|const|let) )", re.MULTILINE)
+
+
+def source(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return _place(name).read_text(encoding="utf-8")
+
+
+@cache
+def bundle(main: str = "main") -> str:
+    """Return the module *main* with all that it imports, as one module."""
+    ordered: dict[str, str] = {}
+    _collect(main, ordered)
+    return "\n".join(ordered.values())
+
+
+def _collect(name: str, ordered: dict[str, str]) -> None:
+    """Add a module after those that it imports, each once."""
+    if name in ordered:
+        return
+    text = source(f"script/{name}.js")
+    for needed in _IMPORT.findall(text):
+        _collect(needed, ordered)
+    ordered[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+
+def _place(name: str) -> Traversable:
+    place = files("tasksim.view.page")
+    for part in name.split("/"):
+        place = place / part
+    return place

@@ -13,10 +13,9 @@ from tiers import few
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.graph.distribution.affinity import affinity_of, work_of
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid, owners_of
-from tasksim.graph.distribution.partition import SLACK, cut_bytes, partitioned
+from tasksim.graph.distribution.partition import SLACK, affinity_of, cut_bytes, partitioned, work_of
+from tasksim.graph.distribution.parts import cut_by
 
 try:
     import pymetis  # noqa: F401

@@ -13,9 +13,8 @@ from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulation import Simulation
 from tasksim.formats.networks import read_network
 from tasksim.graph.builder import GraphBuilder
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
-from tasksim.graph.distribution.parts import distribute
+from tasksim.graph.distribution.parts import cut_by, distribute
 from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.native.this_machine import this_machine
 from tasksim.network.cluster import Cluster

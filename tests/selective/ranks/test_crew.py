@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 import tasksim
-from tasksim.graph.distribution.cutting import cut_by
 from tasksim.graph.distribution.owners import Grid
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.program import bind
 from tasksim.selective import timedtasks
 from tasksim.selective.ranks.crew import BEGUN, FAILED, RETURNED, Crew

@@ -66,7 +66,7 @@ def test_a_configuration_that_no_rank_can_run_leaves_the_others():
 
 ALL = """
 import tasksim
-from tasksim.graph.distribution.cutting import cut_by
+from tasksim.graph.distribution.parts import cut_by
 from tasksim.graph.distribution.owners import Grid
 from tasksim.native.cluster.execute import RankExecution, platform_of_rank
 from tasksim.native.cluster.ranks import world

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.view.page import bundle as module
-from tasksim.view.page.bundle import bundle, source
+from tasksim.view.page import document as module
+from tasksim.view.page.document import bundle, source
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = sorted((Path(module.__file__).parent / "script").glob("*.js"))

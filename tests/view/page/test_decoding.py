@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tasksim
-from tasksim.run.idleness import idle_time
-from tasksim.run.metrics import kernel_statistics, ready_curve, waits
+from tasksim.run.metrics import idle_time, kernel_statistics, ready_curve, waits
 from tests.view.conftest import make_hybrid
 
 ALL = "{from: -Infinity, to: Infinity}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasksim.run.idleness import idle_time
+from tasksim.run.metrics import idle_time
 from tests.view.conftest import make_hybrid, make_run
 from tests.view.page.onpage import colour_of, details, place, state
 

@@ -84,7 +84,7 @@ function workerTable(runs, range) {
   return { columns, rows };
 }
 
-/** Return how long a worker was busy, and what it waited for, as tasksim.run.idleness says it. */
+/** Return how long a worker was busy, and what it waited for, as tasksim.run.metrics says it. */
 export function workerTimes(run, worker, from, to) {
   const waits = { dependency: 0, data: 0, runtime: 0, end: 0 };
   let busy = 0, tasks = 0, free = 0;

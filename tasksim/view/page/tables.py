@@ -1,0 +1,193 @@
+"""Columns of a run's tables for a page: tasks, copies, messages, what others took.
+
+Each column holds what the others do not say: when a task began after the one before it on its
+worker, when it became ready after the end of the task that released it. Most of that is nothing,
+which takes no room. ``script/rundata.js`` puts the times together again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.graph.csr import transpose
+from tasksim.graph.flop import task_flop
+from tasksim.graph.iterations import iterations
+from tasksim.run.copystatistics import data_arrival_s
+from tasksim.run.disturbance import blocking_kernels, has_processor_times, lost_s
+from tasksim.run.others import others_between_s, others_s
+from tasksim.view.page.subject import critical_tasks
+from tasksim.view.timeseries import pairs, thinned, used_curve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.record import Run
+    from tasksim.view.page.columns import Columns, Ticks
+    from tasksim.view.page.subject import Subject
+
+    Int64 = NDArray[np.int64]
+
+__all__ = ["add_copies", "add_memory", "add_messages", "add_others", "add_tasks", "data_names"]
+
+
+def add_tasks(columns: Columns, subject: Subject, ticks: Ticks) -> None:
+    """Add the columns of the tasks of a run.
+
+    Those in the order in which workers ran them are ``worker_tasks`` (how many each had),
+    ``task``, ``gap`` and ``duration``; all others are in the order of the tasks.
+    """
+    tasks = subject.run.tasks
+    start, end = ticks.of(tasks.start_s), ticks.of(tasks.end_s)
+    _add_timeline(columns, subject, start, end)
+    columns.whole("kernel", tasks.kernel)
+    columns.whole("priority", tasks.priority, differences=True)
+    columns.whole("number", tasks.task.astype(np.int64) - np.arange(len(tasks)))
+    submitted, ready = ticks.of(tasks.submitted_s), ticks.of(tasks.ready_s)
+    columns.whole("submitted", submitted, differences=True)
+    released_by = tasks.released_by.astype(np.int64)
+    released = (released_by >= 0) & (released_by < len(tasks))
+    itself = np.arange(len(tasks))
+    columns.whole("released", np.where(released, itself - released_by, 0))
+    since = np.where(released, end[np.where(released, released_by, 0)], submitted)
+    columns.whole("ready", ready - since)
+    if not np.isnan(tasks.popped_s).all():
+        columns.whole("taken", start - ticks.of(tasks.taken_s))
+    columns.real("expected", subject.expected_s)
+    columns.whole("critical", critical_tasks(subject.run), differences=True)
+    _add_arrivals(columns, subject, ticks, start)
+    if subject.graph is not None:
+        _add_graph(columns, subject.graph)
+
+
+def _add_timeline(columns: Columns, subject: Subject, start: Int64, end: Int64) -> None:
+    """Add which tasks each worker ran, one after another."""
+    tasks = subject.run.tasks
+    order = np.lexsort((tasks.task, end, start, tasks.worker))
+    worker = tasks.worker[order]
+    before = np.zeros(len(order), dtype=np.int64)
+    same = worker[1:] == worker[:-1]
+    before[1:][same] = end[order][:-1][same]
+    counts = np.bincount(tasks.worker, minlength=len(subject.run.workers))
+    columns.whole("worker_tasks", counts)
+    columns.whole("task", order, differences=True)
+    columns.whole("gap", start[order] - before)
+    columns.whole("duration", (end - start)[order])
+
+
+def _add_arrivals(columns: Columns, subject: Subject, ticks: Ticks, start: Int64) -> None:
+    """Add how long before its start the data of a task had come, 1 tick more; 0: none came."""
+    if subject.run.transfers is None:
+        return
+    arrival_s = data_arrival_s(subject.run)
+    came = np.isfinite(arrival_s)
+    arrival = np.minimum(ticks.of(np.where(came, arrival_s, 0.0)), start)
+    columns.whole("arrival", np.where(came, start - arrival + 1, 0))
+
+
+def _add_graph(columns: Columns, graph: TaskGraph) -> None:
+    """Add the predecessors of each task, its iteration, and its flop."""
+    pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
+    counts = np.diff(pointers)
+    columns.whole("predecessors", counts)
+    columns.whole("predecessor", np.repeat(np.arange(len(graph)), counts) - predecessors)
+    found = iterations(graph)
+    if found is not None:
+        columns.whole("iteration", found, differences=True)
+    flop = task_flop(graph)
+    if np.isfinite(flop).any():
+        columns.real("flop", flop)
+
+
+_MOST_SLICES: Final = 20_000
+"""Maximum number of slices of a curve of memory: finer than the pixels of a screen zoomed in
+ten times."""
+
+
+def add_copies(columns: Columns, run: Run, ticks: Ticks) -> list[dict[str, int]]:
+    """Add the copies by link and start; return per link its memories and how many copies."""
+    copies = run.transfers
+    if copies is None or not len(copies):
+        return []
+    links = pairs(copies)
+    rows = [part[np.argsort(copies.start_s[part], kind="stable")] for _, _, part in links]
+    order = np.concatenate(rows)
+    start = ticks.of(copies.start_s[order])
+    columns.whole("copy_start", start, differences=True)
+    columns.whole("copy_duration", ticks.of(copies.end_s[order]) - start)
+    columns.whole("copy_requested", start - ticks.of(copies.requested_s[order]))
+    columns.whole("copy_bytes", copies.size_bytes[order], differences=True)
+    columns.whole("copy_handle", copies.handle[order], differences=True)
+    columns.whole("copy_task", copies.task[order], differences=True)
+    columns.whole("copy_reason", copies.reason[order])
+    return [
+        {"source": source, "target": target, "copies": len(part)} for source, target, part in links
+    ]
+
+
+def add_memory(columns: Columns, run: Run, ticks: Ticks) -> list[int]:
+    """Add how full the memories were; return those of which it is known."""
+    if run.memory is None or not len(run.memory):
+        return []
+    known: list[int] = np.unique(run.memory.memory).tolist()
+    for memory in known:
+        times, used = thinned(*used_curve(run.memory, memory, run.makespan_s), _MOST_SLICES)
+        columns.whole(f"memory_time_{memory}", ticks.of(times), differences=True)
+        columns.whole(f"memory_used_{memory}", used, differences=True)
+    return known
+
+
+def data_names(graph: TaskGraph | None) -> list[dict[str, Any]]:
+    """Return what the data of a graph are called, block by block."""
+    blocks = () if graph is None else graph.handle_blocks
+    return [block._asdict() for block in blocks]
+
+
+def add_messages(columns: Columns, run: Run, ticks: Ticks) -> int:
+    """Add the messages by start; return how many there are."""
+    messages = run.messages
+    if messages is None or not len(messages):
+        return 0
+    order = np.argsort(messages.start_s, kind="stable")
+    start = ticks.of(messages.start_s[order])
+    columns.whole("message_start", start, differences=True)
+    columns.whole("message_duration", ticks.of(messages.end_s[order]) - start)
+    columns.whole("message_ready", start - ticks.of(messages.ready_s[order]))
+    columns.whole("message_source", messages.source[order])
+    columns.whole("message_target", messages.target[order])
+    columns.whole("message_bytes", messages.size_bytes[order], differences=True)
+    columns.whole("message_handle", messages.handle[order], differences=True)
+    columns.whole("message_task", _rows(run, messages.task[order]), differences=True)
+    return len(messages)
+
+
+def _rows(run: Run, tasks: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return where the first reader of each message is in the table of tasks; -1: nowhere."""
+    known = run.tasks.task
+    if not len(known):
+        return np.full(len(tasks), -1, np.int64)
+    place = np.minimum(np.searchsorted(known, tasks), len(known) - 1)
+    return np.where(known[place] == tasks, place, -1).astype(np.int64)
+
+
+def add_others(columns: Columns, run: Run, ticks: Ticks) -> dict[str, Any] | None:
+    """Add how long tasks had no core, and why; return the rest, or None if nobody knows.
+
+    The column ``lost`` is a tick more; 0: not known of the task. Undisturbed tasks have small
+    numbers in all columns, which take no room.
+    """
+    if not has_processor_times(run):
+        return None
+    known = np.isfinite(run.tasks.cpu_s)
+    columns.whole("lost", np.where(known, ticks.of(lost_s(run)) + 1, 0))
+    columns.whole("others", ticks.of(others_s(run)))
+    columns.whole("preemptions", run.tasks.preemptions)
+    told = run.disturbance
+    return {
+        "blocking": blocking_kernels(run),
+        "between_s": others_between_s(run).tolist(),
+        "waited_s": None if told is None else told.waited_s,
+        "preemptions": None if told is None else told.preemptions,
+    }
