@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.campaign import Progress
-    from tasksim.models.samples import Samples
 
 
 __all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
@@ -231,7 +230,10 @@ class ApplicationCampaign(Campaign):
 
     def summary(self) -> ApplicationSummary:
         """Return the summary of the campaign so far."""
-        kernels = {name: _told(samples) for name, samples in self.collected.samples.items()}
+        kernels = {
+            name: (len(of.configurations()[0]), len(of), float(of.durations_s.sum()))
+            for name, of in self.collected.samples.items()
+        }
         return ApplicationSummary(
             self.domain.application, self.output, len(self.settings), len(self.measured), kernels,
             self.seconds, self.interrupted,
@@ -260,8 +262,3 @@ class ApplicationCampaign(Campaign):
             run = execute(graph, platform, "eager", program=program)
             self.collected.add_run(run, graph)
             busy_s.append(float(undisturbed_s(run).sum()))
-
-
-def _told(samples: Samples) -> tuple[int, int, float]:
-    """Return the number of configurations, the number of samples, and their total time."""
-    return len(samples.configurations()[0]), len(samples), float(samples.durations_s.sum())

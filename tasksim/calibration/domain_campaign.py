@@ -423,7 +423,17 @@ class DomainCampaign(Campaign):
 
     def save(self) -> None:
         """Write the samples of the current configuration."""
-        self._end = self._write()
+        if self._begun is None:
+            return
+        configuration, run, first, offset = self._begun
+        durations, wall = configuration.durations_s, configuration.wall_s
+        self._end = self.file.put(
+            offset,
+            [
+                (run, index, configuration.sizes, durations[index], wall[index])
+                for index in range(first, len(durations))
+            ],
+        )
 
     def finish(self, interrupts: Interrupts) -> None:  # noqa: ARG002
         """Write the remaining samples and the notes."""
@@ -490,20 +500,6 @@ class DomainCampaign(Campaign):
             take()
         if why is not None:
             configuration.end_visit(why, self.options.rounds)
-
-    def _write(self) -> int:
-        """Write the samples of the current configuration; return the end of the file."""
-        if self._begun is None:
-            return self._end
-        configuration, run, first, offset = self._begun
-        durations, wall = configuration.durations_s, configuration.wall_s
-        return self.file.put(
-            offset,
-            [
-                (run, index, configuration.sizes, durations[index], wall[index])
-                for index in range(first, len(durations))
-            ],
-        )
 
     def _check_memory(self, table: NDArray[np.int64]) -> None:
         """Reject configurations that do not fit into memory, before hours of measurement."""

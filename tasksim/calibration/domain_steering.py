@@ -32,6 +32,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, OutOfDomainError
 from tasksim.base.units import duration_text
+from tasksim.calibration.precision import percent
 from tasksim.models.groups import group_means
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import predicted_where_possible
@@ -256,7 +257,7 @@ class DomainSteering:
         """Return the progress so far as text."""
         errors = self.errors
         text = f"{self.count} configurations"
-        return text if errors is None else f"{text}, {self.model} errs by {_percent(errors.mean)}"
+        return text if errors is None else f"{text}, {self.model} errs by {percent(errors.mean)}"
 
     def share(self) -> float:
         """Return the share of the measurement that is done: variances shrink as it goes on."""
@@ -286,7 +287,7 @@ class DomainSteering:
         assert errors is not None
         if errors.of_means > max(NOISE_SHARE * errors.mean, self.until):
             return (
-                f"noise alone puts means off by {_percent(errors.of_means)}: use more "
+                f"noise alone puts means off by {percent(errors.of_means)}: use more "
                 "--repetitions, or a calmer machine"
             )
         power = shrinking([count for count, _ in self.looks], [one.mean for _, one in self.looks])
@@ -366,10 +367,10 @@ class Reached:
     def __str__(self) -> str:
         if self.error is None or self.luck is None:
             return f"unknown: {self.prevented}"
-        line = f"{self.kind}, errs by {_percent(self.error)} (+- {_percent(self.luck)})"
+        line = f"{self.kind}, errs by {percent(self.error)} (+- {percent(self.luck)})"
         if self.prevented is None:
             return line
-        return f"{line}; not {_percent(self.until)}: {self.prevented}"
+        return f"{line}; not {percent(self.until)}: {self.prevented}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -386,10 +387,6 @@ def shrinking(counts: list[int], errors: list[float]) -> float | None:
     if len(set(counts)) < 3 or not np.isfinite(y).all():
         return None
     return float(-np.polyfit(x, y, 1)[0])
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
 
 
 class Errors(NamedTuple):

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from tasksim.models.samples import Samples
 
-__all__ = ["TotalTime", "newest_runs", "relative_half_width", "runs_alike", "total_time"]
+__all__ = [
+    "TotalTime",
+    "newest_runs",
+    "percent",
+    "relative_half_width",
+    "runs_alike",
+    "total_time",
+    "welch_quantile",
+]
 
 
 def relative_half_width(samples: ArrayLike, confidence: float = 0.95) -> float:
@@ -41,6 +49,34 @@ def relative_half_width(samples: ArrayLike, confidence: float = 0.95) -> float:
         return float("inf")
     quantile = stdtrit(count - 1, 0.5 + confidence / 2)
     return float(quantile * values.std(ddof=1) / np.sqrt(count) / values.mean())
+
+
+def welch_quantile(
+    variances: NDArray[np.float64], counts: NDArray[np.int64], confidence: float
+) -> float:
+    """Return Student's quantile of a sum of independent means; 0 if nothing varies.
+
+    *variances* are those of the means, each of *counts* values. The degrees of freedom are Welch's
+    and Satterthwaite's, (sum of v)^2 / sum of v^2 / (n - 1) (B. L. Welch, "The generalization of
+    'Student's' problem when several different population variances are involved", Biometrika 34,
+    1947).
+    """
+    from scipy.special import stdtrit
+
+    whole = float(variances.sum())
+    if not whole:
+        return 0.0
+    freedom = whole**2 / float((variances**2 / np.maximum(counts - 1, 1)).sum())
+    return float(stdtrit(freedom, 0.5 + confidence / 2))
+
+
+def percent(share: float) -> str:
+    """Return *share* as text.
+
+    >>> percent(0.0234), percent(1.5)
+    ('2.3 %', '150 %')
+    """
+    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -105,10 +141,8 @@ def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> To
     Notes
     -----
     Input g has n_g runs, whose totals have the mean T_g and the variance s_g². The sum of the T_g
-    has the variance Σ v_g, v_g = s_g²/n_g, and its interval is Student's with Welch and
-    Satterthwaite's degrees of freedom, (Σ v_g)² / Σ v_g²/(n_g - 1) (B. L. Welch, "The
-    generalization of 'Student's' problem when several different population variances are
-    involved", Biometrika 34, 1947). It is infinite if an input has only one run. An outlier counts
+    has the variance Σ v_g, v_g = s_g²/n_g; see :func:`welch_quantile` for its interval. It is
+    infinite if an input has only one run. An outlier counts
     as the mean of its configuration: a task that lost its core for a while is no reason to measure
     longer.
     """
@@ -120,19 +154,8 @@ def total_time(samples: Samples, confidence: float = 0.95, since: int = 0) -> To
     if not len(counts) or counts.min() < 2:
         return TotalTime(mean_s, np.inf, int(counts.sum()))
     variances = np.array([values.var(ddof=1) for values in per_input]) / counts
-    return TotalTime(mean_s, _half_width(variances, counts, confidence) / mean_s, int(counts.sum()))
-
-
-def _half_width(
-    variances: NDArray[np.float64], counts: NDArray[np.int64], confidence: float
-) -> float:
-    from scipy.special import stdtrit
-
-    variance = variances.sum()
-    if variance == 0:
-        return 0.0
-    freedom = variance**2 / (variances**2 / (counts - 1)).sum()
-    return float(stdtrit(freedom, 0.5 + confidence / 2) * np.sqrt(variance))
+    half_width_s = welch_quantile(variances, counts, confidence) * np.sqrt(variances.sum())
+    return TotalTime(mean_s, float(half_width_s) / mean_s, int(counts.sum()))
 
 
 def _run_totals(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import option
 from tasksim.base.units import format_time
+from tasksim.calibration.precision import percent
 from tasksim.models.files.coefficients import HELD_BELOW
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def unknown_kernels(kernels: Sequence[KernelSummary], options: CalibrationOption
     over = [one for one in kernels if one.stopped == "limit"]
     single = [one.kernel for one in over if not isfinite(one.half_width)]
     wide = [
-        f"{one.kernel} to {_percent(one.half_width)}"
+        f"{one.kernel} to {percent(one.half_width)}"
         for one in over
         if options.tolerance < one.half_width and isfinite(one.half_width)
     ]
@@ -263,7 +264,7 @@ def unknown_kernels(kernels: Sequence[KernelSummary], options: CalibrationOption
     after = f"after {options.max_seconds:.3g} s"
     notes = []
     if wide:
-        notes.append(f"{after} not known to {_percent(options.tolerance)}: {', '.join(wide)}")
+        notes.append(f"{after} not known to {percent(options.tolerance)}: {', '.join(wide)}")
     if few:
         notes.append(
             f"{after} fewer than {options.min_samples} samples from {options.min_runs} runs: "
@@ -359,7 +360,3 @@ def kept_terms(kernels: Collection[str], choice: LinearKernels) -> list[str]:
         f"calibration; {_how_to_ask()}"
         for kernel in sorted(kernels)
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"

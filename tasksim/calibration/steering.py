@@ -29,6 +29,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.units import duration_text
 from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
+from tasksim.calibration.precision import percent, welch_quantile
 from tasksim.engine.batch import task_tables
 from tasksim.engine.simulation import Simulation
 from tasksim.kernels.dense import kernel_names
@@ -257,6 +258,30 @@ class Steering:
             self._known = Known(np.array(count), *map(np.array, rest))
         return self._known
 
+    def progress(self, what: str) -> str:
+        """Return the progress so far as text: the burst *what*, and the precision."""
+        if not np.isfinite(self.half_width):
+            return what
+        return f"{what}, makespan {duration_text(self.makespan_s)} +- {percent(self.half_width)}"
+
+    def share(self) -> float:
+        """Return the share of the measurement that is done: variances shrink as it goes on."""
+        if not np.isfinite(self.half_width) or not self.half_width:
+            return 0.0
+        return min((self.until / self.half_width) ** 2, 1.0)
+
+    def prevented(self, seconds: float) -> str:
+        """Return why the makespan is not known to the precision after *seconds*."""
+        if not np.isfinite(self.half_width):
+            return f"the time is over ({seconds:g} s) before each kernel was measured a few times"
+        shares = self.shares()
+        most = int(shares.argmax())
+        return (
+            f"the time is over ({seconds:g} s); {100 * shares[most]:.0f} % of the variance is due "
+            f"to {self.configurations[most]}; about {duration_text(self.seconds_to_go())} more "
+            "of measuring would suffice if the machine stays as it is"
+        )
+
     def shares(self) -> Array:
         """Return the share of each configuration in the variance of the makespan."""
         variances = self._variances()
@@ -268,7 +293,7 @@ class Steering:
         With the best allocation, n_c proportional to g_c s_c / sqrt(t_c), the total time is (sum of
         g_c s_c sqrt(t_c))^2 / Var.
         """
-        known, quantile = self.known(), self._quantile()
+        known, quantile = self.known(), self._quantile(self._variances())
         if not np.isfinite(quantile):
             return float("inf")
         wanted = (self.until * self.makespan_s / quantile) ** 2
@@ -285,20 +310,13 @@ class Steering:
         known = self.known()
         return np.asarray((self.path_s * known.deviation) ** 2 / known.bursts)
 
+    def _quantile(self, variances: Array) -> float:
+        return welch_quantile(variances, self.known().bursts, self._confidence)
+
     def _judge(self) -> None:
-        width = self._quantile() * float(np.sqrt(self._variances().sum()))
+        variances = self._variances()
+        width = self._quantile(variances) * float(np.sqrt(variances.sum()))
         self.half_width = width / self.makespan_s if self.makespan_s else float("inf")
-
-    def _quantile(self) -> float:
-        """Return Student's quantile, with Welch and Satterthwaite's degrees of freedom."""
-        from scipy.special import stdtrit
-
-        variances, counts = self._variances(), self.known().bursts
-        whole = float(variances.sum())
-        if not whole:
-            return 0.0
-        freedom = whole**2 / float((variances**2 / np.maximum(counts - 1, 1)).sum())
-        return float(stdtrit(freedom, 0.5 + self._confidence / 2))
 
     def _look(self, counts: NDArray[np.int64]) -> None:
         """Trace the practical critical paths of simulations with the measurements so far."""
@@ -430,20 +448,29 @@ class Steered:
     path_share: dict[str, float] = field(default_factory=dict)
     prevented: str | None = "interrupted before anything was known"
 
+    def note(self, steering: Steering) -> None:
+        """Take over the results of *steering* so far."""
+        names = [str(one) for one in steering.configurations]
+        self.half_width, self.makespan_s = steering.half_width, steering.makespan_s
+        self.seconds = steering.seconds
+        self.bursts = dict(zip(names, steering.counts, strict=True))
+        whole = steering.makespan_s or 1.0
+        self.path_share = dict(zip(names, (steering.path_s / whole).tolist(), strict=True))
+
     def text(self) -> str:
         """Return the result as text, in a line or two."""
         counts = ", ".join(f"{name} {count}" for name, count in self.bursts.items())
         found = "not known"
         if np.isfinite(self.half_width):
             found = f"{duration_text(self.makespan_s)}, its mean known to "
-            found += _percent(self.half_width)
+            found += percent(self.half_width)
         line = (
             f"makespan {found} after {duration_text(self.seconds)} of measuring; bursts: {counts}"
         )
         return (
             line
             if self.prevented is None
-            else f"{line}\nnot known to {_percent(self.until)}: {self.prevented}"
+            else f"{line}\nnot known to {percent(self.until)}: {self.prevented}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -485,19 +512,6 @@ def measure_steered(
     Samples are in *collected* at once, the result in *steered*; *after_burst* is called as in
     :func:`~tasksim.calibration.insitu.measure_in_situ`.
     """
-    with single_threaded_blas():
-        _measure(graph, workers, collected, options, steered, after_burst, burst)
-
-
-def _measure(
-    graph: TaskGraph,
-    workers: int,
-    collected: KernelSamples,
-    options: CalibrationOptions,
-    steered: Steered,
-    after_burst: Callable[[str, float], None],
-    burst: Burst | None,
-) -> None:
     begun, run_begun = time.monotonic(), 0.0
     measure = burst or Bursts(workers, pin=options.pin)
     steering = Steering(
@@ -509,60 +523,22 @@ def _measure(
         seed=options.seed,
     )
     steering.add_earlier(collected.samples)
-    while (one := steering.next()) is not None:
-        times, seconds = measure(KernelCall(one.kernel, one.parameters))
-        collected.add_executions(one.kernel, one.parameters, times)
-        steering.add(one, times.own_s, seconds)
-        if steering.seconds - run_begun >= BATCH_S:
-            run_begun, collected.next_run = steering.seconds, collected.next_run + 1
-        used = (time.monotonic() - begun) / options.max_seconds
-        _note(steered, steering)
-        after_burst(_progress(steering, str(one)), max(used, _way(steering)))
-        # Whatever the time: without a burst of each kernel nothing could be predicted.
-        if used >= 1 and min(steering.counts) > 0:
-            steered.prevented = _prevented(steering, options.max_seconds)
-            break
-        steered.prevented = "interrupted"
-    else:
-        _note(steered, steering)
-        steered.prevented = None
+    with single_threaded_blas():
+        while (one := steering.next()) is not None:
+            times, seconds = measure(KernelCall(one.kernel, one.parameters))
+            collected.add_executions(one.kernel, one.parameters, times)
+            steering.add(one, times.own_s, seconds)
+            if steering.seconds - run_begun >= BATCH_S:
+                run_begun, collected.next_run = steering.seconds, collected.next_run + 1
+            used = (time.monotonic() - begun) / options.max_seconds
+            steered.note(steering)
+            after_burst(steering.progress(str(one)), max(used, steering.share()))
+            # Whatever the time: without a burst of each kernel nothing could be predicted.
+            if used >= 1 and min(steering.counts) > 0:
+                steered.prevented = steering.prevented(options.max_seconds)
+                break
+            steered.prevented = "interrupted"
+        else:
+            steered.note(steering)
+            steered.prevented = None
     collected.next_run += 1
-
-
-def _note(steered: Steered, steering: Steering) -> None:
-    names = [str(one) for one in steering.configurations]
-    steered.half_width, steered.makespan_s = steering.half_width, steering.makespan_s
-    steered.seconds = steering.seconds
-    steered.bursts = dict(zip(names, steering.counts, strict=True))
-    whole = steering.makespan_s or 1.0
-    steered.path_share = dict(zip(names, (steering.path_s / whole).tolist(), strict=True))
-
-
-def _progress(steering: Steering, what: str) -> str:
-    if not np.isfinite(steering.half_width):
-        return what
-    known = _percent(steering.half_width)
-    return f"{what}, makespan {duration_text(steering.makespan_s)} +- {known}"
-
-
-def _way(steering: Steering) -> float:
-    """Return the share of the measurement that is done: variances shrink as it goes on."""
-    if not np.isfinite(steering.half_width) or not steering.half_width:
-        return 0.0
-    return min((steering.until / steering.half_width) ** 2, 1.0)
-
-
-def _prevented(steering: Steering, seconds: float) -> str:
-    if not np.isfinite(steering.half_width):
-        return f"the time is over ({seconds:g} s) before each kernel was measured a few times"
-    shares = steering.shares()
-    most = int(shares.argmax())
-    return (
-        f"the time is over ({seconds:g} s); {100 * shares[most]:.0f} % of the variance is due to "
-        f"{steering.configurations[most]}; about {duration_text(steering.seconds_to_go())} more "
-        "of measuring would suffice if the machine stays as it is"
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"

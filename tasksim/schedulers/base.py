@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 if TYPE_CHECKING:
     import random
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
     from tasksim.run.power import PowerInfo
-    from tasksim.schedulers.queues import Readiness
 
 __all__ = [
     "HOST_ARCHITECTURE",
     "NOMINAL_SPEED",
+    "Readiness",
     "Scheduler",
     "View",
     "chooses_apart",
@@ -29,6 +29,25 @@ HOST_ARCHITECTURE: Final = "cpu"
 NOMINAL_SPEED: Final = {"cpu": 0.5, "cuda": 13.33, "hip": 13.33, "opencl": 12.22}
 """Nominal speed of a worker by architecture, without unit (StarPU's ``starpu_perfmodel.h``);
 other architectures have 0.5."""
+
+
+class Readiness(Protocol):
+    """An index of tasks by the bytes that they lack in a memory, updated as data come and go."""
+
+    def add(self, task: int) -> None:
+        """Add *task* behind the others."""
+
+    def add_first(self, task: int) -> None:
+        """Add *task* in front of the others."""
+
+    def remove(self, task: int) -> None:
+        """Remove *task*."""
+
+    def first(self) -> int:
+        """Return the task that :func:`~tasksim.schedulers.queues.first_ready` finds; it stays."""
+
+    def close(self) -> None:
+        """Stop to follow changes of the memory."""
 
 
 class View(ABC):

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tasksim.schedulers.base import View
+    from tasksim.schedulers.base import Readiness, View
 
 __all__ = [
     "FifoQueue",
     "PriorityQueue",
     "PushOrder",
-    "Readiness",
     "ReadyTasks",
     "SortedTasks",
     "TaskList",
@@ -244,25 +243,6 @@ def first_ready(
         if least is None or lacks < least:
             best, least = task, lacks
     return best, seen
-
-
-class Readiness(Protocol):
-    """An index of tasks by the bytes that they lack in a memory, updated as data come and go."""
-
-    def add(self, task: int) -> None:
-        """Add *task* behind the others."""
-
-    def add_first(self, task: int) -> None:
-        """Add *task* in front of the others."""
-
-    def remove(self, task: int) -> None:
-        """Remove *task*."""
-
-    def first(self) -> int:
-        """Return the task that :func:`first_ready` finds; it stays."""
-
-    def close(self) -> None:
-        """Stop to follow changes of the memory."""
 
 
 class ReadyTasks(OrderedDict[int, None]):

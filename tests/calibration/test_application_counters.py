@@ -58,7 +58,7 @@ def test_samples_are_counts_with_durations_of_each_run(monkeypatch, tmp_path):
         for task in range(20)
     }
     told = {"core": "Haswell", "by_python": []}
-    monkeypatch.setattr(campaign, "_counts", lambda *_: (counts, told))
+    monkeypatch.setattr(campaign, "count", lambda _: (counts, told))
     domain = parse_settings_domain("cholesky", ["tiles=2,3", "tile_size=8"])
     summary = measure_application_counters(domain, tmp_path / "out", CounterOptions(runs=3))
     assert (summary.configurations, summary.samples) == (2, 3 * (4 + 10))

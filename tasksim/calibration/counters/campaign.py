@@ -20,6 +20,7 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.base.memory import no_garbage_collection
 from tasksim.calibration.campaign import shuffled
 from tasksim.calibration.counters.hardware import PerfCounters
+from tasksim.calibration.counters.valgrind import count
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.calibration.tools import core_frequency
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.application_campaign import SettingsDomain
     from tasksim.calibration.domain import Domain
-    from tasksim.formats.counters.events import Counted
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.standalone import Standalone
 
@@ -268,8 +268,6 @@ def _counted(
 def _by_valgrind(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> tuple[list[dict[str, float]], list[str]]:
-    from tasksim.calibration.counters.valgrind import count
-
     found, precision = dense_kernel(kernel)
     counts, told = count(
         {
@@ -287,27 +285,23 @@ def _by_perf(
     kernel: str, configurations: list[dict[str, int]], options: CounterOptions
 ) -> tuple[list[dict[str, float]], list[str]]:
     """Return medians over executions of the processor's counts."""
-    found, notes = [], []
+    found: list[dict[str, float]] = []
+    notes: list[str] = []
     with PerfCounters() as counters, single_threaded_blas(), no_garbage_collection():
         for sizes in configurations:
             body = standalone(kernel, sizes, options.dtype, options.seed)
-            several = [_one(body, counters) for _ in range(max(3, options.runs))]
-            notes += [note for counted in several for note in counted.notes]
-            found.append(_median([counters_of(counted, "perf") for counted in several]))
+            several = []
+            for _ in range(max(3, options.runs)):
+                body.reset()
+                body.run()
+                body.reset()
+                counters.start()
+                body.run()
+                counted = counters.stop()
+                several.append(counters_of(counted, "perf"))
+                notes += counted.notes
+            found.append({n: float(np.median([one[n] for one in several])) for n in several[0]})
     return found, sorted(set(notes))
-
-
-def _one(body: Standalone, counters: PerfCounters) -> Counted:
-    body.reset()
-    body.run()
-    body.reset()
-    counters.start()
-    body.run()
-    return counters.stop()
-
-
-def _median(several: list[dict[str, float]]) -> dict[str, float]:
-    return {name: float(np.median([one[name] for one in several])) for name in several[0]}
 
 
 def _by_files(
@@ -427,7 +421,8 @@ def measure_application_counters(
     _refuse_names_of_columns(domain.application, settings[0])
     if progress is not None:
         progress("counting with valgrind", 0.1)
-    counts, told = _counts(domain.application, settings, options.seed)
+    asked = {"name": domain.application, "settings": list(settings)}
+    counts, told = count({"application": asked, "seed": options.seed})
     rows: dict[str, tuple[tuple[str, ...], list[Any]]] = {}
     frequency = core_frequency()
     visits = timed_application(domain.application, settings, options)
@@ -459,15 +454,6 @@ def _refuse_names_of_columns(application: str, settings: Mapping[str, Any]) -> N
                     f"{application}: kernel {kernel} has a parameter {name}, which is the name of "
                     "another column of the counter file"
                 )
-
-
-def _counts(
-    application: str, settings: Sequence[Mapping[str, Any]], seed: int
-) -> tuple[dict[str, dict[str, float]], dict[str, Any]]:
-    from tasksim.calibration.counters.valgrind import count
-
-    asked = {"name": application, "settings": list(settings)}
-    return count({"application": asked, "seed": seed})
 
 
 def timed_application(
