@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from tasksim import ConstantLibrary, generate
-from tasksim.engine.clock import TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.distribution.owners import nearly_square
@@ -123,10 +123,10 @@ def true_run(graph: TaskGraph, ranks: int, network: Network, size: int) -> Recor
 
 def ping_s(network: Network, size: int) -> float:
     """Return how long a message between hosts 0 and 17 takes."""
-    clock = TickClock()
+    clock = Clock()
     Flows(clock, network).send(0, 17, size, lambda _: None, None)
-    run(clock)
-    return clock._now * 1e-9
+    clock.run()
+    return clock.now * 1e-9
 
 
 def calibrated(truth: Network) -> Network:

@@ -181,8 +181,6 @@ def machines(data_bytes: float) -> dict[str, Platform]:
 
 def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]:
     """Return how many tasks there are, and the CPU time of one in microseconds."""
-    from tasksim.engine.choice import needs_machine
-    from tasksim.engine.machine.machine import MachineReplay
     from tasksim.engine.replay import Replay
     from tasksim.graph.apps.registry import generate
     from tasksim.schedulers.registry import create
@@ -193,8 +191,7 @@ def cost_per_task(tiles: int, machine: str, scheduler: str) -> tuple[int, float]
         [SECONDS[c.architecture == "cuda"][graph.kernels[k]] for k in graph.kernel.tolist()]
         for c in platform.classes
     ]
-    kind = MachineReplay if needs_machine(platform) else Replay
-    replay = kind(graph, platform, create(scheduler), costs)
+    replay = Replay(graph, platform, create(scheduler), costs)
     begun = time.process_time()
     replay.run(random.Random(0))
     return len(graph), 1e6 * (time.process_time() - begun) / len(graph)

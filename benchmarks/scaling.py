@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim import ConstantLibrary, generate
-from tasksim.engine.clock import TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.simulation import Simulation
 from tasksim.network.cluster import Cluster
@@ -42,10 +42,10 @@ WORKERS = 8
 
 def ping_s(network: Network, size: int) -> float:
     """Return how long a message between hosts 0 and 17 takes."""
-    clock = TickClock()
+    clock = Clock()
     Flows(clock, network).send(0, 17, size, lambda _: None, None)
-    run(clock)
-    return clock._now * 1e-9
+    clock.run()
+    return clock.now * 1e-9
 
 
 def calibrated(truth: Network) -> Network:

@@ -7,10 +7,10 @@ last bit, or the same error. The test sees what SimPy's engine gave.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import wraps
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,6 @@ from equal import difference
 
 from tasksim.core.library import status
 from tasksim.engine import choice, simulation
-from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.runtime.flat import Refused
 
@@ -28,15 +27,10 @@ BY_DESIGN = ("the core knows 64 ",)
 """Why the core may leave a question to SimPy's engine."""
 
 
-@dataclass(frozen=True, eq=False)
-class Asked(choice.Question):
-    """A question, and which of SimPy's two replays was asked."""
+class Longer(choice.Question):
+    """A question that the core answers with its longer replay, though the shorter would do."""
 
-    machine: bool = False
-
-    @property
-    def needs_machine(self):
-        return self.machine
+    needs_machine = True
 
 
 @pytest.fixture(autouse=True)
@@ -48,15 +42,15 @@ def both_engines(request, monkeypatch):
     if request.node.get_closest_marker("one_engine") or not status().available:
         return
     twins = WeakKeyDictionary()
-    for kind in (Replay, MachineReplay):
-        monkeypatch.setattr(kind, "__init__", _keeping(kind.__init__, twins))
-        monkeypatch.setattr(kind, "run", _compared(kind.run))
+    monkeypatch.setattr(Replay, "__init__", _keeping(Replay.__init__, twins))
+    monkeypatch.setattr(Replay, "run", _compared(Replay.run))
     replayed = simulation.replayed
     monkeypatch.setattr(
         simulation,
         "replayed",
+        # Threads are the core's alone.
         lambda question, seed, engine: replayed(
-            question, seed, "simpy" if engine == "auto" else engine
+            question, seed, "simpy" if engine == "auto" and not question.needs_threads else engine
         ),
     )
 
@@ -69,7 +63,7 @@ def _keeping(begin, twins):
 
     @wraps(begin)
     def kept(self, *given, **named):
-        self.asked = asked = _asked(twins, isinstance(self, MachineReplay), *given, **named)
+        self.asked = asked = _asked(twins, *given, **named)
         with _the_same_error(asked, random.Random(0)):
             begin(self, *given, **named)
 
@@ -77,7 +71,7 @@ def _keeping(begin, twins):
 
 
 def _asked(
-    twins, machine, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
+    twins, graph, platform, scheduler, costs, estimates=None, far=None, pushes="serial", *,
     simultaneous_pushes=None, submitted_s=None, slowing=None,
 ):  # fmt: skip
     if scheduler not in twins:
@@ -88,7 +82,7 @@ def _asked(
     pushes = simultaneous_pushes or pushes
     due = None if submitted_s is None else np.array(submitted_s, np.float64)
     its = twins[scheduler]
-    return Asked(graph, platform, its, costs, estimates, far, pushes, due, slowing, machine=machine)
+    return choice.Question(graph, platform, its, costs, estimates, far, pushes, due, slowing)
 
 
 def _compared(run):
@@ -97,16 +91,25 @@ def _compared(run):
     @wraps(run)
     def compared(self, rng):
         its_rng = deepcopy(rng)
-        with _the_same_error(self.asked, its_rng):
+        with _the_same_error(self.asked, deepcopy(rng)):
             makespan_s = run(self, rng)
-        found = _compiled(self.asked, its_rng)
-        if isinstance(found, Exception):
-            raise AssertionError("the core fails") from found
-        if found is not None and (differs := difference(self.asked, self, found)):
-            raise AssertionError(f"the engines differ in {differs}")
+        for asked in _ways_to_ask(self.asked):
+            found = _compiled(asked, deepcopy(its_rng))
+            if isinstance(found, Exception):
+                raise AssertionError("the core fails") from found
+            if found is not None and (differs := difference(asked, self, found)):
+                raise AssertionError(f"the engines differ in {differs}")
         return makespan_s
 
     return compared
+
+
+def _ways_to_ask(asked):
+    """Return *asked*, and, where the core has a shorter replay for it, the same for the longer."""
+    if asked.needs_machine:
+        return [asked]
+    fields = {field.name: getattr(asked, field.name) for field in dataclasses.fields(asked)}
+    return [asked, Longer(**fields | {"scheduler": deepcopy(asked.scheduler)})]
 
 
 @contextmanager

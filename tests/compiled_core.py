@@ -6,6 +6,9 @@ import pytest
 
 from tasksim.core.library import status
 
+only_with_core = pytest.mark.skipif(not status().available, reason=status().why)
+"""Marks a test that needs the core."""
+
 
 def needs_core(*values):
     """Return a parameter of a test that needs the core."""

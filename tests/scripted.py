@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.replay import Replay
 from tasksim.graph.builder import GraphBuilder
 from tasksim.platform.description import (
     Allocation,
@@ -126,7 +126,7 @@ def play(graph, platform, plan, ahead=None, **options):
         column = graph.parameter_names[kernel].index("duration_s")
         durations.append(float(graph.parameters[kernel][graph.row[task], column]))
     table = [durations] * len(platform.classes)
-    replay = MachineReplay(graph, platform, scheduler, table, **options)
+    replay = Replay(graph, platform, scheduler, table, **options)
     replay.run(random.Random(0))
     return Played(replay)
 

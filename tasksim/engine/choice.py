@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
-    from tasksim.engine.outcome import AnyReplay
+    from tasksim.engine.replay import Replay
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -74,9 +74,13 @@ class Question:
 
     @property
     def needs_machine(self) -> bool:
-        """Whether the replay is that of machines, which knows devices and contention."""
-        blind, slowed = self.simultaneous_pushes == "blind", self.slowing is not None
-        return blind or slowed or needs_machine(self.platform)
+        """Whether the core's shorter replay for cores that share one memory does not suffice."""
+        if self.simultaneous_pushes == "blind" or self.slowing is not None:
+            return True
+        one_by_one = self.platform.overheads.submission_s or self.submitted_s is not None
+        if one_by_one and len(self.graph.hint_handle):  # a hint is submitted, as tasks are
+            return True
+        return needs_machine(self.platform)
 
     @property
     def needs_threads(self) -> bool:
@@ -85,7 +89,7 @@ class Question:
             return False
         if self.slowing is not None:
             return False
-        from tasksim.engine.threads.suits import can_be_threads
+        from tasksim.engine.threads import can_be_threads
 
         return can_be_threads(self.platform, self.scheduler)
 
@@ -96,7 +100,7 @@ class Replayed(NamedTuple):
     Why it was not the core, or that the core called the scheduler back.
     """
 
-    replay: AnyReplay
+    replay: Replay | CompiledReplay
     engine: str
     why: str = ""
 
@@ -185,9 +189,7 @@ def _compiled(question: Question) -> CompiledReplay:
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.runtime.policies import ported
 
-    own, threads = ported(question.scheduler), question.needs_threads
-    if threads and own is None:
-        raise Refused(f"{question.scheduler.name} was changed, and threads do not call it")
+    own = ported(question.scheduler)
     return CompiledReplay(
         question.graph,
         question.platform,
@@ -198,7 +200,7 @@ def _compiled(question: Question) -> CompiledReplay:
         machine=question.needs_machine,
         submitted_s=question.submitted_s,
         blind=question.simultaneous_pushes == "blind",
-        threads=threads,
+        threads=question.needs_threads,
         slowing=question.slowing,
     )
 
@@ -210,24 +212,36 @@ def _called(question: Question) -> Called:
     return Called(scheduler, graph, platform, machine=question.needs_machine)
 
 
-def _simpy(question: Question) -> AnyReplay:
+def _simpy(question: Question) -> Replay:
     from tasksim.base.memory import no_garbage_collection
-    from tasksim.engine.machine.machine import MachineReplay
     from tasksim.engine.replay import Replay
 
-    graph, platform, scheduler = question.graph, question.platform, question.scheduler
+    if question.needs_threads:
+        raise only_by_core(question.scheduler)
     with no_garbage_collection():
         believed = question.estimates.tolist()
         alike = question.costs is question.estimates
-        charged = believed if alike else question.costs.tolist()
         times = question.submitted_s
-        submitted_s = None if times is None else times.tolist()
-        if question.needs_machine:
-            pushes = question.simultaneous_pushes
-            return MachineReplay(
-                graph, platform, scheduler, charged, believed, question.far, pushes,
-                submitted_s=submitted_s, slowing=question.slowing,
-            )  # fmt: skip
         return Replay(
-            graph, platform, scheduler, charged, believed, question.far, submitted_s=submitted_s
+            question.graph,
+            question.platform,
+            question.scheduler,
+            believed if alike else question.costs.tolist(),
+            believed,
+            question.far,
+            question.simultaneous_pushes,
+            submitted_s=None if times is None else times.tolist(),
+            slowing=question.slowing,
         )
+
+
+def only_by_core(scheduler: Scheduler) -> InputError:
+    """Return the error for threads of StarPU-SimGrid, which SimPy's engine does not have."""
+    from tasksim.core.library import status
+
+    core = status()
+    cure = "use engine auto or compiled" if core.available else f"the core is {core.why}"
+    return InputError(
+        f"scheduler {scheduler.name} with simultaneous pushes 'blind' runs as StarPU-SimGrid's "
+        f"threads do, which only the compiled core replays: {cure}"
+    )

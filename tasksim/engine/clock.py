@@ -1,186 +1,155 @@
-"""Clock of a replay: SimPy's, with events that cost little, and routines.
+"""Simulated clock: SimPy's environment, which counts whole nanoseconds.
 
-That of one memory counts seconds. That of machines with devices counts whole nanoseconds: sums of
-microseconds come out equal whatever the order in which they are added, so that things meant to
-happen at one instant do. What replays note is in seconds either way.
+Sums of whole nanoseconds do not depend on the order in which they are added, so that things meant
+to happen at one instant do. Within an instant, events happen in the order of their *rank*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from simpy.core import Environment
-from simpy.events import NORMAL, Event
-
-from tasksim.engine.ticks import TICK_S, TICKS_PER_S, ticks
+from simpy import Environment, Event, Process, Timeout
 
 if TYPE_CHECKING:
     from simpy.core import SimTime
+    from simpy.events import EventPriority
 
-__all__ = [
-    "TICKS_PER_S",
-    "TICK_S",
-    "Alarm",
-    "Clock",
-    "Routine",
-    "Steps",
-    "TickClock",
-    "run",
-    "ticks",
-]
+__all__ = ["RUN", "Clock", "Routine", "Steps", "Wait"]
 
-Steps: TypeAlias = Generator[int | None, None, Any]
-"""A generator that yields how many ticks to wait, or None: until it is woken."""
+Steps: TypeAlias = Generator[Event, Any, Any]
+"""A generator of SimPy events, as :class:`simpy.Process` takes it."""
+
+RUN: Final = 1.0
+"""Rank of what ends at an instant: before all that begins there."""
+FIRST: Final = 0.0
+"""Rank of events without one, such as the start of a process: before all that has a rank."""
+
+
+class Wait(Timeout):
+    """A timeout with a rank among the events of the instant at which it ends."""
+
+    def __init__(self, clock: Clock, delay: int, rank: float = RUN, value: Any = None) -> None:
+        self.rank = rank
+        super().__init__(clock, delay, value)
 
 
 class Clock(Environment):
-    """SimPy's environment, for a replay: it counts seconds."""
+    """SimPy's environment, whose events of one instant are ordered by rank.
 
-    def __init__(self, start: float = 0.0) -> None:
-        super().__init__(start)
-
-
-class TickClock(Clock):
-    """The clock of machines with devices: it counts whole ticks."""
-
-    _now: int
-    _eid: Any
+    Events of equal rank happen in the order in which they were scheduled, or in the reverse order
+    after :meth:`end_waits_in_reverse`.
+    """
 
     def __init__(self) -> None:
         super().__init__(0)
-        self.keep_order: Callable[[], None] = _nothing
-        """Lets the next wait end after those that were begun before it, as waits do by themselves;
-        where they end in reverse, the run of a kernel does not."""
+        self._reversed = False
+        self._forward = False
+        self._scheduled = 0
+
+    if TYPE_CHECKING:
+
+        @property
+        def now(self) -> int:
+            """The current time in ticks."""
+
+    def schedule(
+        self,
+        event: Event,
+        priority: EventPriority = 1,  # type: ignore[assignment]  # noqa: ARG002
+        delay: SimTime = 0,
+    ) -> None:
+        """Schedule *event* after *delay* ticks, by its rank."""
+        rank = getattr(event, "rank", FIRST)
+        order = self._order() if self._reversed and rank > FIRST else 0
+        # SimPy compares priorities, and does not look into them.
+        super().schedule(event, cast("EventPriority", (rank, order)), delay)
+
+    def alarm(
+        self, delay: int, callback: Callable[[Any], None], value: Any = None, rank: float = RUN
+    ) -> None:
+        """Call *callback* after *delay* ticks with an event of that *value*."""
+        Wait(self, delay, rank, value).callbacks.append(callback)
+
+    def at_once(self, event: Event) -> None:
+        """Let *event*, which was triggered just now, happen before the caller goes on."""
+        while not event.processed:
+            self.step()
 
     def end_waits_in_reverse(self) -> None:
-        """Let waits that were begun at one instant, and end at one, end last begun first."""
-        order = self._eid = LastFirst(self)
-        self.keep_order = order.keep
+        """Let waits that begin at one instant, and end at one instant, end last begun first.
 
+        As in SimGrid, which puts a sleep in front of what began at the same instant
+        (``CpuCas01::sleep``), and an execution behind it: see :meth:`keep_order`.
+        """
+        self._reversed = True
 
-def _nothing() -> None:
-    pass
-
-
-class LastFirst:
-    """Numbers of events: those of one instant fall, from one instant to the next they rise.
-
-    As in SimGrid, which puts a sleep in front of what began at the same instant
-    (``CpuCas01::sleep``), and an execution behind it.
-    """
-
-    def __init__(self, clock: TickClock) -> None:
-        self._clock = clock
-        self._count = 0
-        self._forward = False
-
-    def keep(self) -> None:
-        """Let the next number be higher than those before."""
+    def keep_order(self) -> None:
+        """Let the next wait end after those that were begun before it, even in reverse order."""
         self._forward = True
 
-    def __next__(self) -> int:
-        self._count += 1
-        step = self._count if self._forward else -self._count
+    def _order(self) -> int:
+        """Return a number that falls from event to event, and rises from instant to instant."""
+        self._scheduled += 1
+        step = self._scheduled if self._forward else -self._scheduled
         self._forward = False
-        return (self._clock._now << 44) + step  # room for 2**43 events, more than anybody waits for
+        return (self.now << 44) + step  # room for 2**43 events, more than anybody waits for
 
 
-class Alarm:
-    """What happens after *delay* and hands itself, with its *value*, to one *callback*.
+class Routine:
+    """A SimPy process that sleeps until another wakes it, as a thread of the runtime does.
 
-    SimPy's :class:`~simpy.events.Timeout` without what a replay does not use: only :func:`run`
-    knows what to do with it. No :class:`~simpy.events.Event`, whose instances have a dictionary
-    each: to make one of these takes half the time.
+    Attributes
+    ----------
+    rank : float
+        Rank of its waits; its generator sets it before it waits.
+    asleep : bool
+        Whether it sleeps.
+    woken : bool
+        Whether it was woken since its generator set this to False; a generator that is about to
+        sleep looks at this first.
+    notified : bool
+        Whether it was told of something new, not just that its own request has been met.
     """
 
-    __slots__ = ("callback", "value")
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.rank = RUN
+        self.asleep = self.woken = self.notified = False
 
-    def __init__(
-        self,
-        env: Environment,
-        delay: SimTime,
-        value: Any,
-        callback: Callable[[Any], None],
-        rank: float = NORMAL,
-    ) -> None:
-        self.value = value
-        self.callback = callback
-        queue: list[Any] = env._queue
-        heappush(queue, (env._now + delay, rank, next(env._eid), self))
+    def begin(self, steps: Steps) -> None:
+        """Run *steps* as a process, at once up to its first event."""
+        process = self._clock.process(steps)
+        process.callbacks.append(_raise_failure)
+        self._clock.at_once(process.target)
 
+    def wait(self, delay: int) -> Wait:
+        """Return an event that happens after *delay* ticks."""
+        return Wait(self._clock, delay, self.rank)
 
-class Routine(Event):
-    """A generator that runs, waits as long as it asks for, and sleeps until it is woken.
-
-    It is the event that it waits for itself: nothing is made anew for a step. ``rank`` says which
-    of the things that happen at one instant come first, the lowest; the generator sets it before it
-    yields. ``woken`` says that somebody has called :meth:`wake` since the generator set it
-    to False; a generator that is about to sleep looks at it first.
-    """
-
-    def __init__(self, env: TickClock) -> None:
-        self.env = env
-        self.rank: float = NORMAL
-        self.asleep = False
-        self.woken = False
-        self.notified = False
-        """Whether it was told of something new, not just that what it began itself has ended."""
-        self._ok = True
-        self._value = None
-        self.callbacks = [self._go_on]
-
-    def begin(self, generator: Steps) -> None:
-        """Run *generator* up to its first wait."""
-        self.step = generator.__next__
-        self._go_on()
+    def sleep(self) -> Event:
+        """Return an event that happens when the routine is woken."""
+        self.asleep = True
+        self._alarm = self._clock.event()
+        return self._alarm
 
     def wake(self) -> None:
-        """Let the generator go on, if it sleeps; else see to it that it does not fall asleep."""
+        """Let the process go on at once if it sleeps; else see to it that it does not fall asleep.
+
+        The caller goes on when the process waits again.
+        """
         self.woken = True
         if self.asleep:
             self.asleep = False
-            self._go_on()
+            self._clock.at_once(self._alarm.succeed())
 
     def notify(self) -> None:
-        """Wake, and note that it was for more than the end of what it had begun itself."""
+        """Wake the process, and note that there is something new for it."""
         self.notified = True
         self.wake()
 
-    def _go_on(self, _event: Event | None = None) -> None:
-        try:
-            delay = self.step()
-        except StopIteration:
-            return
-        if delay is None:
-            self.asleep = True
-        else:
-            # What env.schedule does, without the call.
-            env = self.env
-            queue: list[Any] = env._queue
-            heappush(queue, (env._now + delay, self.rank, next(env._eid), self))
 
-
-def run(env: Clock) -> None:
-    """Let everything happen, as ``env.run()`` does, at less cost for each event.
-
-    Events are not marked as processed: nobody waits for those of a replay. A routine's step is
-    written out here: this is the hottest loop of a replay.
-    """
-    queue: list[Any] = env._queue
-    count = env._eid
-    while queue:
-        now, _, _, event = heappop(queue)
-        env._now = now
-        if event.__class__ is Routine:
-            try:
-                delay = event.step()
-            except StopIteration:
-                continue
-            if delay is None:
-                event.asleep = True
-            else:
-                heappush(queue, (now + delay, event.rank, next(count), event))
-        else:
-            event.callback(event)
+def _raise_failure(process: Process) -> None:
+    """Raise the error that ended *process* as it is; SimPy would raise a copy of it."""
+    if not process.ok:
+        raise cast("BaseException", process.value)

@@ -23,7 +23,7 @@ from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder
 from tasksim.models.kinds.constant import ConstantLibrary
-from tasksim.platform.description import Memory, Overheads, Platform, Worker
+from tasksim.platform.description import Memory, Overheads, Platform, Worker, class_of
 
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
@@ -181,7 +181,7 @@ def respects_abilities(factory: Factory) -> None:
     platform = two_classes()
     replay = Replay(graph, platform, factory(), costs)
     replay.run(random.Random(0))
-    classes, worker = replay.view.class_of, replay.ledger.worker
+    classes, worker = class_of(platform), replay.ledger.worker
     allowed = all(costs[classes[w]][t] < np.inf for t, w in enumerate(worker))
     _demand(allowed, "a task ran on a worker that cannot run it")
 

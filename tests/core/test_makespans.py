@@ -6,7 +6,6 @@ import pytest
 from compiled_core import needs_core
 from equal import LONG, disagreement
 from makespans import Questions, needs_table, rows
-from threaded import SCHEDULERS
 
 pytestmark = needs_table
 
@@ -22,17 +21,8 @@ def questions(tmp_path_factory):
     return Questions(tmp_path_factory.mktemp("library"))
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
-def test_threads_make_the_same_bytes_of_eight_tiles(questions, scheduler):
-    small = [questions.of(row) for row in rows(scheduler) if row["nblocks"] == "8"]
-    assert small
-    for question in small:
-        assert question.needs_threads
-        assert disagreement(question) is None
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", [*SCHEDULERS, *OTHERS])
+@pytest.mark.parametrize("scheduler", OTHERS)
 def test_every_row_comes_out_the_same(questions, scheduler):
     asked = [row for row in rows(scheduler) if int(row["nblocks"]) <= MOST_TILES]
     assert len(asked) == ROWS_OF_EACH

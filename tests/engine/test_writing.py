@@ -13,7 +13,7 @@ from scripted import machine, tasks
 from tasksim.core.library import status
 from tasksim.engine.choice import Question, _compiled
 from tasksim.engine.data.accesses import ordered_accesses
-from tasksim.engine.machine.writing import Writing
+from tasksim.engine.machine.hints import Writing
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.runtime.ledger import DONE, READY, TAKEN, WAITING
 from tasksim.schedulers.registry import create

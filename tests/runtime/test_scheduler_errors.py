@@ -11,7 +11,6 @@ from compiled_core import needs_core
 
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.choice import Question, replayed
-from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
 from tasksim.native.compiled import CompiledExecution
@@ -34,7 +33,7 @@ def replay(scheduler, **overheads):
 
 
 def machine(scheduler, **overheads):
-    MachineReplay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
+    Replay(GRAPH, platform(**overheads), scheduler, [[1.0] * 3]).run(random.Random(0))
 
 
 def called(scheduler, *, pushes="serial", **overheads):

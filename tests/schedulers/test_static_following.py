@@ -13,7 +13,6 @@ from strategies import costs, graphs, platforms
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.machine.machine import MachineReplay
 from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
@@ -105,7 +104,7 @@ def test_plans_can_be_followed_whatever_the_runtime_costs(data, graph, platform,
 def test_plans_can_be_followed_with_several_memories(data, graph, name):
     platform = processors([0, 1, 1, 2])
     estimates = data.draw(costs(graph, platform))
-    replay = MachineReplay(graph, platform, create(name), estimates)
+    replay = Replay(graph, platform, create(name), estimates)
     replay.run(random.Random(0))
     assert max(replay.ledger.end, default=0) >= np.asarray(estimates).min(axis=0).max(initial=0)
 
@@ -118,7 +117,7 @@ def test_what_is_written_is_sent_before_its_readers_are_ready():
     g.insert("task", W(y))
     g.insert("task", R(x), R(y))
     times = [[1.0, 9, 9], [9.0, 4, 9], [9.0, 9, 1]]
-    replay = MachineReplay(g.build(), processors([0, 1, 2]), create("heft"), times)
+    replay = Replay(g.build(), processors([0, 1, 2]), create("heft"), times)
     replay.run(random.Random(0))
     assert list(replay.ledger.end) == pytest.approx([1, 4, 6])
 
@@ -130,7 +129,7 @@ def test_data_at_home_are_sent_some_tasks_ahead():
         g.insert("task", R(g.handle(f"x{k}", size_bytes=3)), after=[k - 1] if k else [])
     times = [[50.0] * 9, [4.0] * 9]
     scheduler = Fixed([[], list(range(9))])
-    replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
+    replay = Replay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
     assert max(replay.ledger.end) == pytest.approx(3 + 9 * 4)
 
@@ -144,7 +143,7 @@ def test_data_that_commute_are_sent_when_they_are_free():
     g.insert("task")
     scheduler = Fixed([[0], [2, 1]])
     times = [[1.0, 1.0, 5.0]] * 2
-    replay = MachineReplay(g.build(), processors([0, 1]), scheduler, times)
+    replay = Replay(g.build(), processors([0, 1]), scheduler, times)
     replay.run(random.Random(0))
     assert list(replay.ledger.end) == pytest.approx([1, 6, 5])
 

@@ -14,7 +14,7 @@ from strategies import ACCESSES
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.replay import Replay
 from tasksim.graph.analysis import critical_path
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, W
@@ -326,7 +326,7 @@ def test_a_plan_without_a_run_knows_the_same_copies_as_one_in_a_run(tmp_path):
     graph = generate("cholesky", tiles=4)
     times = [[1.0] * len(graph)] * len(platform.classes)
     alone = Problem.of(graph, platform, times)
-    seen = Problem.of_view(MachineReplay(graph, platform, create("heft"), times).node.view)
+    seen = Problem.of_view(Replay(graph, platform, create("heft"), times).node.view)
     assert alone.latency_s.ravel().tolist() == pytest.approx(seen.latency_s.ravel().tolist())
     inverse = alone.seconds_per_byte
     assert inverse.ravel().tolist() == pytest.approx(seen.seconds_per_byte.ravel().tolist())

@@ -1,14 +1,17 @@
-// Replay of a task graph on one memory: one event per thing that takes time (engine/replay.py).
+// Replay of a task graph on cores that share one memory: what the replay of machines does for these
+// (engine/machine/core.py), without coroutines, data or devices.
 //
-// At a task's end: the scheduler hears of it, its successors are released and pushed, and once all
-// tasks that end at this instant have done so, the workers that are awake are served in order of
-// their number.
+// At a task's end the scheduler hears of it, and its successors are released and pushed. Once all
+// that ends at this instant has done so, the workers that are awake ask for tasks, in order of their
+// number.
 #include "replay.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "../runtime/release.h"
 #include "../runtime/sleepers.h"
+#include "clock.h"
 #include "heap.h"
 #include "locality.h"
 
@@ -16,59 +19,68 @@ namespace tasksim {
 
 namespace {
 
-// Clock that counts seconds, and whose events are numbers.
-class SecondsClock {
+// Clock whose events are numbers.
+class NumberClock {
  public:
-  enum What : std::int32_t { END, AWAKE, SUBMISSION };
+  enum What : std::int32_t { START, END, SUBMISSION, AWAKE };
   struct Event {
-    double time;
-    i64 count;
+    i64 time, count;
     What what;
-    std::int32_t number;  // of a worker or a task
+    std::int32_t number;  // of a worker
+
+    // Of one instant, a worker that has woken up asks for a task in its turn; all else is before.
+    int rank() const { return what == AWAKE ? number : -1; }
 
     bool before(const Event &other) const {
-      return time != other.time ? time < other.time : count < other.count;
+      if (time != other.time) return time < other.time;
+      if (rank() != other.rank()) return rank() < other.rank();
+      return count < other.count;
     }
   };
 
   bool empty() const { return queue_.empty(); }
-  double next() const { return queue_.first().time; }
+  const Event &first() const { return queue_.first(); }
 
-  void after(double delay, What what, int number) {
-    queue_.push({now + delay, count_++, what, number});
+  void after(i64 delay, What what, int number) {
+    queue_.push({later(now, delay), count_++, what, number});
   }
 
   Event pop() {
     const Event first = queue_.pop();
     now = first.time;
-    ++events;
     return first;
   }
 
-  double now = 0.0;
-  i64 events = 0;
+  i64 now = 0;
 
  private:
   Heap<Event> queue_;
   i64 count_ = 0;
 };
 
-// The time and the waking (engine/view.py). Workers that are woken are added to *awake*.
+// The time and the waking, and the workers that are about to ask for a task, the lowest first.
 class MemoryView : public View {
  public:
-  MemoryView(const Graph &graph, const Platform &platform, SecondsClock &clock)
-      : View(graph, platform), sleepers(platform), clock_(clock) {}
+  MemoryView(const Graph &graph, const Platform &platform, NumberClock &clock)
+      : View(graph, platform),
+        sleepers(platform),
+        clock_(clock),
+        wakeup_(ticks(platform.given.wakeup_s)),
+        resting_(platform.workers, true),
+        woken_(platform.workers, false) {}
 
-  double now() const override { return clock_.now; }
+  double now() const override { return static_cast<double>(clock_.now) * 1e-9; }
   bool sleeping(int worker) const override { return sleepers.asleep[worker]; }
 
   void wake(int worker) override {
-    if (!sleepers.asleep[worker]) return;
     sleepers.asleep[worker] = false;
-    if (const double wakeup_s = platform.given.wakeup_s)
-      clock_.after(wakeup_s, SecondsClock::AWAKE, worker);
+    woken_[worker] = true;
+    if (!resting_[worker]) return;
+    resting_[worker] = false;
+    if (wakeup_)
+      clock_.after(wakeup_, NumberClock::AWAKE, worker);
     else
-      awake.push_back(worker);
+      let_ask(worker);
   }
   void wake_any_of(u64 classes) override {
     const int worker = sleepers.first(classes);
@@ -78,11 +90,38 @@ class MemoryView : public View {
     for (const int worker : sleepers.all(classes)) wake(worker);
   }
 
+  // *worker* asks for a task at this instant, when it is its turn.
+  void let_ask(int worker) {
+    woken_[worker] = false;
+    asking_.push_back(worker);
+    if (asking_.size() > 1) std::push_heap(asking_.begin(), asking_.end(), std::greater<>{});
+  }
+
+  bool any_asks() const { return !asking_.empty(); }
+  int next_to_ask() const { return asking_.front(); }
+  int pop_next() {
+    const int worker = asking_.front();
+    if (asking_.size() > 1) std::pop_heap(asking_.begin(), asking_.end(), std::greater<>{});
+    asking_.pop_back();
+    return worker;
+  }
+
+  // *worker*, which got no task, rests, unless it was woken since it was its turn to ask.
+  void let_rest(int worker) {
+    sleepers.sleep(worker);
+    if (woken_[worker])
+      let_ask(worker);
+    else
+      resting_[worker] = true;
+  }
+
   Sleepers sleepers;
-  std::vector<int> awake;
 
  private:
-  SecondsClock &clock_;
+  NumberClock &clock_;
+  const i64 wakeup_;
+  std::vector<char> resting_, woken_;
+  std::vector<int> asking_;  // a heap
 };
 
 class MemoryReplay : public Replay {
@@ -92,12 +131,12 @@ class MemoryReplay : public Replay {
       : graph_(graph),
         question_(question),
         scheduler_(scheduler),
-        submission_s_(platform.given.submission_s),
-        due_(question.submitted_s),
-        task_s_(platform.given.task_s),
+        submission_(question.submitted ? 0 : ticks(platform.given.submission_s)),
+        task_cost_(ticks(platform.given.task_s)),
+        one_by_one_(submission_ || question.submitted),
         view_(graph, platform, clock_),
         ledger_(graph, platform, view_.able),
-        release_(graph, !submission_s_ && !due_),
+        release_(graph, !one_by_one_),
         charges_(graph, platform, question),
         running_(platform.workers, -1),
         patience_(ledger_, platform.workers, graph.tasks) {
@@ -107,32 +146,34 @@ class MemoryReplay : public Replay {
 
   void begin() override {
     scheduler_.attach(view_);
-    if (!submission_s_ && !due_) {
+    if (one_by_one_) {
+      submit();
+    } else {
+      for (const int task : release_.sources()) push(task);
       ledger_.all_submitted = true;
-      push(release_.sources());
-    } else if (graph_.tasks && due_ && due_[0] > 0.0) {
-      clock_.after(due_[0], SecondsClock::SUBMISSION, 0);
-    } else if (graph_.tasks) {
-      submit_from(0);
     }
-    serve();
   }
 
   bool go_on(i64 events) override {
-    while (!clock_.empty()) {
+    for (; view_.any_asks() || !clock_.empty(); ++events_) {
       if (!events--) return true;
+      if (view_.any_asks() && !something_before(view_.next_to_ask())) {
+        ask(view_.pop_next());
+        continue;
+      }
       const auto event = clock_.pop();
       switch (event.what) {
-        case SecondsClock::END:
-          on_end(event.number);
+        case NumberClock::START:
+          start(event.number);
           break;
-        case SecondsClock::AWAKE:
-          view_.awake.push_back(event.number);
-          serve_at_the_end_of_this_instant();
+        case NumberClock::END:
+          end(event.number);
           break;
-        case SecondsClock::SUBMISSION:
-          submit_from(event.number);
-          serve_at_the_end_of_this_instant();
+        case NumberClock::SUBMISSION:
+          submit();
+          break;
+        case NumberClock::AWAKE:
+          view_.let_ask(event.number);
           break;
       }
     }
@@ -145,103 +186,124 @@ class MemoryReplay : public Replay {
 
   View &view() override { return view_; }
   const Ledger &ledger() const override { return ledger_; }
-  double units_per_s() const override { return 1.0; }
-  double now_s() const override { return clock_.now; }
-  i64 events() const override { return clock_.events; }
+  double units_per_s() const override { return 1e9; }
+  double now_s() const override { return view_.now(); }
+  i64 events() const override { return events_; }
 
  private:
-  // Submits *task* and those after it, each when it is time. While a task is not ready, no worker
-  // waits to be served, and nothing else happens before the next is submitted, no event is needed.
-  void submit_from(int task) {
-    std::vector<int> released;
-    double due;
-    for (;;) {
-      ledger_.of[task].submitted = clock_.now;
-      released = release_.submit(task);
-      due = !due_ || task == graph_.tasks - 1 ? (task + 1) * submission_s_ : due_[task + 1];
-      if (!released.empty() || task == graph_.tasks - 1 || !view_.awake.empty() ||
-          (!clock_.empty() && clock_.next() <= due))
-        break;
-      ++task;
-      clock_.now = due;
-    }
-    view_.pusher = NONE;
-    push(released);
-    if (task == graph_.tasks - 1)
-      ledger_.all_submitted = true;
-    else
-      clock_.after(std::max(0.0, due - clock_.now), SecondsClock::SUBMISSION, task + 1);
+  // Whether anything happens at this instant before it is the turn of *worker* to ask.
+  bool something_before(int worker) const {
+    if (clock_.empty()) return false;
+    const auto &first = clock_.first();
+    return first.time == clock_.now && first.rank() < worker;
   }
 
-  void push(const std::vector<int> &released) {
-    const double now = clock_.now;
-    for (const int task : released) {
-      ledger_.release(task, now, -1);
-      scheduler_.push(task);
-    }
+  // Whether anything happens until *due*: then the submission waits for it.
+  bool something_by(i64 due) const {
+    return view_.any_asks() || (!clock_.empty() && clock_.first().time <= due);
   }
 
-  void on_end(int worker) {
-    const int task = running_[worker];
-    const double now = clock_.now;
-    ledger_.of[task].end = now;
-    ledger_.finish(task);
-    if (question_.hears_finished) scheduler_.finished(task, worker);
-    released_.clear();
-    release_.complete(task, released_);
-    if (!released_.empty()) {
-      view_.pusher = worker;
-      for (const int successor : released_) {
-        ledger_.release(successor, now, task);
-        scheduler_.push(successor);
+  // Submits tasks, each when it is due and those before it, if they were ready, have been pushed
+  // (machine/submission.py); goes on where it was when it had to wait.
+  void submit() {
+    const int tasks = graph_.tasks;
+    while (submitted_ < tasks) {
+      if (next_push_ == NONE) {
+        if (!waited_) {
+          if (question_.submitted) due_ = std::max(due_, question_.submitted[submitted_]);
+          if (something_by(due_)) {
+            waited_ = true;
+            return clock_.after(due_ - clock_.now, NumberClock::SUBMISSION, 0);
+          }
+        }
+        waited_ = false;
+        ledger_.of[submitted_].submitted = static_cast<double>(std::max(due_, clock_.now));
+        released_ = release_.submit(submitted_);
+        next_push_ = 0;
       }
+      while (next_push_ < static_cast<int>(released_.size())) {
+        if (due_ > clock_.now)
+          return clock_.after(due_ - clock_.now, NumberClock::SUBMISSION, 0);
+        push(released_[next_push_++]);
+        due_ = clock_.now;
+      }
+      next_push_ = NONE;
+      due_ = later(due_, submission_);
+      ++submitted_;
     }
-    view_.awake.push_back(worker);
-    serve_at_the_end_of_this_instant();
+    ledger_.all_submitted = true;
   }
 
-  void serve_at_the_end_of_this_instant() {
-    if (clock_.empty() || clock_.next() > clock_.now) serve();
+  void push(int task) {
+    ledger_.release(task, static_cast<double>(clock_.now), NONE);
+    view_.pusher = NONE;
+    scheduler_.push(task);
   }
 
-  // Lets the workers that are awake ask for tasks, in order of their number.
-  void serve() {
-    while (!view_.awake.empty()) {
-      awake_.clear();
-      awake_.swap(view_.awake);
-      std::sort(awake_.begin(), awake_.end());
-      for (const int worker : awake_) serve(worker);
-    }
-  }
-
-  void serve(int worker) {
+  // *worker* asks for a task.
+  void ask(int worker) {
     const int popped = scheduler_.pop(worker);
     if (popped == NONE) {
-      view_.sleepers.sleep(worker);
-      if (!--patience_.left) patience_.look(clock_.now, ledger_.idle());
+      view_.let_rest(worker);
+      if (!--patience_.left) patience_.look(view_.now(), ledger_.idle());
       return;
     }
     const int task = ledger_.take(popped, worker);
+    ledger_.of[task].popped = static_cast<double>(clock_.now);
     running_[worker] = task;
-    ledger_.of[task].start = clock_.now + task_s_;
+    if (task_cost_)
+      clock_.after(task_cost_, NumberClock::START, worker);
+    else
+      start(worker);
+  }
+
+  void start(int worker) {
+    const int task = running_[worker];
+    ledger_.of[task].start = static_cast<double>(clock_.now);
     if (question_.hears_started) scheduler_.started(task, worker);
-    clock_.after(task_s_ + charges_.seconds(task, worker), SecondsClock::END, worker);
+    clock_.after(ticks(charges_.seconds(task, worker)), NumberClock::END, worker);
+  }
+
+  void end(int worker) {
+    const int task = running_[worker];
+    ledger_.of[task].end = static_cast<double>(clock_.now);
+    ledger_.finish(task);
+    if (question_.hears_finished) scheduler_.finished(task, worker);
+    const bool exclusive = !graph_.exclusive.empty();
+    if (exclusive)
+      for (const int granted : release_.give_back(task)) push_after(task, worker, granted);
+    for (const int successor : graph_.successors_of(task))
+      if (release_.count_down(successor) && (!exclusive || release_.grant(successor)))
+        push_after(task, worker, successor);
+    view_.let_ask(worker);
+  }
+
+  // Pushes *released*, which the end of *task* on *worker* has released.
+  void push_after(int task, int worker, int released) {
+    ledger_.release(released, static_cast<double>(clock_.now), task);
+    view_.pusher = worker;
+    scheduler_.push(released);
   }
 
   const Graph &graph_;
   const tasksim_question question_;
   Scheduler &scheduler_;
-  const double submission_s_;
-  const double *const due_;  // per task, when it is submitted; null: by its cost
-  const double task_s_;
-  SecondsClock clock_;
+  const i64 submission_, task_cost_;
+  const bool one_by_one_;  // whether tasks are submitted one after the other
+  NumberClock clock_;
   MemoryView view_;
   Ledger ledger_;
   Release release_;
   Charges charges_;
   std::vector<int> running_;  // per worker its task
-  std::vector<int> released_, awake_;
   Patience patience_;
+  i64 events_ = 0;
+  // Of the submission: how many tasks, when the next is due, whether it has waited for that, and,
+  // of the tasks that the last submission released, the next to be pushed.
+  int submitted_ = 0, next_push_ = NONE;
+  i64 due_ = 0;
+  bool waited_ = false;
+  std::vector<int> released_;
 };
 
 }  // namespace

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasksim.engine.choice import chosen
+from tasksim.engine.choice import chosen, only_by_core
 from tasksim.engine.cluster.cluster import ClusterReplay
+from tasksim.engine.threads import can_be_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,12 @@ class ClusterQuestion(NamedTuple):
     network: Network
     simultaneous_pushes: SimultaneousPushes = "serial"
     cores: int | None = None
+
+    def has_threads(self, node: NodeQuestion) -> bool:
+        """Return whether the workers of *node* are StarPU-SimGrid's threads."""
+        if self.simultaneous_pushes != "blind" or self.cores or node.slowing is not None:
+            return False
+        return can_be_threads(node.platform, node.scheduler, of_cluster=True)
 
 
 class ClusterReplayed(NamedTuple):
@@ -56,6 +63,8 @@ def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> C
 
 
 def _by_simpy(question: ClusterQuestion, seed: int, why: str) -> ClusterReplayed:
+    for node in filter(question.has_threads, question.nodes):
+        raise only_by_core(node.scheduler)
     replay = ClusterReplay(*question)
     replay.run(seed)
     return ClusterReplayed(replay.outcome(), "simpy", why)

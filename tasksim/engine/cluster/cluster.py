@@ -15,7 +15,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
 from tasksim.base.memory import no_garbage_collection
-from tasksim.engine.clock import TICKS_PER_S, TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.communicator import Communicator
 from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.cluster.messages import Messages, ends_of_messages
@@ -23,19 +23,16 @@ from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.sharing import SharedCores
 from tasksim.engine.cluster.work import Work
-from tasksim.engine.machine.charges import Charges
-from tasksim.engine.machine.membership import Membership
-from tasksim.engine.machine.node import Node
+from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
-from tasksim.engine.threads.kernel import Kernel
-from tasksim.engine.ticks import OverheadTicks
+from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.ledger import Ledger, able_classes
 from tasksim.runtime.livelock import AllDone
 from tasksim.runtime.release import Release
 from tasksim.runtime.rules import dropped
-from tasksim.runtime.states import DONE, READY
+from tasksim.runtime.states import READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,8 +125,7 @@ class ClusterReplay:
         protocol: Protocol | None = None,
     ) -> None:
         self.distribution = distribution
-        self._clock = TickClock()
-        self._kernel = Kernel(self._clock)
+        self._clock = Clock()
         self._cores = None if cores is None else SharedCores(self._clock, cores)
         self._blind = simultaneous_pushes == "blind"
         self._protocol = protocol or protocol_of(network.model, by_rank=distribution.graph.by_rank)
@@ -167,8 +163,7 @@ class ClusterReplay:
             blind=self._blind,
             member=Membership(
                 work.visible, work.order.tolist(), work.hints, work.first_ready,
-                communicator.take, communicator.hear_end, self._idle, self._over, self._kernel,
-                self._cores,
+                communicator.take, communicator.hear_end, self._idle, self._over, self._cores,
             ),
             slowing=slowing,
         )  # fmt: skip
@@ -185,7 +180,7 @@ class ClusterReplay:
             try:
                 self._begin(seed)
                 with suppress(AllDone):
-                    self._let_happen()
+                    self._clock.run()
             except (Exception, SystemExit) as error:
                 raise self._blamed(error) from error
         for member in self.members:
@@ -193,12 +188,6 @@ class ClusterReplay:
         if not self._over():
             raise self._stopped()
         return max(_last_end_s(member) for member in self.members)
-
-    def _let_happen(self) -> None:
-        if any(member.node.threads is not None for member in self.members):
-            self._kernel.run(lambda: sum(m.ledger.state.count(DONE) for m in self.members))
-        else:
-            run(self._clock)
 
     def _begin(self, seed: int) -> None:
         communicators = [member.communicator for member in self.members]
@@ -245,7 +234,7 @@ class ClusterReplay:
 
     def _stopped(self) -> Exception:
         """Return the error for a replay that stopped before all was done."""
-        now_s = self._clock._now / TICKS_PER_S
+        now_s = self._clock.now / TICKS_PER_S
         for number, (work, ledger, node, _, _) in enumerate(self.members):
             own = ledger.state[: work.own_tasks]
             try:

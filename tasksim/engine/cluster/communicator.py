@@ -12,6 +12,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
+from tasksim.engine.clock import Routine
 from tasksim.engine.data.landing import MAIN
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
@@ -19,7 +20,7 @@ from tasksim.network.model import cost_s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Routine, Steps
+    from tasksim.engine.clock import Steps
     from tasksim.engine.cluster.flows import Flows
     from tasksim.engine.cluster.messages import Messages
     from tasksim.engine.cluster.protocol import Protocol
@@ -97,9 +98,8 @@ class Communicator:
         self._landing = node.landing
         if self._landing is not None:
             self._find_readers()
-        self._routine: Routine = node.routine()
+        self._routine = Routine(node.clock)
         self._routine.rank = COMMUNICATE
-        self._bell = None if node.threads is None else node.threads.bell(self._routine)
         self._routine.begin(self._steps())
 
     def take(self, task: int) -> None:
@@ -146,7 +146,7 @@ class Communicator:
         """Send or await the message of *task*, as its datum is in main memory."""
         messages, message = self._messages, self._message[task - self._own]
         if self.number == messages.source[message]:
-            ready = (self._clock._now, self._node.needs[task][0][0])
+            ready = (self._clock.now, self._node.needs[task][0][0])
             if ready != self._last_ready:
                 self._last_ready = ready
                 self._turn += 1
@@ -168,21 +168,14 @@ class Communicator:
         self._routine.woken = True
         self._routine.notify()
 
-    def _sleep(self) -> Steps:
-        if self._bell is None:
-            yield None
-        else:
-            yield from self._bell.sleep()
-            yield from self._bell.reset()
-
     def _steps(self) -> Steps:
         routine = self._routine
         while True:
             if not (routine.woken or self._done):
-                yield from self._sleep()
+                yield routine.sleep()
             routine.woken = False
             routine.rank = COMMUNICATE
-            yield 0
+            yield routine.wait(0)
             yield from self._send()
             self._listen()
             while self._done:
@@ -197,7 +190,8 @@ class Communicator:
             self._early.remove(message)
             self._landing.give_back(self._messages.size[message])
         if self._model.receive_costs and self.number == self._messages.target[message]:
-            yield ticks(cost_s(self._model.receive_costs, self._messages.size[message]))
+            cost = ticks(cost_s(self._model.receive_costs, self._messages.size[message]))
+            yield self._routine.wait(cost)
         yield from self._node.finish_communication(task, self._routine)
 
     def quiet(self) -> bool:
@@ -212,7 +206,7 @@ class Communicator:
             size = self._messages.size[message]
             self._in_flight += 1
             if self._model.isend_costs:
-                yield ticks(cost_s(self._model.isend_costs, size))
+                yield self._routine.wait(ticks(cost_s(self._model.isend_costs, size)))
             target = self._others[self._messages.target[message]]
             target.hear_of(message)
             if size < self._model.eager_bytes:
@@ -283,10 +277,8 @@ class Communicator:
         self._early.add(message)
         self._waits_for_room = True
         if not self._landing.ask(self._messages.size[message], 0, self._stop_waiting):
-            if self._node.threads is not None:
-                yield from self._node.threads.tell_all(MAIN)
             while self._waits_for_room:
-                yield from self._sleep()
+                yield self._routine.sleep()
             self._routine.woken = True  # by whatever has come meanwhile
         self._waits_for_room = False
 
@@ -300,7 +292,7 @@ class Communicator:
         if not messages.moving[message]:
             messages.moving[message] = 1
             messages.under_way += 1
-            messages.started[message] = self._clock._now
+            messages.started[message] = self._clock.now
             source, target = messages.source[message], messages.target[message]
             size = messages.size[message]
             self._flows.send(source, target, size, self._others[target].on_data, message)
@@ -310,7 +302,7 @@ class Communicator:
         messages = self._messages
         messages.under_way -= 1
         messages.arrived[message] = 1
-        messages.ended[message] = self._clock._now
+        messages.ended[message] = self._clock.now
         messages.done += 1
         if messages.size[message] >= self._model.detached_bytes:
             self._others[messages.source[message]]._sent(message)

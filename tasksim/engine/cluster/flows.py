@@ -17,7 +17,6 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, TickClock
 from tasksim.engine.cluster.flow import Flow
 from tasksim.engine.cluster.region import settle
 from tasksim.engine.cluster.ways import ROUNDING, Ways
@@ -25,6 +24,7 @@ from tasksim.engine.cluster.ways import ROUNDING, Ways
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.engine.clock import Clock
     from tasksim.network.description import Network
 
 __all__ = ["Flows"]
@@ -40,7 +40,7 @@ class Flows:
 
     Parameters
     ----------
-    clock : TickClock
+    clock : Clock
         When things happen.
     network : Network
         Links, routes, and what a message costs.
@@ -48,7 +48,7 @@ class Flows:
         What a tick of the clock is.
     """
 
-    def __init__(self, clock: TickClock, network: Network, ticks_per_s: float = 1e9) -> None:
+    def __init__(self, clock: Clock, network: Network, ticks_per_s: float = 1e9) -> None:
         self._clock = clock
         self._ways = Ways(network, ticks_per_s)
         self._capacity = self._ways.capacity
@@ -74,7 +74,7 @@ class Flows:
         latency, factor, size = self._ways.transfer(way, size_bytes)
         flow = Flow(way, factor, size, done, value)
         if latency:
-            Alarm(self._clock, latency, flow, self._on_latency)
+            self._clock.alarm(latency, self._on_latency, flow)
         else:
             self._enter(flow)
 
@@ -84,7 +84,7 @@ class Flows:
         """Send *size_bytes*, a few, as if nothing else were sent, then call ``done(value)``."""
         way = self._ways.between(source, target)
         delay = self._ways.alone(way, size_bytes)
-        Alarm(self._clock, delay, value, lambda event: done(event.value))
+        self._clock.alarm(delay, lambda event: done(event.value), value)
 
     # Coming and going
 
@@ -94,7 +94,7 @@ class Flows:
     def _enter(self, flow: Flow) -> None:
         self._count += 1
         flow.number = self._count
-        flow.since = self._clock._now
+        flow.since = self._clock.now
         self._flows[flow.number] = flow
         for link, use in flow.way.uses:
             before = self._demand.get(link, 0.0)
@@ -128,7 +128,7 @@ class Flows:
 
     def _pop_ended(self) -> list[int]:
         """Return the flows that end now, in the order in which they began."""
-        ends, now = self._ends, self._clock._now
+        ends, now = self._ends, self._clock.now
         ended: dict[int, None] = {}
         while ends and ends[0][0] <= now:
             end, number = heappop(ends)
@@ -142,13 +142,13 @@ class Flows:
         """Settle at the end of this instant."""
         if not self._settling:
             self._settling = True
-            Alarm(self._clock, 0, None, self._settle, LAST)
+            self._clock.alarm(0, self._settle, rank=LAST)
 
     def _settle(self, _event: Any) -> None:
         self._settling = False
         region = self._touched()
         settle(region, self._on, self._capacity, self._can_be_full)
-        now = self._clock._now
+        now = self._clock.now
         for number in sorted(region):
             flow = region[number]
             if flow.settled != flow.share:
@@ -191,4 +191,4 @@ class Flows:
             heappop(ends)
         if ends and ends[0][0] != self._alarm:
             self._alarm = ends[0][0]
-            Alarm(self._clock, ends[0][0] - self._clock._now, self._alarm, self._on_alarm)
+            self._clock.alarm(ends[0][0] - self._clock.now, self._on_alarm, self._alarm)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from tasksim.base.errors import InputError
-from tasksim.engine.clock import Alarm, TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.flows import Flows
 from tasksim.network.model import cost_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.engine.clock import Wait
     from tasksim.network.collectives.steps import Program
     from tasksim.network.description import Network
 
@@ -66,7 +67,7 @@ class _Replay:
     """Ranks that post messages, and wait for them."""
 
     def __init__(self, network: Network, places: list[int], reduce_s_per_byte: float) -> None:
-        self.clock = TickClock()
+        self.clock = Clock()
         self.flows = Flows(self.clock, network, TICKS_PER_S)
         self.model, self.places, self.reduce = network.model, places, reduce_s_per_byte
         self.sent: dict[tuple[int, int], deque[_Message]] = {}
@@ -81,7 +82,7 @@ class _Replay:
         ]
         for rank in ranks:
             rank.go_on(None)
-        run(self.clock)
+        self.clock.run()
         stuck = [rank.number for rank in ranks if len(rank.ends) < len(programs)]
         if stuck:
             raise InputError(f"ranks {stuck[:5]} wait for messages that nobody sends")
@@ -137,7 +138,7 @@ class _Replay:
         assert message.receiver is not None
         cost = round(cost_s(self.model.receive_costs, message.size) * TICKS_PER_S)
         if cost:
-            Alarm(self.clock, cost, None, message.receiver.over)
+            self.clock.alarm(cost, message.receiver.over)
         else:
             message.receiver.over(None)
 
@@ -201,7 +202,7 @@ class _Rank:
                 self.unsent = deque(step.sends)
                 self.send_next(None)
                 return
-            self.ends.append(self.replay.clock._now)
+            self.ends.append(self.replay.clock.now)
             self.step = 0
             self.ahead = []
 
@@ -214,14 +215,15 @@ class _Rank:
             cost_of = model.send_costs if blocking else model.isend_costs
             cost = round(cost_s(cost_of, size) * TICKS_PER_S)
             if cost:
-                Alarm(self.replay.clock, cost, (peer, size), self.paid)
+                self.replay.clock.alarm(cost, self.paid, (peer, size))
                 return
             self.replay.post_send(self, peer, size)
         self.over(None)
 
-    def paid(self, event: Alarm) -> None:
+    def paid(self, event: Wait) -> None:
         """Post the send that has been paid for."""
-        self.replay.post_send(self, *event.value)
+        peer, size = cast("tuple[int, float]", event.value)
+        self.replay.post_send(self, peer, size)
         self.send_next(None)
 
     def over(self, _event: object) -> None:
@@ -231,4 +233,4 @@ class _Rank:
             step = self.programs[len(self.ends)][self.step]
             self.step += 1
             pause = round(step.reduced_bytes * self.replay.reduce * TICKS_PER_S)
-            Alarm(self.replay.clock, pause, None, self.go_on)
+            self.replay.clock.alarm(pause, self.go_on)

@@ -10,10 +10,8 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, Routine, TickClock
-
 if TYPE_CHECKING:
-    from tasksim.engine.clock import Steps
+    from tasksim.engine.clock import Clock, Routine, Steps
 
 __all__ = ["SharedCores"]
 
@@ -26,13 +24,13 @@ class SharedCores:
 
     Parameters
     ----------
-    clock : TickClock
+    clock : Clock
         When things happen.
     cores : int
         How many tasks go on at full rate.
     """
 
-    def __init__(self, clock: TickClock, cores: int) -> None:
+    def __init__(self, clock: Clock, cores: int) -> None:
         self._clock = clock
         self._cores = cores
         self._running: list[tuple[float, int, Routine]] = []
@@ -54,11 +52,11 @@ class SharedCores:
         self._set_rate()
         while number not in self._ended:
             routine.woken = False
-            yield None
+            yield routine.sleep()
         self._ended.remove(number)
 
     def _come_to_now(self) -> None:
-        now = self._clock._now
+        now = self._clock.now
         self._done += self._rate * (now - self._since)
         self._since = now
 
@@ -70,10 +68,10 @@ class SharedCores:
             self._alarm = inf
             return
         left = ceil((self._running[0][0] - self._done) / self._rate - ROUNDING)
-        end = self._clock._now + max(0, left)
+        end = self._clock.now + max(0, left)
         if end != self._alarm:
             self._alarm = end
-            Alarm(self._clock, end - self._clock._now, end, self._on_alarm)
+            self._clock.alarm(end - self._clock.now, self._on_alarm, end)
 
     def _on_alarm(self, event: Any) -> None:
         if event.value != self._alarm:

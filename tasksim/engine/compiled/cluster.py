@@ -22,7 +22,7 @@ from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
 from tasksim.engine.compiled.contention import flat_contention
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.compiled.view import KnownView
-from tasksim.engine.threads.suits import can_be_threads
+from tasksim.engine.threads import can_be_threads
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
 from tasksim.runtime.flat import Arrays, Flat, Refused, graph_columns, policy_structure

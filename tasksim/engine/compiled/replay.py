@@ -68,7 +68,7 @@ class CompiledReplay:
 
     See Also
     --------
-    tasksim.engine.replay.Replay, tasksim.engine.machine.machine.MachineReplay : Its references.
+    tasksim.engine.replay.Replay : Its reference.
     """
 
     def __init__(

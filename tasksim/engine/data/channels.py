@@ -10,13 +10,14 @@ allow, class by class: StarPU's ``datawizard/data_request.c`` and ``datawizard.c
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tasksim.engine.data.requests import IDLE, UNDER_WAY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
+    from tasksim.engine.clock import Steps
     from tasksim.engine.data.requests import Request
 
 __all__ = ["Channel", "Post"]
@@ -83,9 +84,9 @@ class Post:
 
     def serve(
         self,
-        start: Callable[[Request], Generator[int | None, None, bool]],
-        arrive: Callable[[Request], Generator[int | None, None, None]],
-    ) -> Generator[int | None, None, bool]:
+        start: Callable[[Request], Steps],
+        arrive: Callable[[Request], Steps],
+    ) -> Steps:
         """Note what has arrived, and start what the limits allow; say whether there was anything.
 
         First all that comes in, over all peers, then what goes out, peer by peer. *start*
@@ -104,9 +105,7 @@ class Post:
                     worked |= yield from self._start_all(channels, busy, start)
         return worked
 
-    def _note_arrivals(
-        self, channel: Channel, arrive: Callable[[Request], Generator[int | None, None, None]]
-    ) -> Generator[int | None, None, None]:
+    def _note_arrivals(self, channel: Channel, arrive: Callable[[Request], Steps]) -> Steps:
         arrived, channel.arrived = channel.arrived, []
         arrived.sort(key=lambda request: -request.priority)
         self.arrived -= len(arrived)
@@ -118,8 +117,8 @@ class Post:
         self,
         channels: list[Channel],
         busy: list[Channel],
-        start: Callable[[Request], Generator[Any, None, bool]],
-    ) -> Generator[int | None, None, bool]:
+        start: Callable[[Request], Steps],
+    ) -> Steps:
         """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
         worked = False
         for kind, limit in enumerate(self.limits):
@@ -138,8 +137,8 @@ class Post:
         channel: Channel,
         kind: int,
         limit: int,
-        start: Callable[[Request], Generator[Any, None, bool]],
-    ) -> Generator[int | None, None, tuple[bool, bool]]:
+        start: Callable[[Request], Steps],
+    ) -> Steps:
         """Start requests of one class in one channel: whether any was, whether there was room."""
         taken = self.take(channel, kind)
         started = False

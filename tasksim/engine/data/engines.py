@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, TickClock
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.engine.clock import Clock
     from tasksim.engine.data.network import Network
 
 __all__ = ["Copy", "CopyEngines"]
@@ -48,7 +47,7 @@ class CopyEngines:
 
     def __init__(
         self,
-        env: TickClock,
+        env: Clock,
         network: Network,
         devices: list[bool],
         *,
@@ -77,7 +76,7 @@ class CopyEngines:
     def _start(self, copy: Copy) -> None:
         if self._first_use and copy.pair not in self._used:
             self._used.add(copy.pair)
-            Alarm(self._env, self._first_use, copy, self._on_first_use)
+            self._env.alarm(self._first_use, self._on_first_use, copy)
         else:
             self._send(copy)
 
@@ -85,7 +84,7 @@ class CopyEngines:
         self._send(event.value)
 
     def _send(self, copy: Copy) -> None:
-        copy.started = self._env._now
+        copy.started = self._env.now
         self._network.send(*copy.pair, copy.size, self._on_end, copy)
 
     def _on_end(self, copy: Copy) -> None:

@@ -8,9 +8,7 @@ from tasksim.engine.data.requests import FETCH, IDLE, NOBODY, PREFETCH, WRITE_BA
 from tasksim.engine.ticks import ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from tasksim.engine.clock import TickClock
+    from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.copy_log import CopyLog
     from tasksim.engine.data.open_requests import OpenRequests
@@ -33,7 +31,7 @@ class Eviction:
 
     def __init__(
         self,
-        clock: TickClock,
+        clock: Clock,
         copies: Copies,
         requests: OpenRequests,
         log: CopyLog,
@@ -48,8 +46,11 @@ class Eviction:
         self._allocator_free = 0  # when: allocations of all devices exclude each other
         self._starved = [False] * len(copies.stores)
 
-    def place(self, request: Request, store: Store) -> Generator[int | None, None, bool]:
-        """Find a place for *request* in the memory of *store*; return whether there is one."""
+    def place(self, request: Request, store: Store, routine: Routine) -> Steps:
+        """Find a place for *request* in the memory of *store*, on the time of *routine*.
+
+        Returns whether there is one.
+        """
         size, memory = self._copies.size[request.handle], request.target
         found = store.pool.allocate(size)
         if found is None and request.kind != IDLE:
@@ -58,12 +59,12 @@ class Eviction:
             self._starved[memory] = True
             return False
         self._copies.settle(request.handle, memory)
-        self._log.changed(memory, store.used_bytes, self._clock._now)
+        self._log.changed(memory, store.used_bytes, self._clock.now)
         cost = found[0] * self._allocate + found[1] * self._free
         if cost:
-            now = self._clock._now
+            now = self._clock.now
             self._allocator_free = max(now, self._allocator_free) + cost
-            yield self._allocator_free - now
+            yield routine.wait(self._allocator_free - now)
         return True
 
     def unpinned(self, memory: int) -> None:
@@ -103,7 +104,7 @@ class Eviction:
 
     def _drop(self, store: Store, handle: int, memory: int) -> None:
         self._copies.drop(handle, memory)
-        self._log.changed(memory, store.used_bytes, self._clock._now)
+        self._log.changed(memory, store.used_bytes, self._clock.now)
 
     def _write_back(self, handle: int, memory: int) -> None:
         """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""

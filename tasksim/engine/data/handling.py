@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tasksim.engine.data.engines import Copy
@@ -19,9 +20,7 @@ from tasksim.engine.data.requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from tasksim.engine.clock import TickClock
+    from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.copy_log import CopyLog
     from tasksim.engine.data.engines import CopyEngines
@@ -41,7 +40,7 @@ class Handling:
 
     def __init__(
         self,
-        clock: TickClock,
+        clock: Clock,
         copies: Copies,
         requests: OpenRequests,
         eviction: Eviction,
@@ -59,58 +58,53 @@ class Handling:
         self._locks = locks
         self._log = log
         self._devices = devices
-        self.copy_ticks = copy_ticks
+        self._copy_ticks = copy_ticks
         self._memories = len(copies.stores)
         self._loading: dict[int, Request] = {}  # by datum * memories + target
 
-    def serve(self, memory: int) -> Generator[int | None, None, bool]:
-        """Let the driver of *memory* look after its requests; return whether there was anything."""
-        return self._requests.posts[memory].serve(self._start, self._arrived)
+    def serve(self, memory: int, routine: Routine) -> Steps:
+        """Let *routine*, the driver of *memory*, look after its requests.
 
-    def _start(self, request: Request) -> Generator[int | None, None, bool]:
+        Returns whether there was anything to do.
+        """
+        start, arrived = partial(self._start, routine), partial(self._arrived, routine)
+        return self._requests.posts[memory].serve(start, arrived)
+
+    def _start(self, routine: Routine, request: Request) -> Steps:
         """Begin what *request* asks for; return False if there is no room for it now."""
         handle = request.handle
-        if self.is_there(request):
+        if request.state == CANCELLED or self._copies.valid[handle] >> request.target & 1:
             self._complete(request)
             return True
-        if self.source_left(request):
-            if self.is_cancelled(request):
+        if self._source_left(request):
+            if request.state == CANCELLED:
                 self._complete(request)
             return True
-        if self.follow(request):
+        if self._follow(request):
             return True
-        if not (yield from self.make_place(request)):
+        if not (yield from self._make_place(routine, request)):
             return False
-        if request.source < 0 or self.is_cancelled(request):
+        if request.source < 0 or request.state == CANCELLED:
             self._complete(request)
             return True
         request.state = UNDER_WAY
-        if self.copy_ticks:
+        if self._copy_ticks:
             locks = self._locks
-            while locks.until and (delay := locks.wait_ticks(handle)):
-                yield delay
-            locks.until[handle] = self._clock._now + self.copy_ticks
-            yield self.copy_ticks
+            yield from locks.free(handle, routine)
+            locks.until[handle] = self._clock.now + self._copy_ticks
+            yield routine.wait(self._copy_ticks)
             locks.until.pop(handle, None)
         assert request.channel is not None
         request.channel.pending += 1
-        self.hand_over(request, self._on_copied)
+        pair = (request.source, request.target)
+        self._engines.ask(Copy(pair, self._copies.size[handle], self._on_copied, request))
         return True
 
-    def is_there(self, request: Request) -> bool:
-        """Return whether nothing has to be done for *request*."""
-        valid = self._copies.valid[request.handle]
-        return request.state == CANCELLED or bool(valid >> request.target & 1)
-
-    def is_cancelled(self, request: Request) -> bool:
-        """Return whether *request* is not needed any more."""
-        return request.state == CANCELLED
-
-    def source_left(self, request: Request) -> bool:
+    def _source_left(self, request: Request) -> bool:
         """Look for another source of a datum that has left the one it was to come from.
 
-        Of an idle copy only its end is waited for, by what writes the datum elsewhere now: it is
-        cancelled. Returns whether the datum had left.
+        An idle copy is cancelled then: a task that writes the datum elsewhere waits for its end
+        alone. Returns whether the datum had left.
         """
         source = request.source
         if source < 0 or self._copies.valid[request.handle] >> source & 1:
@@ -121,7 +115,7 @@ class Handling:
             request.cancel()
         return True
 
-    def follow(self, request: Request) -> bool:
+    def _follow(self, request: Request) -> bool:
         """Let *request* be done when another is that brings the same datum to the same place.
 
         Without such a one, return False: others follow this one.
@@ -138,12 +132,7 @@ class Handling:
         request.state = UNDER_WAY
         return True
 
-    def needs_place(self, request: Request) -> bool:
-        """Return whether there is no place yet for *request* where memory is limited."""
-        places = self._copies.places[request.handle]
-        return request.place is not None and not places >> request.target & 1
-
-    def make_place(self, request: Request) -> Generator[int | None, None, bool]:
+    def _make_place(self, routine: Routine, request: Request) -> Steps:
         """Make a place for the datum of *request*; return False if there is none now."""
         handle, target, place = request.handle, request.target, request.place
         if place is None:
@@ -151,16 +140,11 @@ class Handling:
                 self._copies.settle(handle, target)
         elif not self._copies.places[handle] >> target & 1:
             request.state = PLACING
-            if not (yield from self._eviction.place(request, place)):
+            if not (yield from self._eviction.place(request, place, routine)):
                 del self._loading[handle * self._memories + target]
                 self._give_up_for_now(request)
                 return False
         return True
-
-    def hand_over(self, request: Request, done: Callable[[Copy], None]) -> None:
-        """Have the copy of *request* made, and *done* called when it is."""
-        pair = (request.source, request.target)
-        self._engines.ask(Copy(pair, self._copies.size[request.handle], done, request))
 
     def _keep(self, request: Request) -> None:
         """Keep the datum where it comes from, and its place where it goes.
@@ -184,31 +168,25 @@ class Handling:
         request.place = request.root = None
 
     def _on_copied(self, copy: Copy) -> None:
-        self.log_copy(copy)
-        self._requests.arrived(copy.value)
-
-    def log_copy(self, copy: Copy) -> None:
-        """Note that *copy*, which has ended, was made."""
         request: Request = copy.value
         request.started = copy.started
-        self._log.copied(request, self._clock._now)
+        self._log.copied(request, self._clock.now)
+        self._requests.arrived(request)
 
-    def _arrived(self, request: Request) -> Generator[int | None, None, None]:
+    def _arrived(self, routine: Routine, request: Request) -> Steps:
         """Note, as the driver that began it, that the copy of *request* is there."""
-        locks = self._locks
-        while locks.until and (delay := locks.wait_ticks(request.handle)):
-            yield delay
+        yield from self._locks.free(request.handle, routine)
         self._complete(request)
 
     def _complete(self, request: Request) -> None:
         """Note that *request* is done: the state of the datum, who waited, who comes next."""
-        self.settle(request)
+        self._settle(request)
         for waiter in request.waiters:
             waiter()
         for follower in request.followers:
             self._complete(follower)
 
-    def settle(self, request: Request) -> None:
+    def _settle(self, request: Request) -> None:
         """Note what *request*, which is done, has changed, and send the one that comes next."""
         handle, target = request.handle, request.target
         cancelled, request.state = request.state == CANCELLED, DONE

@@ -17,7 +17,7 @@ from tasksim.engine.ticks import ticks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tasksim.engine.clock import Routine, Steps, TickClock
+    from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.platform.costs import Allocation
 
 __all__ = ["LONG", "MAIN", "PINNED_AT", "Landing"]
@@ -40,7 +40,7 @@ class Landing:
 
     Parameters
     ----------
-    clock : TickClock
+    clock : Clock
         The time.
     allocation : Allocation
         Chunks, and what it takes to pin memory.
@@ -52,7 +52,7 @@ class Landing:
 
     def __init__(
         self,
-        clock: TickClock,
+        clock: Clock,
         allocation: Allocation,
         workers: Sequence[Routine],
         at_once: int,
@@ -89,8 +89,8 @@ class Landing:
         """Keep the room of a datum of *size* bytes for the next."""
         self._kept[size] = self._kept.get(size, 0) + 1
 
-    def serve(self) -> Steps:
-        """Make room, as a worker, for the most urgent of those that wait.
+    def serve(self, routine: Routine) -> Steps:
+        """Make room, as the worker of *routine*, for the most urgent of those that wait.
 
         Returns whether anybody did. A worker turns to some at a time, and leaves to others what it
         has not done soon.
@@ -98,14 +98,14 @@ class Landing:
         if not self._queue:
             return False
         taken = self.take()
-        begun = self._clock._now
-        while taken and self._clock._now < begun + LONG:
+        begun = self._clock.now
+        while taken and self._clock.now < begun + LONG:
             _, _, size, done = taken.pop(0)
             if not self.take_kept(size):
-                now = self._clock._now
+                now = self._clock.now
                 self._pinned_by = max(now, self._pinned_by) + self.allocate(size)
                 if self._pinned_by > now:
-                    yield self._pinned_by - now
+                    yield routine.wait(self._pinned_by - now)
             self.open -= 1
             done()
         if taken:

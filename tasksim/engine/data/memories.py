@@ -20,7 +20,7 @@ from tasksim.platform.copyestimates import CopyEstimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Routine, TickClock
+    from tasksim.engine.clock import Clock, Routine
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
@@ -36,7 +36,7 @@ class Memories:
     """
 
     def __init__(
-        self, clock: TickClock, graph: TaskGraph, platform: Platform, keepers: Sequence[Routine]
+        self, clock: Clock, graph: TaskGraph, platform: Platform, keepers: Sequence[Routine]
     ) -> None:
         devices = device_memories(platform)
         copying, overheads = platform.copying, platform.overheads

@@ -11,12 +11,12 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm, TickClock
 from tasksim.engine.data.paths import Path, paths_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tasksim.engine.clock import Clock
     from tasksim.platform.description import Platform
 
 __all__ = ["Network", "fair_rates"]
@@ -43,7 +43,7 @@ class Network:
     and the one set before, known by its number, means nothing any more.
     """
 
-    def __init__(self, env: TickClock, platform: Platform) -> None:
+    def __init__(self, env: Clock, platform: Platform) -> None:
         self._env = env
         self._capacity = [link.bandwidth_bytes_per_s * 1e-9 for link in platform.links]
         self._paths = paths_of(platform)
@@ -67,7 +67,7 @@ class Network:
         path = self._paths[source, target]
         flow = Flow(path, size, done, value)
         if path.latency:
-            Alarm(self._env, path.latency, flow, self._on_latency)
+            self._env.alarm(path.latency, self._on_latency, flow)
         else:
             self._enter(flow)
 
@@ -91,7 +91,7 @@ class Network:
             flow.done(flow.value)
 
     def _advance(self) -> None:
-        now = self._env._now
+        now = self._env.now
         elapsed = now - self._since
         if elapsed:
             self._since = now
@@ -117,7 +117,7 @@ class Network:
             if left < first:
                 first = left
         # A millionth of a tick is rounding: without it a flow that ends on a tick ends one later.
-        Alarm(self._env, max(0, ceil(first - 1e-6)), self._settled, self._on_end)
+        self._env.alarm(max(0, ceil(first - 1e-6)), self._on_end, self._settled)
 
 
 def fair_rates(paths: Sequence[Path], capacity: Sequence[float]) -> list[float]:

@@ -18,7 +18,7 @@ from tasksim.engine.data.requests import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Routine, TickClock
+    from tasksim.engine.clock import Clock, Routine
     from tasksim.engine.data.accesses import Need
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.ways import Hop, Ways
@@ -49,7 +49,7 @@ class OpenRequests:
 
     def __init__(
         self,
-        clock: TickClock,
+        clock: Clock,
         copies: Copies,
         ways: Ways,
         estimates: CopyEstimates,
@@ -175,7 +175,7 @@ class OpenRequests:
 
     def _open(self, request: Request) -> None:
         handle, target = request.handle, request.target
-        request.asked = self._clock._now
+        request.asked = self._clock.now
         requests = self.of.setdefault(handle, [])
         requests.append(request)
         if len(requests) > MANY or handle in self._apart:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.machine.driver import RUN
-from tasksim.engine.machine.intake import COMING
+from tasksim.engine.clock import RUN
+from tasksim.engine.machine.driver import COMING
 
 if TYPE_CHECKING:
-    from tasksim.engine.clock import Routine, Steps
+    from tasksim.engine.clock import Steps
     from tasksim.engine.machine.driver import Driver
-    from tasksim.engine.machine.intake import Intake
     from tasksim.engine.machine.node import Node
     from tasksim.engine.ticks import OverheadTicks
 
@@ -22,57 +21,53 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
 
     The loop of StarPU's ``drivers/cpu/driver_cpu.c``, which sleeps where that polls.
     """
-    routine, intake, worker = driver.routine, driver.intake, driver.worker
-    clock, start, end = node.clock, node.ledger.start, node.ledger.end
-    locked, started, cost = node.memories.locks.until, node.started, node.charges.ticks
-    shared = node.shared_cores
-    pop, fetch, finish = node.pop, intake.fetch, node.finish
-    wakeup, progress, task_cost = overheads.wakeup, overheads.progress, overheads.task
-    landing = node.landing
-    stepwise, needs, keep_order = node.instant.stepwise, node.needs, clock.keep_order
-    rate = node.rate
-    yield None
-    if wakeup:
-        yield wakeup
+    routine, intake = driver.routine, driver.intake
+    routine.rank = driver.rank
+    yield from _sleep(driver, overheads.wakeup)
     while True:
         routine.woken = False
         routine.rank = driver.rank
-        yield progress
-        pinned = landing is not None and (yield from landing.serve())
-        task = pop(driver)
+        yield routine.wait(overheads.progress)
+        pinned = node.landing is not None and (yield from node.landing.serve(routine))
+        task = node.pop(driver)
         if task is None:
             if not (routine.woken or pinned):
-                yield None
-                if wakeup:
-                    yield wakeup
+                yield from _sleep(driver, overheads.wakeup)
             continue
         routine.rank = RUN
-        if locked:
-            yield from node.unlocked(task)
-        overhead = fetch(task) + task_cost
+        yield from node.unlocked(task, routine)
+        overhead = intake.fetch(task) + overheads.task
         if overhead:
-            if stepwise and not len(needs[task]) % 2:
-                keep_order()  # a wait for each datum: the second turns the first around
-            yield overhead
-        if intake.state == COMING:
-            yield from _coming(routine, intake, progress)
-        start[task] = clock._now
-        if started is not None:
-            started(task, worker)
-        ticks = cost(task, worker)
-        if rate is not None and rate.begin(task, worker, ticks, routine):
-            yield from rate.until_over(worker)
+            if node.instant.stepwise and not len(node.needs[task]) % 2:
+                node.clock.keep_order()  # a wait for each datum: the second turns the first around
+            yield routine.wait(overhead)
+        while intake.state == COMING:
+            routine.woken = False
+            yield from _sleep(driver, overheads.progress)
+        yield from _run(node, driver, task)
+        yield from node.finish(driver, task)
+
+
+def _sleep(driver: Driver, wakeup: int) -> Steps:
+    """Sleep until something wakes the worker, which takes *wakeup* ticks."""
+    yield driver.routine.sleep()
+    if wakeup:
+        yield driver.routine.wait(wakeup)
+
+
+def _run(node: Node, driver: Driver, task: int) -> Steps:
+    """Run *task*: alone, beside others that slow it down, or on cores that workers share."""
+    worker, routine = driver.worker, driver.routine
+    node.ledger.start[task] = node.clock.now
+    if node.started is not None:
+        node.started(task, worker)
+    ticks = node.charges.ticks(task, worker)
+    if node.rate is not None and node.rate.begin(task, worker, ticks, routine):
+        yield from node.rate.until_over(worker, routine)
+    else:
+        node.clock.keep_order()
+        if node.shared_cores is None:
+            yield routine.wait(ticks)
         else:
-            keep_order()
-            yield from (ticks,) if shared is None else shared.run(ticks, routine)
-        end[task] = clock._now
-        yield from finish(driver, task)
-
-
-def _coming(routine: Routine, intake: Intake, progress: int) -> Steps:
-    """Wait for the data of a task, looking again whenever something has come."""
-    while intake.state == COMING:
-        routine.woken = False
-        yield None
-        if progress:
-            yield progress
+            yield from node.shared_cores.run(ticks, routine)
+    node.ledger.end[task] = node.clock.now

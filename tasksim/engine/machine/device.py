@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import Alarm
-from tasksim.engine.machine.driver import RUN
+from tasksim.engine.clock import RUN, Routine
+from tasksim.engine.machine.driver import BLOCKED, COMING, EMPTY, THERE
 from tasksim.engine.machine.instant import SERVE
-from tasksim.engine.machine.intake import BLOCKED, COMING, EMPTY, THERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Steps
+    from tasksim.engine.clock import Clock, Steps
+    from tasksim.engine.data.memories import Memories
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
     from tasksim.engine.ticks import OverheadTicks
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Device", "alone_on"]
+__all__ = ["Device", "alone_on", "keeper", "keepers_of"]
 
 
 class Device:
@@ -42,7 +42,6 @@ class Device:
         self._alone = alone
         self._routine, self._intake, self._worker = driver.routine, driver.intake, driver.worker
         self._start, self._end = node.ledger.start, node.ledger.end
-        self._locked = node.memories.locks.until
         self._held: deque[int] = deque()
         """The tasks popped and not finished, the oldest first; the intake's is the newest."""
         self._queued: deque[int] = deque()
@@ -59,7 +58,7 @@ class Device:
         serves = node.memories.requests.keepers[memory] is routine
         stepwise, clock, landing = node.instant.stepwise, node.clock, node.landing
         look = 2 * self._overheads.progress  # at main memory's requests, then at its own
-        yield None
+        yield routine.sleep()
         while True:
             routine.woken = False
             if intake.state == THERE:
@@ -73,26 +72,26 @@ class Device:
                 yield from self._take_back()
             pops = len(held) < pipeline and intake.state == EMPTY
             if not (pops or self._over or post.waiting or post.arrived or routine.woken):
-                yield None  # a round of the loop that would find nothing to do
+                yield routine.sleep()  # a round of the loop that would find nothing to do
                 continue
             if stepwise:
                 routine.rank = SERVE
                 clock.keep_order()  # two waits
             else:
                 routine.rank = driver.rank
-            yield look
-            worked = landing is not None and (yield from landing.serve())
+            yield routine.wait(look)
+            worked = landing is not None and (yield from landing.serve(routine))
             if serves and (post.waiting or post.arrived):
-                worked |= yield from serve(memory)
+                worked |= yield from serve(memory, routine)
             popped = False
             if len(held) < pipeline and intake.state == EMPTY:
                 if stepwise:
                     routine.rank = node.instant.pop_after_copy if worked else driver.rank
                     clock.keep_order()
-                    yield 0
+                    yield routine.wait(0)
                 popped = yield from self._take_one()
             if not (worked or popped or self._over or routine.woken):
-                yield None
+                yield routine.sleep()
 
     def _take_one(self) -> Steps:
         """Pop a task and begin to fetch its data.
@@ -106,15 +105,14 @@ class Device:
             return told
         held.append(task)
         intake.state = COMING
-        if self._locked:
-            yield from node.unlocked(task)
+        yield from node.unlocked(task, routine)
         cost = intake.fetch(task)
         if intake.state == COMING or len(held) == 1 or self._alone[task]:
             if cost:
-                yield cost
+                yield routine.wait(cost)
         else:  # nothing can come between: the kernel is queued in one go
             routine.rank = RUN
-            yield cost + self._overheads.kernel
+            yield routine.wait(cost + self._overheads.kernel)
             intake.state = EMPTY
             self._queue(task)
         return True
@@ -125,17 +123,17 @@ class Device:
         if len(self._held) == 1 and node.started is not None:
             node.started(task, worker)
         if self._alone[task]:
-            self._start[task] = node.clock._now
+            self._start[task] = node.clock.now
             routine.rank = RUN
             node.clock.keep_order()
-            yield node.charges.ticks(task, worker)
-            self._end[task] = node.clock._now
+            yield routine.wait(node.charges.ticks(task, worker))
+            self._end[task] = node.clock.now
             self._held.popleft()
             yield from node.finish(self._driver, task)
             return
         if self._overheads.kernel:
             routine.rank = RUN
-            yield self._overheads.kernel
+            yield routine.wait(self._overheads.kernel)
         self._queue(task)
 
     def _queue(self, task: int) -> None:
@@ -146,12 +144,12 @@ class Device:
 
     def _run(self, task: int) -> None:
         node = self._node
-        self._start[task] = node.clock._now
+        self._start[task] = node.clock.now
         node.clock.keep_order()
-        Alarm(node.clock, node.charges.ticks(task, self._worker), None, self._on_kernel_end)
+        node.clock.alarm(node.charges.ticks(task, self._worker), self._on_kernel_end)
 
     def _on_kernel_end(self, _event: Any) -> None:
-        self._end[self._queued.popleft()] = self._node.clock._now
+        self._end[self._queued.popleft()] = self._node.clock.now
         self._over += 1
         if self._queued:
             self._run(self._queued[0])
@@ -179,3 +177,28 @@ def alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[bo
         return [False] * len(graph)
     kernels = [name in synchronous for name in graph.model_names]
     return [kernels[kernel] for kernel in graph.kernel.tolist()]
+
+
+def keeper(memories: Memories, memory: int) -> Steps:
+    """Serve the requests of *memory* as they come, for ever."""
+    routine, post = memories.requests.keepers[memory], memories.requests.posts[memory]
+    while True:
+        routine.woken = False
+        worked = False
+        yield routine.wait(0)  # whoever asks has the rest of this instant to say what for
+        if post.waiting or post.arrived:
+            worked = yield from memories.handling.serve(memory, routine)
+        if not worked and not routine.woken:
+            yield routine.sleep()
+
+
+def keepers_of(clock: Clock, platform: Platform, routines: list[Routine]) -> list[Routine]:
+    """Return, per memory, who looks after its requests: the first worker that drives a device.
+
+    Where there is none, a routine of the memory's own.
+    """
+    keepers: list[Routine | None] = [None] * len(platform.memories)
+    for worker, routine in zip(platform.workers, routines, strict=True):
+        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
+            keepers[worker.memory] = routine
+    return [routine or Routine(clock) for routine in keepers]

@@ -1,33 +1,35 @@
-"""Driver: a worker of a machine with devices as its node sees it, and its place in an instant."""
+"""Driver: a worker of a machine as its node sees it, and how the data of its tasks come."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tasksim.engine.clock import Routine
+    from tasksim.engine.data.accesses import Needs
+    from tasksim.engine.data.mover import Mover
     from tasksim.engine.data.turns import Turns
-    from tasksim.engine.machine.intake import Intake
 
-__all__ = ["COMMIT", "POP", "PUSH", "RUN", "Driver"]
+__all__ = ["BLOCKED", "COMING", "EMPTY", "THERE", "Driver", "Intake"]
 
-RUN: Final = 1.0
-"""The rank, within an instant, of what ends: SimPy's own."""
-POP: Final = 2.0
-"""The rank of workers that ask for tasks, plus their number divided by :data:`MOST`."""
-MOST: Final = 1 << 20
-"""More workers than any machine has: ranks of their own for a million, a power of two, so exact."""
-PUSH: Final = 3.0
-"""The rank of pushes that take time, and of choices when pushes do not see each other."""
-COMMIT: Final = 4.0
-"""The rank of what was chosen without seeing the others."""
+EMPTY: Final = 0
+"""No task is taken in: the last was launched, or there was none yet."""
+COMING: Final = 1
+"""Data of the task are missing, or it waits for its turn to ask for them."""
+THERE: Final = 2
+"""All data of the task are there, and it was not launched yet."""
+BLOCKED: Final = 3
+"""They are there, but the task must be alone on the device, and others are before it."""
 
 
 class Driver:
-    """A worker: its number, its memory, the routine that it is, the data it takes in.
+    """A worker: its number, its memory, its routine, and the intake of data for its tasks.
 
-    *pipeline* says how many tasks it holds at a time; 0: it is a core, which runs them itself.
-    *turns* orders the workers that share a limited memory.
+    *pipeline* is the number of tasks that it holds at a time; 0: it is a core, which runs them
+    itself. *turns* orders the workers that share a limited memory. *rank* is that of its pops among
+    the events of an instant.
     """
 
     __slots__ = ("intake", "memory", "pipeline", "rank", "routine", "turns", "worker")
@@ -40,7 +42,82 @@ class Driver:
         routine: Routine,
         intake: Intake,
         turns: Turns | None,
+        rank: float,
     ) -> None:
         self.worker, self.memory, self.pipeline = worker, memory, pipeline
-        self.routine, self.intake, self.turns = routine, intake, turns
-        self.rank = POP + worker / MOST
+        self.routine, self.intake, self.turns, self.rank = routine, intake, turns, rank
+
+
+class Intake:
+    """The data of the task that the worker of *routine* takes in.
+
+    *needs* and *priorities* have an entry per task of the graph, *cost* is what each datum costs
+    the worker in ticks. Without a *mover* there is but one memory, where all data are.
+    """
+
+    __slots__ = (
+        "_cost", "_mover", "_needs", "_priorities", "_routine", "_turns",
+        "memory", "missing", "priority", "state", "task",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        routine: Routine,
+        memory: int,
+        mover: Mover | None,
+        turns: Turns | None,
+        needs: Sequence[Needs],
+        priorities: Sequence[int],
+        cost: int,
+    ) -> None:
+        self._routine, self.memory = routine, memory
+        self._mover, self._turns = mover, turns
+        self._needs, self._priorities, self._cost = needs, priorities, cost
+        self.state = EMPTY
+        self.task = -1
+        """The task whose data came last, or come now."""
+        self.priority = 0
+        self.missing = 0
+        """How many of its data are not there yet."""
+
+    def fetch(self, task: int) -> int:
+        """Ask for the data of *task*; return how long that takes the worker, in ticks."""
+        needs = self._needs[task]
+        if self._mover is None:
+            self.state = THERE
+        elif self._turns is None:
+            self.task, self.priority = task, self._priorities[task]
+            self._bring(needs)
+        else:
+            self.task, self.priority = task, self._priorities[task]
+            self._wait_for_turn(self._turns, needs)
+        return self._cost * len(needs)
+
+    def arrive(self) -> None:
+        """Note that one of the data has come."""
+        self.missing -= 1
+        if not self.missing:
+            self.state = THERE
+            if self._turns is not None:
+                self._turns.completed()
+        self._routine.wake()
+
+    def _wait_for_turn(self, turns: Turns, needs: Needs) -> None:
+        self.state = COMING
+        woken = self._routine.woken
+        turns.ask([handle for handle, _, _ in needs], self._take_turn)
+        if self.state == THERE:  # at once: nothing that the worker would have to look at again
+            self._routine.woken = woken
+
+    def _take_turn(self) -> bool:
+        """Bring the data, now that it is the worker's turn; return whether they take time."""
+        self._bring(self._needs[self.task])
+        if self.state == COMING:
+            return True
+        self._routine.wake()
+        return False
+
+    def _bring(self, needs: Needs) -> None:
+        assert self._mover is not None
+        self.missing = self._mover.fetch(needs, self)
+        self.state = COMING if self.missing else THERE

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tasksim.runtime.ledger import DONE
+from tasksim.engine.data.accesses import writers
+from tasksim.runtime.ledger import DONE, TAKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Steps
-    from tasksim.engine.data.accesses import Hints
+    from tasksim.engine.clock import Routine, Steps
+    from tasksim.engine.data.accesses import Hints, Needs
     from tasksim.engine.data.memories import Memories
-    from tasksim.engine.machine.writing import Writing
     from tasksim.engine.ticks import OverheadTicks
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.runtime.ledger import Ledger
 
-__all__ = ["HintFollower"]
+__all__ = ["HintFollower", "Writing"]
 
 
 class HintFollower:
@@ -50,34 +52,14 @@ class HintFollower:
         self._order = order
         self._places: list[int] = []
 
-    def say(self, number: int) -> Steps:
-        """Say hint *number*, when so many tasks had been submitted."""
+    def say(self, number: int, routine: Routine) -> Steps:
+        """Let *routine* say hint *number*, when so many tasks had been submitted."""
         waits = [task for task in self._waits[number] if self._state[task] != DONE]
         self._left[number] = len(waits)
         for task in waits:
             self.waiting.setdefault(task, []).append(number)
         if not waits:
-            yield from self.follow(number)
-
-    def count_down(self, number: int) -> bool:
-        """Note an end that hint *number* waits for; return whether it waits for no other."""
-        self._left[number] -= 1
-        return not self._left[number]
-
-    def drops(self, number: int) -> bool:
-        """Return whether hint *number* drops a copy that was received."""
-        return self._drops[number]
-
-    def handle(self, number: int) -> int:
-        """Return the datum that hint *number* is about."""
-        return self.said[number][1]
-
-    def holds(self, number: int) -> bool:
-        """Return whether hint *number* still holds.
-
-        Else a task that comes after it is writing the datum already.
-        """
-        return not self._writing.is_written(self.handle(number))
+            yield from self._follow(number, routine)
 
     def among(self, task: int, successors: Sequence[int]) -> list[int]:
         """Return, for each hint that waits for *task*, before how many of its *successors* it was.
@@ -87,20 +69,20 @@ class HintFollower:
         places = [self._place(successor) for successor in successors]
         return [bisect_left(places, self.said[number][0]) for number in self.waiting.get(task, ())]
 
-    def hear(self, number: int) -> Steps:
-        """Follow hint *number* if the end that it has heard of now is the last it waits for."""
-        if self.count_down(number):
-            yield from self.follow(number)
+    def hear(self, number: int, routine: Routine) -> Steps:
+        """Let *routine* follow hint *number* if it waits for no other end than this."""
+        self._left[number] -= 1
+        if not self._left[number]:
+            yield from self._follow(number, routine)
 
-    def follow(self, number: int) -> Steps:
-        """Follow hint *number*: what it waits for has ended."""
-        locks, handle = self._memories.locks, self.handle(number)
+    def _follow(self, number: int, routine: Routine) -> Steps:
+        """Let *routine* follow hint *number*: what it waits for has ended."""
+        locks, (_, handle) = self._memories.locks, self.said[number]
         cost = self._drop_cost if self._drops[number] else self._cost
         if cost:
-            yield cost
-        while locks.until and (delay := locks.wait_ticks(handle)):
-            yield delay
-        if self.holds(number):
+            yield routine.wait(cost)
+        yield from locks.free(handle, routine)
+        if not self._writing.is_written(handle):  # by a task that comes after the hint
             self._memories.mover.will_not_be_used(handle)
 
     def _place(self, task: int) -> int:
@@ -112,3 +94,30 @@ class HintFollower:
             for place, each in enumerate(self._order):
                 self._places[each] = place
         return self._places[task]
+
+
+class Writing:
+    """Which data of *graph* are written by tasks that were taken and have not ended.
+
+    *needs* are what the tasks access.
+    """
+
+    def __init__(self, graph: TaskGraph, needs: Sequence[Needs], ledger: Ledger) -> None:
+        self._graph, self._needs = graph, needs
+        self._state, self._taken = ledger.state, ledger.taken
+
+    def is_written(self, handle: int) -> bool:
+        """Return whether a task is writing *handle*.
+
+        Looks at the tasks that write it ever, or at those that were taken, whichever are fewer.
+        """
+        ever, taken = self._writers[handle], self._taken
+        if len(ever) <= len(taken):
+            return any(self._state[task] == TAKEN for task in ever)
+        return any(
+            written and datum == handle for task in taken for datum, _, written in self._needs[task]
+        )
+
+    @cached_property
+    def _writers(self) -> list[list[int]]:
+        return writers(self._graph)

@@ -11,12 +11,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.engine.machine.driver import COMMIT, POP, PUSH
-
 if TYPE_CHECKING:
     from tasksim.platform.description import Platform
 
 __all__ = ["BY_NUMBER", "SERVE", "Instant", "in_steps"]
+
+POP: Final = 2.0
+"""Rank of the pop of worker 0; those of the others follow in order of number."""
+MAX_WORKERS: Final = 1 << 16
+"""Bound of the number of workers; a power of two, so that the ranks of pops are exact."""
+PUSH: Final = 3.0
+"""Rank of a push that takes time, and of a choice when pushes do not see each other."""
+COMMIT: Final = 4.0
+"""Rank of the commitment to a choice that was made without seeing the others."""
 
 SERVE: Final = 3.0
 """Steps of a driver from the end of its wait to the requests that it looks after."""
@@ -56,7 +63,7 @@ class Instant(NamedTuple):
 BY_NUMBER: Final = Instant(
     stepwise=False,
     pop=POP,
-    per_worker=1 / 65536,
+    per_worker=1 / MAX_WORKERS,
     pop_after_copy=POP,
     push=PUSH,
     commit=COMMIT,

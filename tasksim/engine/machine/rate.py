@@ -11,12 +11,10 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.engine.clock import Alarm
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tasksim.engine.clock import Routine, Steps, TickClock
+    from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.engine.slowing import Slowing
 
 __all__ = ["Rate"]
@@ -73,7 +71,7 @@ class Rate:
 
     Parameters
     ----------
-    clock : TickClock
+    clock : Clock
         When things happen.
     slowing : Slowing
         How tasks slow each other down.
@@ -84,7 +82,7 @@ class Rate:
     """
 
     def __init__(
-        self, clock: TickClock, slowing: Slowing, kernel: Sequence[int], class_of: Sequence[int]
+        self, clock: Clock, slowing: Slowing, kernel: Sequence[int], class_of: Sequence[int]
     ) -> None:
         self._clock, self._slowing, self._kernel = clock, slowing, kernel
         kinds = len(slowing.kinds)
@@ -109,7 +107,7 @@ class Rate:
         place = self._place[worker]
         self._begun += 1
         domain.running[place] = _Running(
-            kind, worker, work, routine, self._clock._now, self._begun
+            kind, worker, work, routine, self._clock.now, self._begun
         )  # fmt: skip
         domain.fresh.append(place)
         domain.counts[kind] += 1
@@ -117,16 +115,16 @@ class Rate:
         self._settle_soon(domain)
         return True
 
-    def until_over(self, worker: int) -> Steps:
-        """Sleep until what *worker* has begun is over."""
+    def until_over(self, worker: int, routine: Routine) -> Steps:
+        """Sleep until what *worker*, whose *routine* this is, has begun is over."""
         over = self._over
         while not over[worker]:
-            yield None
+            yield routine.sleep()
 
     def _settle_soon(self, domain: _Domain) -> None:
         """Settle *domain* at the end of this instant."""
         if not self._changed:
-            Alarm(self._clock, 0, None, self._settle, LAST)
+            self._clock.alarm(0, self._settle, rank=LAST)
         self._changed[domain] = None
 
     def _settle(self, _event: Any) -> None:
@@ -146,7 +144,7 @@ class Rate:
             places: Iterable[int] = range(len(domain.ends))
         else:
             places = domain.fresh
-        now, running_at, ends = self._clock._now, domain.running, domain.ends
+        now, running_at, ends = self._clock.now, domain.running, domain.ends
         for place in places:
             running = running_at[place]
             if running is None:
@@ -168,7 +166,8 @@ class Rate:
             return
         domain.alarm = first
         self._clock.keep_order()
-        Alarm(self._clock, first - self._clock._now, (domain, first), self._on_alarm)
+        delay = int(first) - self._clock.now
+        self._clock.alarm(delay, self._on_alarm, (domain, first))
 
     def _on_alarm(self, event: Any) -> None:
         domain, when = event.value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.clock import Routine
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +36,7 @@ class Submission:
         self._due = due
         self._cost = cost if due is None else 0
         self._order, self._own = node.order, node.own_tasks
-        self._routine = node.routine()
+        self._routine = Routine(node.clock)
 
     def begin(self) -> None:
         """Submit the first task now, the others when it is time."""
@@ -48,43 +50,42 @@ class Submission:
             for task in self._release.sources():
                 yield from self._node.push(task, self._routine)
             for number in range(len(self._said)):
-                yield from self._hints.say(number)
+                yield from self._hints.say(number, self._routine)
         self._node.ledger.all_submitted = True
 
     def _one_by_one(self) -> Steps:
         clock, submitted = self._clock, self._node.ledger.submitted
         position = 0
-        due = clock._now
+        due = clock.now
         for place, task in enumerate(self._order):
             while position < len(self._said) and self._said[position][0] <= place:
                 due += self._cost
                 if self._something_by(due):
-                    yield due - clock._now
-                yield from self._hints.say(position)
-                due = max(due, clock._now)
+                    yield self._routine.wait(due - clock.now)
+                yield from self._hints.say(position, self._routine)
+                due = max(due, clock.now)
                 position += 1
             if self._due is not None:
                 due = max(due, self._due[task])
             if self._something_by(due):
-                yield due - clock._now
-            submitted[task] = max(due, clock._now)
+                yield self._routine.wait(due - clock.now)
+            submitted[task] = max(due, clock.now)
             for ready in self._release.submit(task):
-                if due > clock._now:
-                    yield due - clock._now
+                if due > clock.now:
+                    yield self._routine.wait(due - clock.now)
                 yield from self._node.push(ready, self._routine)
-                due = clock._now
+                due = clock.now
             if task < self._own:
                 due += self._cost
         for number in range(position, len(self._said)):
             due += self._cost
-            yield due - clock._now
-            yield from self._hints.say(number)
-            due = clock._now
+            yield self._routine.wait(due - clock.now)
+            yield from self._hints.say(number, self._routine)
+            due = clock.now
 
     def _something_by(self, due: int) -> bool:
         """Return whether anything else happens until *due*: then the submission must wait for it.
 
         While nothing does, a million tasks are submitted without an event.
         """
-        queue = self._clock._queue
-        return bool(queue) and queue[0][0] <= due
+        return self._clock.peek() <= due

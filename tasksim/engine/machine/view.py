@@ -12,10 +12,10 @@ from tasksim.runtime.view import RunView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Routine, TickClock
+    from tasksim.engine.clock import Clock, Routine
     from tasksim.engine.data.accesses import TaskAccesses
     from tasksim.engine.data.memories import Memories
-    from tasksim.engine.machine.writing import Writing
+    from tasksim.engine.machine.hints import Writing
     from tasksim.runtime.facts import Facts
 
 __all__ = ["NodeView"]
@@ -30,7 +30,7 @@ class NodeView(RunView):
     def __init__(
         self,
         facts: Facts,
-        clock: TickClock,
+        clock: Clock,
         routines: Sequence[Routine],
         memories: Memories,
         accesses: TaskAccesses,
@@ -60,7 +60,7 @@ class NodeView(RunView):
     @property
     def now(self) -> float:
         """The simulated time in seconds."""
-        return self._clock._now * 1e-9  # TICK_S; looked up by a scheduler several times per task
+        return self._clock.now * 1e-9  # TICK_S; looked up by a scheduler several times per task
 
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tasksim.engine.clock import Alarm, TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.flows import Flows
 from tasksim.network.description import Network
 from tasksim.network.load import read_network
@@ -16,12 +16,12 @@ from tasksim.network.topologies.explicit import Explicit, NamedLink
 
 def ends_of(network, messages):
     """Return when each of *messages* (source, target, bytes[, start in seconds]) has arrived."""
-    clock = TickClock()
+    clock = Clock()
     flows = Flows(clock, network)
     ends = [0.0] * len(messages)
 
     def note(number):
-        ends[number] = clock._now * 1e-9
+        ends[number] = clock.now * 1e-9
 
     def begin(alarm):
         number, (source, target, size, *_) = alarm.value
@@ -29,8 +29,8 @@ def ends_of(network, messages):
 
     for message in enumerate(messages):
         start = message[1][3] if len(message[1]) > 3 else 0.0
-        Alarm(clock, round(start * 1e9), message, begin)
-    run(clock)
+        clock.alarm(round(start * 1e9), begin, message)
+    clock.run()
     return ends
 
 
@@ -140,25 +140,25 @@ def test_half_duplex_cables_are_shared_by_both_ways():
 
 def test_done_is_called_in_the_order_of_the_beginnings():
     network = read_network("switch:bandwidth=1GB/s").sized(9)
-    clock = TickClock()
+    clock = Clock()
     flows = Flows(clock, network)
     order = []
     for source in (3, 1, 2, 4):
         flows.send(source, source + 4, 1e6, order.append, source)
-    run(clock)
+    clock.run()
     assert order == [3, 1, 2, 4]
 
 
 def test_a_note_takes_what_it_takes_alone_and_nothing_of_the_others():
     network = read_network("switch:bandwidth=1GB/s,latency=10us,model=smpi").sized(2)
-    clock = TickClock()
+    clock = Clock()
     flows, ends = Flows(clock, network), {}
 
     def note(what):
-        ends[what] = clock._now * 1e-9
+        ends[what] = clock.now * 1e-9
 
     flows.send(0, 1, 1_000_000, note, "data")
-    Alarm(clock, 500_000, None, lambda _: flows.send_note(0, 1, 32, note, "envelope"))
-    run(clock)
+    clock.alarm(500_000, lambda _: flows.send_note(0, 1, 32, note, "envelope"))
+    clock.run()
     assert [ends["data"]] == ends_of(network, [(0, 1, 1_000_000)])
     assert ends["envelope"] == pytest.approx(500e-6 + ends_of(network, [(0, 1, 32)])[0], abs=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.engine.clock import Routine, TickClock, run
+from tasksim.engine.clock import Clock, Routine
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.data.landing import Landing
@@ -24,22 +24,22 @@ CHUNKS = Allocation(pin_s=1e-3, chunk_bytes=4.0 * MIB, unit_bytes=MIB, largest_b
 
 def served(sizes, workers=1, at_once=5):
     """Return when each that asks for room at 0 has it, in ms; *workers* serve whenever woken."""
-    clock, found = TickClock(), {}
+    clock, found = Clock(), {}
     routines = [Routine(clock) for _ in range(workers)]
     landing = Landing(clock, CHUNKS, routines, at_once)
 
     def serves(routine):
         while True:
-            yield None
-            yield 0
-            while (yield from landing.serve()):
+            yield routine.sleep()
+            yield routine.wait(0)
+            while (yield from landing.serve(routine)):
                 pass
 
     for routine in routines:
         routine.begin(serves(routine))
     for number, size in enumerate(sizes):
-        landing.ask(size, 0, lambda n=number: found.setdefault(n, clock._now / MS))
-    run(clock)
+        landing.ask(size, 0, lambda n=number: found.setdefault(n, clock.now / MS))
+    clock.run()
     return [found[number] for number in range(len(sizes))], landing
 
 

@@ -9,7 +9,7 @@ import tasksim
 from tasksim.base.errors import CheckFailed, InputError, SchedulerError
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.durations import durations
-from tasksim.engine.machine.machine import MachineReplay
+from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.distribution.owners import Grid, owners_of
@@ -156,7 +156,7 @@ def test_a_part_that_is_the_whole_graph_is_replayed_as_that(scheduler):
     cluster.run(0)
     import random
 
-    alone = MachineReplay(graph, platform, create(scheduler), costs.tolist())
+    alone = Replay(graph, platform, create(scheduler), costs.tolist())
     alone.run(random.Random(0))
     assert list(cluster.members[0].ledger.start) == list(alone.ledger.start)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import few
 
-from tasksim.engine.clock import Alarm, TickClock, run
+from tasksim.engine.clock import Clock
 from tasksim.engine.cluster.flows import Flows
 from tasksim.engine.cluster.shares import Filling
 from tasksim.engine.cluster.ways import Way
@@ -107,18 +107,18 @@ class Watched(Flows):
 @settings(deadline=None, max_examples=few(150))
 def test_what_is_settled_in_part_is_what_a_whole_solution_says(text, sent):
     network = read_network(text).sized(NODES)
-    clock = TickClock()
+    clock = Clock()
     flows = Watched(clock, network)
     begun, ended = {}, {}
 
     def begin(alarm):
         number, (source, target, size, _) = alarm.value
-        begun[number] = clock._now
-        flows.send(source, target, size, lambda n: ended.setdefault(n, clock._now), number)
+        begun[number] = clock.now
+        flows.send(source, target, size, lambda n: ended.setdefault(n, clock.now), number)
 
     for message in enumerate(sent):
-        Alarm(clock, message[1][3], message, begin)
-    run(clock)
+        clock.alarm(message[1][3], begin, message)
+    clock.run()
     assert len(ended) == len(sent)
     assert not flows._flows
     assert not flows._on
@@ -133,7 +133,7 @@ def test_what_is_settled_in_part_is_what_a_whole_solution_says(text, sent):
 def test_all_that_is_sent_moves(sent):
     """Work is conserved: what the links have moved is the bytes that were sent."""
     network = read_network("switch:bandwidth=1GB/s,latency=1us").sized(NODES)
-    clock = TickClock()
+    clock = Clock()
     moved = dict.fromkeys(range(2 * NODES), 0.0)
 
     class Counting(Flows):
@@ -142,8 +142,8 @@ def test_all_that_is_sent_moves(sent):
         def count(self):
             for flow in self._flows.values():
                 for link, use in flow.way.uses:
-                    moved[link] += flow.share * use * (clock._now - self.last)
-            self.last = clock._now
+                    moved[link] += flow.share * use * (clock.now - self.last)
+            self.last = clock.now
 
         def _enter(self, flow):
             self.count()
@@ -156,7 +156,7 @@ def test_all_that_is_sent_moves(sent):
     flows = Counting(clock, network)
     for source, target, size, _ in sent:
         flows.send(source, target, size, lambda _: None, None)
-    run(clock)
+    clock.run()
     expected = dict.fromkeys(moved, 0.0)
     for source, target, size, _ in sent:
         for link in network.topology.route(source, target):
@@ -169,7 +169,7 @@ def test_all_that_is_sent_moves(sent):
 def settled_per_message(nodes):
     """Return how many flows were settled per message when all send to anybody."""
     network = read_network("switch:bandwidth=1GB/s,latency=1us,model=smpi").sized(nodes)
-    clock = TickClock()
+    clock = Clock()
     flows = Counted(clock, network)
     draw = Random(1)
     left = [2000]
@@ -182,7 +182,7 @@ def settled_per_message(nodes):
 
     for node in range(nodes):
         again(node)
-    run(clock)
+    clock.run()
     return flows.settled / 2000
 
 
@@ -203,12 +203,12 @@ def test_a_message_costs_the_same_on_a_thousand_nodes():
 
 def test_a_link_that_nobody_can_fill_connects_nobody():
     network = read_network("backbone:bandwidth=1GB/s,backbone_bandwidth=3GB/s").sized(6)
-    clock = TickClock()
+    clock = Clock()
     flows = Flows(clock, network)
     touched = []
     original = flows._touched
     flows._touched = lambda: touched.append(original()) or touched[-1]
     flows.send(0, 1, 2000, lambda _: None, None)
-    Alarm(clock, 500, None, lambda _: flows.send(2, 3, 1000, lambda _: None, None))
-    run(clock)
+    clock.alarm(500, lambda _: flows.send(2, 3, 1000, lambda _: None, None))
+    clock.run()
     assert [len(found) for found in touched] == [1, 1, 0, 0]

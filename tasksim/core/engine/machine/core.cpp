@@ -9,6 +9,7 @@ Steps<> core(Node &node, Driver &driver) {
   Rated *const shared = node.shared_cores();
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
   routine.forerunner = &driver;
+  routine.rank = driver.rank;
   co_await SLEEP;
   if (wakeup) co_await Wait{wakeup};
   for (;;) {

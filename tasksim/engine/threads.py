@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.engine.ticks import OverheadTicks
+from tasksim.runtime.policies import ported
 
 if TYPE_CHECKING:
     from tasksim.platform.description import Platform
@@ -24,8 +25,8 @@ def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool
     """
     if of_cluster and len(platform.memories) == 1:
         return False
-    if not getattr(scheduler, "as_threads", False):
-        return False
+    if not getattr(scheduler, "as_threads", False) or ported(scheduler) is None:
+        return False  # one that was changed is called back, which threads do not do
     devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
     cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
     cost = OverheadTicks.of(platform.overheads)
