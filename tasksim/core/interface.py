@@ -174,7 +174,7 @@ class Question(ctypes.Structure):
     """What is asked: costs, estimates, and how the replay goes."""
 
     _fields_ = _fields(
-        "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted_s,submitted,contention"
+        "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted,contention"
         " i:machine,blind,threads,uses_priorities,looks_at_data,chooses_apart"
         ",hears_started,hears_finished"
     )

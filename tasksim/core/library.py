@@ -25,7 +25,7 @@ __all__ = [
     "units",
 ]
 
-VERSION: Final = 15
+VERSION: Final = 16
 """``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``: what callers here know how to call."""
 FOLDER: Final = Path(__file__).resolve().parent
 """Where the sources lie in a checkout. Wheels have the library instead."""

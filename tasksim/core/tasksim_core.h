@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 15
+#define TASKSIM_CORE_VERSION 16
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -163,8 +163,7 @@ typedef struct {
   const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run it
   const double *reach_bytes, *far_s_per_byte; // the same; null: nothing is charged for far data
   const int8_t *alone;                     // classes x kernels: cannot be queued on a device
-  const double *submitted_s;               // per task, when it is submitted; null: by its cost
-  const int64_t *submitted;                // the same in ticks, for the replay of machines
+  const int64_t *submitted;                // per task, when it is submitted; null: by its cost
   const tasksim_contention *contention;    // of the replay of machines; null: nobody is slowed
   int64_t machine;                         // whether the replay is that of machines
   int64_t blind;                           // whether pushes of one instant do not see each other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,18 +11,14 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.taskgraph import HandleBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection
 
-    from numpy.typing import NDArray
-
-    from tasksim.graph.csr import Integers
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = [
     "PYTHON_LOCK",
     "commutative_handles",
     "ready_at_first",
-    "runs_of_updates",
     "taking_turns",
 ]
 
@@ -39,34 +34,6 @@ def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:
     for task, handle in zip(tasks.tolist(), graph.access_handle[positions].tolist(), strict=True):
         handles.setdefault(task, []).append(handle)
     return {task: tuple(held) for task, held in handles.items()}
-
-
-def runs_of_updates(
-    graph: TaskGraph, order: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield tasks that update a datum commutatively, several in a row, and who accesses it next.
-
-    *order* has the tasks as they are submitted. Runs that nobody follows are left out.
-    """
-    users = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    places = np.empty(len(graph), np.int64)
-    places[np.asarray(order)] = np.arange(len(graph))
-    by_handle = np.lexsort((places[users], graph.access_handle))
-    users, handle = users[by_handle], graph.access_handle[by_handle]
-    commutes = graph.access_mode[by_handle] == AccessMode.COMMUTATIVE
-    for begin, end in _stretches(commutes, handle):
-        if end < len(users) and handle[end] == handle[begin] and end > begin + 1:
-            yield tuple(users[begin:end].tolist()), int(users[end])
-
-
-def _stretches(chosen: NDArray[np.bool_], handle: Integers) -> Iterator[tuple[int, int]]:
-    """Yield where stretches of *chosen* accesses to one datum begin and end."""
-    changes = np.ones(len(chosen) + 1, bool)
-    changes[1:-1] = (chosen[1:] != chosen[:-1]) | (handle[1:] != handle[:-1])
-    bounds = np.flatnonzero(changes)
-    for begin, end in pairwise(bounds.tolist()):
-        if chosen[begin]:
-            yield begin, end
 
 
 def taking_turns(graph: TaskGraph, kernels: Collection[str]) -> TaskGraph:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.graph.commutation import commutative_handles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
 
@@ -40,14 +40,6 @@ class Release:
         self._held: set[int] = set()
         # Per commutative handle, the tasks that need it and lack nothing but handles, ascending.
         self._waiting: dict[int, list[int]] = {}
-
-    def leave_turns_to_others(self) -> None:
-        """Release tasks without regard to their commutative handles.
-
-        The caller handles mutual exclusion itself, as threads do.
-        """
-        self._exclusive = {}
-        self.commutes = False
 
     def sources(self) -> list[int]:
         """Return the tasks without a condition to wait for, in order of submission."""
@@ -94,16 +86,6 @@ class Release:
                     yield successor
         for _ in pauses[paused:]:
             yield PAUSE
-
-    def each_successor(self, task: int) -> Iterator[tuple[int, Callable[[], bool]]]:
-        """Yield each successor of *task* with a function that counts it down.
-
-        The function returns whether this releases the successor. Commutative handles are ignored
-        (:meth:`leave_turns_to_others`).
-        """
-        first = self._first
-        for successor in self._successors[first[task] : first[task + 1]]:
-            yield successor, lambda: bool(self._count_down((successor,)))  # noqa: B023
 
     def _count_down(self, tasks: list[int] | tuple[int, ...]) -> list[int]:
         missing = self.missing

@@ -10,26 +10,12 @@ from scripted import machine
 
 from tasksim.engine.choice import Question, replayed_by_core
 from tasksim.engine.outcome import records
-from tasksim.graph.builder import RW, Commute, GraphBuilder, R, W
-from tasksim.graph.commutation import runs_of_updates
+from tasksim.graph.builder import RW, Commute, GraphBuilder, W
 from tasksim.platform.costs import Overheads
 from tasksim.schedulers.registry import create
 
 US = 1e-6
 STARPU = Overheads(US, 0.0, 0.0, US, US, US, 10 * US, 10 * US)
-
-
-def test_runs_are_several_updates_that_somebody_follows():
-    builder = GraphBuilder("runs")
-    x, y = (builder.handle(name, size_bytes=8) for name in "xy")
-    for accesses in (
-        [Commute(x)], [Commute(x), Commute(y)], [R(x), Commute(y)], [Commute(x)], [RW(x)], [W(x)],
-    ):  # fmt: skip
-        builder.insert("task", *accesses)
-    graph = builder.build()
-    assert list(runs_of_updates(graph, range(6))) == [((0, 1), 2)]
-    # Submitted in another order, 3 and 0 are a run.
-    assert list(runs_of_updates(graph, [3, 0, 4, 1, 2, 5])) == [((3, 0), 4)]
 
 
 def replayed(graph, devices=0):

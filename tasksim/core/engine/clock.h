@@ -1,4 +1,4 @@
-// Clock of machines with devices: whole ticks, events in order (engine/clock.py's TickClock).
+// Clock: whole ticks, events in order (engine/clock.py).
 #pragma once
 
 #include <utility>
@@ -135,7 +135,7 @@ class Clock {
     --left_;
   }
 
-  // They rise; where waits end in reverse, those of one instant fall (engine/clock.py, LastFirst).
+  // They rise; where waits end in reverse, those of one instant fall (engine/clock.py).
   i64 next_number() {
     ++steps_;
     if (!reversed_) return ++count_;

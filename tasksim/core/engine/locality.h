@@ -46,7 +46,7 @@ class FarCharge {
   double accessed_ = 0.0;
 };
 
-// What tasks take on each worker, which schedulers do not know (engine/machine/charges.py).
+// What tasks take on each worker, which schedulers do not know (engine/machine/node.py).
 class Charges {
  public:
   Charges(const Graph &graph, const Platform &platform, const tasksim_question &question)

@@ -7,6 +7,7 @@
 #include "replay.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 
 #include "../runtime/release.h"
@@ -38,15 +39,26 @@ class NumberClock {
     }
   };
 
-  bool empty() const { return queue_.empty(); }
-  const Event &first() const { return queue_.first(); }
+  bool empty() const { return queue_.empty() && starts_.empty(); }
+  const Event &first() const { return is_start() ? starts_.front() : queue_.first(); }
 
   void after(i64 delay, What what, int number) {
     queue_.push({later(now, delay), count_++, what, number});
   }
 
+  // The start of a task after *delay*, which is the same for all: they come in order.
+  void start_after(i64 delay, int worker) {
+    starts_.push_back({later(now, delay), count_++, START, worker});
+  }
+
   Event pop() {
-    const Event first = queue_.pop();
+    Event first;
+    if (is_start()) {
+      first = starts_.front();
+      starts_.pop_front();
+    } else {
+      first = queue_.pop();
+    }
     now = first.time;
     return first;
   }
@@ -54,7 +66,12 @@ class NumberClock {
   i64 now = 0;
 
  private:
+  bool is_start() const {
+    return !starts_.empty() && (queue_.empty() || starts_.front().before(queue_.first()));
+  }
+
   Heap<Event> queue_;
+  std::deque<Event> starts_;
   i64 count_ = 0;
 };
 
@@ -252,7 +269,7 @@ class MemoryReplay : public Replay {
     ledger_.of[task].popped = static_cast<double>(clock_.now);
     running_[worker] = task;
     if (task_cost_)
-      clock_.after(task_cost_, NumberClock::START, worker);
+      clock_.start_after(task_cost_, worker);
     else
       start(worker);
   }

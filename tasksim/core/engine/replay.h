@@ -31,11 +31,11 @@ class Replay {
   virtual CopyLog *log() { return nullptr; }
 };
 
-// Of a platform whose workers share a memory (engine/replay.py).
+// Of cores that share one memory, without a coroutine per worker.
 std::unique_ptr<Replay> memory_replay(const Graph &graph, const Platform &platform,
                                       const tasksim_question &question, Scheduler &scheduler);
 
-// Of a machine with devices (engine/machine/machine.py).
+// Of any machine (engine/replay.py).
 std::unique_ptr<Replay> machine_replay(const Graph &graph, const Platform &platform,
                                        const tasksim_question &question, Scheduler &scheduler);
 

@@ -94,10 +94,9 @@ class CompiledReplay:
         self._costs = np.ascontiguousarray(costs, np.float64)
         self._estimates = np.ascontiguousarray(estimates, np.float64)
         self._far = far
-        self._submitted_s = self._submitted = None
+        self._submitted = None
         if submitted_s is not None:
-            self._submitted_s = np.ascontiguousarray(submitted_s, np.float64)
-            self._submitted = np.rint(self._submitted_s * TICKS_PER_S).astype(np.int64)
+            self._submitted = np.rint(submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
         self._contention = None if slowing is None else _flat_contention(slowing, graph)
@@ -222,7 +221,6 @@ class CompiledReplay:
             reach_bytes=interface.address(far[0], np.float64),
             far_s_per_byte=interface.address(far[1], np.float64),
             alone=interface.address(self._alone, np.int8),
-            submitted_s=interface.address(self._submitted_s, np.float64),
             submitted=interface.address(self._submitted, np.int64),
             contention=None if self._contention is None else self._contention.address,
             machine=self._machine,

@@ -140,22 +140,22 @@ class Post:
         start: Callable[[Request], Steps],
     ) -> Steps:
         """Start requests of one class in one channel: whether any was, whether there was room."""
-        taken = self.take(channel, kind)
+        taken = self._take(channel, kind)
         started = False
         for place, request in enumerate(taken):
             if channel.pending >= limit:
-                self.put_back(channel, taken[place:], kind)
+                self._put_back(channel, taken[place:], kind)
                 break
             if (yield from start(request)):
                 started = True
                 channel.waiting -= 1
                 self.waiting -= 1
             else:
-                self.put_back(channel, taken[place:], kind)
+                self._put_back(channel, taken[place:], kind)
                 return started, False
         return started, True
 
-    def take(self, channel: Channel, kind: int) -> list[Request]:
+    def _take(self, channel: Channel, kind: int) -> list[Request]:
         """Take from *channel* the requests of class *kind* that the limit allows to begin."""
         taken: list[Request] = []
         room = self.limits[kind] - channel.pending
@@ -163,7 +163,7 @@ class Post:
             taken.append(request)
         return taken
 
-    def put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
+    def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
         """Put *requests* back in front of their class, *kind*.
 
         One that was promoted meanwhile is queued where it belongs already: twice in a queue, it

@@ -65,14 +65,14 @@ class Landing:
         self._kept: dict[int, int] = {}
         self._queue: list[Asked] = []
         """Who waits."""
-        self._turn = self._first = 0
+        self._turn = 0
         self._pinned_by = 0  # when the last who pins will be ready: one does at a time
         self.open = 0
         """How many ask for memory and have none yet."""
 
     def ask(self, size: int, priority: int, done: Callable[[], None]) -> bool:
         """Return whether there is room for *size* bytes at once; else *done* is called later."""
-        if self.take_kept(size):
+        if self._take_kept(size):
             return True
         heappush(self._queue, (-priority, self._turn, size, done))
         self._turn += 1
@@ -97,13 +97,13 @@ class Landing:
         """
         if not self._queue:
             return False
-        taken = self.take()
+        taken = [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
         begun = self._clock.now
         while taken and self._clock.now < begun + LONG:
             _, _, size, done = taken.pop(0)
-            if not self.take_kept(size):
+            if not self._take_kept(size):
                 now = self._clock.now
-                self._pinned_by = max(now, self._pinned_by) + self.allocate(size)
+                self._pinned_by = max(now, self._pinned_by) + self._allocate(size)
                 if self._pinned_by > now:
                     yield routine.wait(self._pinned_by - now)
             self.open -= 1
@@ -114,24 +114,14 @@ class Landing:
             self._wake()
         return True
 
-    def take(self) -> list[Asked]:
-        """Take the most urgent of those that wait, so many as a worker turns to at a time."""
-        return [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
-
-    def put_back(self, asked: Sequence[Asked]) -> None:
-        """Let *asked*, for whom no room was made, wait again before those as urgent."""
-        for urgency, _, size, done in reversed(asked):
-            self._first -= 1
-            heappush(self._queue, (urgency, self._first, size, done))
-
-    def take_kept(self, size: int) -> bool:
+    def _take_kept(self, size: int) -> bool:
         """Take room for *size* bytes that was given back, if there is any."""
         kept = self._kept.get(size, 0)
         if kept:
             self._kept[size] = kept - 1
         return bool(kept)
 
-    def allocate(self, size: int) -> int:
+    def _allocate(self, size: int) -> int:
         """Allocate *size* bytes; return how long it takes, in ticks."""
         allocation = self._allocation
         found = self._pool.allocate(size)

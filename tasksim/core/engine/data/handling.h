@@ -24,7 +24,7 @@ class Handling {
   // that comes in, over all peers, then what goes out, peer by peer. Whether there was anything.
   Steps<bool> serve(int memory);
 
-  // The parts of that, of which threads make their own way (engine/threads/copying.py).
+  // The parts of that, of which threads make their own way (threads/copying.h).
 
   // Whether nothing has to be done for *request*.
   bool is_there(const RequestRef &request) const {

@@ -6,7 +6,7 @@
 
 namespace tasksim {
 
-// The data of the task that the worker of a routine takes in (engine/machine/intake.py).
+// The data of the task that the worker of a routine takes in (engine/machine/driver.py).
 class Intake : public Taker, public TurnTaker {
  public:
   // COMING: data are missing, or it waits for its turn to ask for them. THERE: all are there, and

@@ -87,7 +87,7 @@ class Rated {
 };
 
 // What a node of a cluster does besides running tasks, and what it shares with the others
-// (engine/machine/membership.py).
+// (engine/machine/node.py).
 class Membership {
  public:
   virtual void communicate(int task) = 0;  // takes a communication task that was released
@@ -150,7 +150,7 @@ class Node {
   Steps<> hear_hint(int hint);    // an end that it waits for: follows it if that is the last
   bool count_down_hint(int hint) { return !--hint_left_[hint]; }
   bool holds(int hint) const;  // no task that comes after it writes its datum already
-  bool is_written(int handle) const;  // by a task that was taken (engine/machine/writing.py)
+  bool is_written(int handle) const;  // by a task that was taken (engine/machine/hints.py)
   std::vector<int> hinted(int task) const;  // the hints that wait for its end, in order
   bool said_before(int hint, int task) const;  // whether *hint* was, when *task* was submitted
 

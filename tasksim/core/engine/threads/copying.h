@@ -1,5 +1,4 @@
-// Copying as threads do it: they look after requests round by round, and hold locks meanwhile
-// (engine/threads/copying.py).
+// Copying as threads do it: they look after requests round by round, and hold locks meanwhile.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,4 @@
-// Drivers: the loops of cores and of devices as threads go round them, poll by poll
-// (engine/threads/drivers.py).
+// Drivers: the loops of cores and of devices as threads go round them, poll by poll.
 #pragma once
 
 #include <deque>

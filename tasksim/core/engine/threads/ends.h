@@ -1,5 +1,4 @@
-// Ends of tasks as threads see to them: data let go, successors pushed, hints followed
-// (engine/threads/ends.py).
+// Ends of tasks as threads see to them: data let go, successors pushed, hints followed.
 #pragma once
 
 #include "copying.h"

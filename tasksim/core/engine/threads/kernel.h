@@ -1,5 +1,4 @@
-// Kernel of SimGrid: actors that take turns within an instant, one simcall each
-// (engine/threads/kernel.py).
+// Kernel of SimGrid: actors that take turns within an instant, one simcall each.
 //
 // All actors that are awake make their next *simcall* (a lock, an unlock, a signal, a wait) before
 // any makes another one; then those whose calls are answered make the next. So what two threads do

@@ -1,5 +1,4 @@
-// Locks of data: threads that find one taken try again, and then whenever the time advances
-// (engine/threads/locks.py).
+// Locks of data: threads that find one taken try again, and then whenever the time advances.
 #pragma once
 
 #include <span>

@@ -1,5 +1,4 @@
-// Policies of StarPU as threads run them: which locks are taken when, by pushes and pops
-// (engine/threads/policies.py).
+// Policies of StarPU as threads run them: which locks are taken when, by pushes and pops.
 #pragma once
 
 #include <memory>

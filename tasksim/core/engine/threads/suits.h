@@ -1,5 +1,4 @@
-// Questions that threads can answer: which schedulers and machines they know
-// (engine/threads/suits.py).
+// Questions that threads can answer: which schedulers and machines they know.
 #pragma once
 
 #include <algorithm>

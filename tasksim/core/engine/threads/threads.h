@@ -1,5 +1,4 @@
-// Threads: a machine as StarPU-SimGrid runs it, wired of a kernel, workers, locks and loops
-// (engine/threads/threads.py).
+// Threads: a machine as StarPU-SimGrid runs it, wired of a kernel, workers, locks and loops.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Updates that commute as threads see to them: who has a datum, who waits for it, who comes after
-// (engine/threads/updates.py).
+// Updates that commute as threads see to them: who has a datum, who waits for it, who comes after.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Workers as StarPU's threads see each other: states, locks, and how one wakes another
-// (engine/threads/workers.py).
+// Workers as StarPU's threads see each other: states, locks, and how one wakes another.
 #pragma once
 
 #include <deque>
