@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tasksim.run.record import MemoryInfo, WorkerInfo
 
 if TYPE_CHECKING:
-    import random
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
-__all__ = ["AnyReplay", "Outcome", "machine", "records"]
+__all__ = ["Outcome", "machine", "records"]
 
 
 class Lives(Protocol):
@@ -39,16 +38,6 @@ class Outcome(NamedTuple):
     ledger: Lives
     log: Copies | None = None
     evictions: int = 0
-
-
-class AnyReplay(Protocol):
-    """A replay: that of one memory, or that of a machine with devices."""
-
-    def run(self, rng: random.Random) -> float:
-        """Replay the graph; return the makespan in seconds."""
-
-    def outcome(self) -> Outcome:
-        """Return what happened."""
 
 
 def machine(platform: Platform) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Machine with devices: its replay, wired of a clock, a ledger, a node and a submission.
+"""Replay of a task graph on a machine: a clock, a ledger, a node and a submission.
 
 A core runs one task at a time. A device is driven by a worker that does nothing else: it brings the
 data of one task while the device runs another, and queues kernels ahead. Both go round loops, as
@@ -41,17 +41,23 @@ __all__ = ["Replay"]
 
 
 class Replay:
-    """One simulated run on a machine with devices.
+    """One simulated run on a machine.
 
     Parameters
     ----------
-    graph, platform, scheduler, costs, estimates, far
-        As for :class:`~tasksim.engine.replay.Replay`.
+    graph, platform, scheduler : TaskGraph, Platform, Scheduler
+        What is run, where, and who decides.
+    costs : sequence of sequences of float
+        Durations of tasks in seconds, ``[class][task]``; infinite where a class cannot run a task.
+    estimates : sequence of sequences of float, optional
+        The scheduler's estimates of the durations; by default the truth.
+    far : FarCharge, optional
+        What is added to a task's cost when it starts, for data that left the cache.
     simultaneous_pushes : {"serial", "blind"}
         ``blind``: pushes of one instant all choose before any of them is booked, as in
         StarPU-SimGrid.
-    submitted_s
-        As for :class:`~tasksim.engine.replay.Replay`.
+    submitted_s : sequence of float, optional
+        When each task is submitted, none before the one before it; by default as the platform says.
     slowing : Slowing, optional
         How tasks slow each other down; by default they do not.
 
@@ -61,6 +67,8 @@ class Replay:
         What became of each task.
     node : Node
         The scheduler's view, the workers, the memories.
+    view : NodeView
+        What the scheduler sees.
     """
 
     def __init__(

@@ -9,11 +9,11 @@ from compiled_core import needs_core
 from scripted import machine
 
 from tasksim import GraphBuilder, InputError
-from tasksim.engine.simulate import simulate
+from tasksim.engine.simulation import Simulation
 from tasksim.engine.threads import can_be_threads
 from tasksim.models.kinds.given import GivenDurations
 from tasksim.platform.costs import Overheads
-from tasksim.schedulers.eager import Eager
+from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import create
 
 STARPU = Overheads(
@@ -52,20 +52,19 @@ def test_two_tasks_with_all_that_lies_between(scheduler, devices):
     """Submission and push 1 us each, a poll of 1 us until the pop; then the same at the end."""
     graph = pair()
     platform = replace(machine(devices=devices, cores=1), overheads=STARPU)
-    run = simulate(
-        graph, platform, GivenDurations(graph), scheduler, simultaneous_pushes="blind", check=True
+    asked = Simulation(
+        graph, platform, GivenDurations(graph), scheduler, simultaneous_pushes="blind"
     )
+    run = asked.run(check=True)
     assert run.makespan_s == pytest.approx(2e-3, rel=0.03)
 
 
 def test_simpys_engine_says_that_it_has_no_threads():
     graph = pair()
     platform = replace(machine(devices=1, cores=1), overheads=STARPU)
+    asked = Simulation(graph, platform, GivenDurations(graph), "eager", simultaneous_pushes="blind")
     with pytest.raises(InputError, match=r"scheduler eager .* only the compiled core"):
-        simulate(
-            graph, platform, GivenDurations(graph), "eager",
-            simultaneous_pushes="blind", engine="simpy",
-        )  # fmt: skip
+        asked.run(engine="simpy")
 
 
 def test_a_scheduler_of_ones_own_needs_no_threads():
@@ -74,7 +73,6 @@ def test_a_scheduler_of_ones_own_needs_no_threads():
 
     graph = pair()
     platform = replace(machine(devices=1, cores=1), overheads=STARPU)
-    run = simulate(
-        graph, platform, GivenDurations(graph), Mine(), simultaneous_pushes="blind", engine="simpy"
-    )
+    asked = Simulation(graph, platform, GivenDurations(graph), Mine(), simultaneous_pushes="blind")
+    run = asked.run(engine="simpy")
     assert run.makespan_s == pytest.approx(2e-3, rel=0.03)

@@ -101,7 +101,7 @@ class ClusterReplay:
     network : Network
         The network between them, whose hosts are counted.
     simultaneous_pushes : {"serial", "blind"}
-        As for :class:`~tasksim.engine.machine.machine.MachineReplay`.
+        As for :class:`~tasksim.engine.replay.Replay`.
     cores : int, optional
         So many cores run the tasks of all nodes; by default each worker has its own.
     protocol : Protocol, optional
