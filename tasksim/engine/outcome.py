@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tasksim.run.record import MemoryInfo, WorkerInfo
 
 if TYPE_CHECKING:
-
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable

@@ -72,7 +72,7 @@ def first_difference(one: Run, other: Run) -> str | None:
     >>> import tasksim
     >>> asked = tasksim.Scenario("fork-join width=2 duration=1.0", workers=1)
     >>> print(first_difference(asked.solve(), asked.vary(workers=2).solve()))
-    at 0 s: task #0 starts on cpu0; in the other run, at 0 s: task #0 starts on cpu1
+    at 0 s: task #0 is popped on cpu0; in the other run, at 0 s: task #0 is popped on cpu1
     """
     for run in (one, other):
         expect(run, Run, "run")

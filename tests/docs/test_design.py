@@ -54,7 +54,7 @@ def test_files_that_a_page_names_without_their_folder_exist(page):
     assert named - EVERYWHERE - set(re.findall(r"<!-- file: (\S+) -->", text)) == set()
 
 
-@pytest.mark.parametrize("room", ["machine", "data", "threads"])
+@pytest.mark.parametrize("room", ["machine", "data"])
 def test_modules_without_a_twin_of_their_name_in_the_core_are_named(room):
     """Where the page says that files have the same names, those that have not are listed."""
     page = (DESIGN / "compiled-core.md").read_text()

@@ -140,7 +140,7 @@ def save_models(
     >>> model = tasksim.PowerLaw().fit(samples)
     >>> path = tasksim.save_models("mine.json", {"potrf": {"cpu": model}}, machine="laptop")
     >>> run = tasksim.simulate("cholesky tiles=1 tile_size=64", workers=1, models=path)
-    >>> bool(run.makespan_s == model.predict([[64]])[0])
+    >>> bool(abs(run.makespan_s - model.predict([[64]])[0]) < 1e-9)
     True
     """
     path = path_of(path, "path")
