@@ -26,14 +26,14 @@ from tasksim.models.kinds.constant import ConstantLibrary
 from tasksim.platform.description import Platform
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem, plan
-from tasksim.schedulers.static.cpop import critical_tasks
-from tasksim.schedulers.static.ranks import (
+from tasksim.schedulers.static.plan import Timetable
+from tasksim.schedulers.static.ranked import (
     by_rank,
+    critical_tasks,
     downward_ranks,
     optimistic_costs,
     upward_ranks,
 )
-from tasksim.schedulers.static.timeline import Timetable
 
 UPWARD = [108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667]
 DOWNWARD = [0, 31, 25, 22, 24, 27, 62.333, 66.667, 63.667, 93.333]

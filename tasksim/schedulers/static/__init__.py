@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import expect, unknown
 from tasksim.schedulers.static.batch import max_min, min_min
-from tasksim.schedulers.static.cpop import cpop
-from tasksim.schedulers.static.heft import heft
-from tasksim.schedulers.static.peft import peft
 from tasksim.schedulers.static.plan import Plan, schedule_of
 from tasksim.schedulers.static.problem import Problem
+from tasksim.schedulers.static.ranked import cpop, heft, peft
 from tasksim.schedulers.static.schedule_file import read_schedule, write_schedule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.schedulers.static.follower import StaticScheduler
-from tasksim.schedulers.static.timeline import Timetable
+from tasksim.schedulers.static.plan import Timetable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

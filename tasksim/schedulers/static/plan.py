@@ -1,8 +1,16 @@
-"""Static plan: the worker, the start and the end of each task."""
+"""Static plan: the worker, the start and the end of each task, and timelines for making one.
+
+A task may go into a gap between tasks placed before (the insertion-based policy of HEFT;
+H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
+heterogeneous computing", IEEE TPDS 13(3), 2002, section 5.1).
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +21,9 @@ from tasksim.run.record import Run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Plan", "schedule_of"]
+__all__ = ["Plan", "Timeline", "Timetable", "schedule_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +102,158 @@ def schedule_of(run: Run) -> Plan:
     tasks = run.tasks
     order = np.argsort(tasks.task, kind="stable")
     return Plan(tasks.worker[order].astype(np.int32), tasks.start_s[order], tasks.end_s[order])
+
+
+class Timeline:
+    """The gaps of one worker in ascending order; the last one has no end.
+
+    Gaps shorter than *least* are dropped, because no task fits into them.
+    """
+
+    __slots__ = ("_ends", "_least", "_starts")
+
+    def __init__(self, least: float = 0.0) -> None:
+        self._starts, self._ends = [0.0], [inf]
+        self._least = least
+
+    def earliest(self, ready: float, duration: float) -> float:
+        """Return the earliest start, not before *ready*, of a task of this *duration*."""
+        place = bisect_left(self._ends, ready + duration)
+        while True:
+            start = max(self._starts[place], ready)
+            if start + duration <= self._ends[place]:
+                return start
+            place += 1
+
+    def occupy(self, start: float, duration: float) -> None:
+        """Occupy the time from *start* on, a result of :meth:`earliest`."""
+        place = bisect_right(self._starts, start) - 1
+        before, after = self._starts[place], self._ends[place]
+        end = start + duration
+        left = [(before, start)] if start > before and start - before >= self._least else []
+        right = [(end, after)] if after > end and after - end >= self._least else []
+        self._starts[place : place + 1] = [gap[0] for gap in left + right]
+        self._ends[place : place + 1] = [gap[1] for gap in left + right]
+
+
+class Timetable:
+    """A plan for *problem* in the making, to which tasks are added one by one.
+
+    The predecessors of a task are placed before it. Tasks that commute on a datum exclude each
+    other, and run in the order in which they are placed.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        least = problem.costs_s.min(axis=0, initial=inf)
+        least[~np.isfinite(least)] = 0.0
+        self._timelines = [Timeline(float(least[group])) for group in problem.class_of]
+        self._memory_of: list[int] = problem.memory_of.tolist()
+        self._class_of: list[int] = problem.class_of.tolist()
+        self._several = problem.memories > 1
+        self._waits = _Waits(problem)
+        self._last_commuting: dict[int, int] = {}
+        self._worker = [-1] * problem.tasks
+        self._start = [0.0] * problem.tasks
+        self._end = [0.0] * problem.tasks
+
+    def arrivals(self, task: int) -> list[float]:
+        """Return, per memory, the time in seconds at which all inputs of *task* can be there."""
+        sources, copies, size = self._waits.of(task)
+        ends = [self._end[source] for source in sources]
+        if not self._several:
+            latest = max(ends, default=0.0)
+            return [max(latest, self._exclusive(task))]
+        arrival = self._waits.initial(task)
+        if sources:
+            memory = [self._memory_of[self._worker[source]] for source in sources]
+            problem = self.problem
+            times = problem.latency_s[memory] * copies + problem.seconds_per_byte[memory] * size
+            arrival = np.maximum(arrival, (times + np.array(ends)[:, None]).max(axis=0))
+        if task in self.problem.commuting:
+            arrival = np.maximum(arrival, self._exclusive(task))
+        found: list[float] = arrival.tolist()
+        return found
+
+    def starts(self, task: int) -> list[float]:
+        """Return, per worker, the earliest start of *task*; infinite if it cannot run there."""
+        arrival = self.arrivals(task)
+        costs: list[float] = self.problem.costs_s[task].tolist()
+        found = []
+        for timeline, memory, group in zip(
+            self._timelines, self._memory_of, self._class_of, strict=True
+        ):
+            cost = costs[group]
+            found.append(inf if cost == inf else timeline.earliest(arrival[memory], cost))
+        return found
+
+    def ends(self, task: int, starts: list[float]) -> list[float]:
+        """Return, per worker, the end of *task* for its start in *starts*."""
+        costs: list[float] = self.problem.costs_s[task].tolist()
+        return [start + costs[group] for start, group in zip(starts, self._class_of, strict=True)]
+
+    def place_earliest(self, task: int) -> None:
+        """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
+        starts = self.starts(task)
+        ends = self.ends(task, starts)
+        worker = ends.index(min(ends))
+        self.place(task, worker, starts[worker])
+
+    def place(self, task: int, worker: int, start: float) -> float:
+        """Place *task* on *worker* from *start* on; return its end."""
+        duration = float(self.problem.costs_s[task, self._class_of[worker]])
+        self._timelines[worker].occupy(start, duration)
+        self._worker[task], self._start[task] = worker, start
+        self._end[task] = end = start + duration
+        for handle in self.problem.commuting.get(task, ()):
+            self._last_commuting[handle] = task
+        return end
+
+    def plan(self) -> Plan:
+        """Return the plan after all tasks have been placed."""
+        return Plan(
+            np.array(self._worker, dtype=np.int32), np.array(self._start), np.array(self._end)
+        )
+
+    def _exclusive(self, task: int) -> float:
+        """Return the latest end of the placed tasks that commute with *task*."""
+        handles = self.problem.commuting.get(task, ())
+        last = (self._last_commuting.get(handle) for handle in handles)
+        return max((self._end[other] for other in last if other is not None), default=0.0)
+
+
+class _Waits:
+    """The inputs that each task waits for, with fast access by task."""
+
+    def __init__(self, problem: Problem) -> None:
+        edges = problem.edges
+        order = edges.by_target
+        self._bounds = edges.target_ptr.tolist()
+        self._source: list[int] = edges.source[order].tolist()
+        self._copies = edges.copies[order][:, None]
+        self._size = edges.size_bytes[order][:, None]
+        self._zero = np.zeros(problem.memories)
+        self._initial = _initial_arrivals(problem) if problem.memories > 1 else {}
+
+    def of(self, task: int) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the predecessors of *task*, with columns of copies and bytes from each."""
+        rows = slice(self._bounds[task], self._bounds[task + 1])
+        return self._source[rows], self._copies[rows], self._size[rows]
+
+    def initial(self, task: int) -> NDArray[np.float64]:
+        """Return, per memory, the arrival of the data that *task* reads and no task writes."""
+        return self._initial.get(task, self._zero)
+
+
+def _initial_arrivals(problem: Problem) -> dict[int, NDArray[np.float64]]:
+    """Return a map from task to the arrival of its initial data per memory; copies begin at 0."""
+    initial = problem.initial
+    times = problem.latency_s[initial.home] + (
+        problem.seconds_per_byte[initial.home] * initial.size_bytes[:, None]
+    )
+    first = np.flatnonzero(np.diff(initial.task, prepend=-1))
+    tasks = initial.task[first].tolist()
+    bounds = pairwise([*first.tolist(), len(times)])
+    return {
+        task: times[begin:end].sum(axis=0) for task, (begin, end) in zip(tasks, bounds, strict=True)
+    }

@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.schedulers.static.follower import StaticScheduler
+from tasksim.schedulers.static.plan import Timetable
 from tasksim.schedulers.static.schedule_file import Schedule, match, read_schedule
-from tasksim.schedulers.static.timeline import Timetable
 
 if TYPE_CHECKING:
     import random
