@@ -202,7 +202,6 @@ def engines(
     rounds: int,
     cases: Sequence[str] = ("flat", "overheads", "gpu"),
     schedulers: Sequence[str] = ("eager", "dmdas", "lws"),
-    pushes: SimultaneousPushes = "serial",
 ) -> None:
     """Print how much faster the core is than SimPy's engine, rounds of both interleaved.
 
@@ -227,15 +226,13 @@ def engines(
             spent: dict[str, list[float]] = {"simpy": [], "compiled": []}
             for _ in range(rounds):
                 for name, seconds in spent.items():
-                    question = Question(
-                        graph, platform, create(scheduler), costs, costs, None, pushes
-                    )
+                    question = Question(graph, platform, create(scheduler), costs, costs)
                     begun = time.process_time()
                     replayed(question, 0, name)
                     seconds.append(time.process_time() - begun)
             ratios = sorted(s / c for s, c in zip(*spent.values(), strict=True))
             print(
-                f"{machine:10} {scheduler:6} {pushes:6} {len(graph):,} tasks: SimPy"
+                f"{machine:10} {scheduler:6} {len(graph):,} tasks: SimPy"
                 f" {statistics.median(spent['simpy']):6.3f} s, core"
                 f" {statistics.median(spent['compiled']):6.4f} s of CPU time, ratio"
                 f" {statistics.median(ratios):5.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f}), core"
@@ -244,9 +241,34 @@ def engines(
             )
 
 
-def threads() -> None:
-    """Print the same where StarPU-SimGrid's threads are simulated."""
-    engines(20, 3, ("overheads", "gpu"), ("eager", "prio", "ws"), "blind")
+def threads(tiles: int, rounds: int) -> None:
+    """Print what StarPU-SimGrid's threads cost, which the core alone has, beside serial pushes."""
+    import numpy as np
+
+    from tasksim.engine.choice import Question, replayed
+    from tasksim.graph.apps.registry import generate
+    from tasksim.schedulers.registry import create
+
+    graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
+    kernels = graph.kernel.tolist()
+    for machine in ("overheads", "gpu"):
+        platform = machines(float(graph.handle_size.sum()))[machine]
+        of_class = [SECONDS[c.architecture == "cuda"] for c in platform.classes]
+        costs = np.array([[times[graph.kernels[k]] for k in kernels] for times in of_class])
+        for scheduler in ("eager", "prio", "ws"):
+            spent: dict[SimultaneousPushes, list[float]] = {"serial": [], "blind": []}
+            for _ in range(rounds):
+                for pushes, seconds in spent.items():
+                    policy = create(scheduler)
+                    question = Question(graph, platform, policy, costs, costs, None, pushes)
+                    begun = time.process_time()
+                    replayed(question, 0, "compiled")
+                    seconds.append(time.process_time() - begun)
+            print(
+                f"{machine:10} {scheduler:6} threads {len(graph):,} tasks:"
+                f" {min(spent['blind']):6.4f} s of CPU time,"
+                f" {min(spent['blind']) / min(spent['serial']):5.1f} times as long as without"
+            )
 
 
 def many(tiles: int, replays: int) -> None:
@@ -329,7 +351,7 @@ def main() -> None:
         return
     if arguments.engines:
         engines(72, 5)
-        threads()
+        threads(20, 3)
         many(20, 1000)
         noisy(20, 1000)
         return
@@ -344,7 +366,7 @@ def main() -> None:
     own_scheduler(38, 7)
     print()
     engines(72, 3)
-    threads()
+    threads(20, 3)
     many(20, 1000)
     noisy(20, 1000)
     print()
