@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
     from tasksim.scenario.prediction import Prediction
-    from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Noise, Scenario
 
@@ -136,8 +135,13 @@ def simulate_command(
     elif not scenario.graph:
         raise click.UsageError("Missing argument 'GRAPH' (or --from RUN).")
     else:
-        if ctx.get_parameter_source("scheduler") is not ParameterSource.COMMANDLINE:
-            scheduler = _recorded_scheduler(resolver.replayed(scenario)) or scheduler
+        replayed = resolver.replayed(scenario)
+        asked_for = ctx.get_parameter_source("scheduler") is ParameterSource.COMMANDLINE
+        if replayed is not None and not asked_for:
+            from tasksim.schedulers.registry import SCHEDULERS
+
+            if replayed.run.scheduler.partition(":")[0] in SCHEDULERS:
+                scheduler = replayed.run.scheduler
         asked = scenario.vary(scheduler=scheduler, seed=seed, noise=noise)
         scenario = automatic(asked, auto)
     results.refuse_early()
@@ -161,16 +165,6 @@ def simulate_command(
             click.echo("\n".join(rival.text(run.scheduler) for rival in rivals))
     if sure is not None and sure.interrupted:
         ctx.exit(INTERRUPTED_EXIT_CODE)
-
-
-def _recorded_scheduler(replayed: Replayed | None) -> str | None:
-    """Return the scheduler of a run that is replayed, if there is one and it is known here."""
-    from tasksim.schedulers.registry import SCHEDULERS
-
-    if replayed is None:
-        return None
-    name = replayed.run.scheduler
-    return name if name.partition(":")[0] in SCHEDULERS else None
 
 
 def _refuse_others() -> None:
@@ -208,15 +202,10 @@ def _said_by(sources: dict[str, str]) -> str:
 
 
 def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | None) -> None:
-    extrapolated = resolved.extrapolated()
-    guessed = resolved.beyond_contention()
-    said = [] if sure is None else sure.warnings()
-    sources = resolved.sources()
-    idle, exact = resolved.without_models(), resolved.without_noise()
-    overfull = resolved.overfull()
-    for message in [
-        *idle, *extrapolated, *guessed, *exact, *resolved.clocked(), *overfull, *said
-    ]:  # fmt: skip
+    advice, sources = resolved.advice(), resolved.sources()
+    guessed, overfull = advice["beyond_contention"], advice["overfull"]
+    said = [line for lines in advice.values() for line in lines]
+    for message in said if sure is None else [*said, *sure.warnings()]:
         warn(message)
     if results.as_json:
         print_json(
@@ -224,7 +213,7 @@ def _print(run: Run, resolved: Resolved, results: Results, sure: Prediction | No
                 **describe_run(run, resolved.graph),
                 "noise": resolved.scenario.noise,
                 **({} if sure is None else {"uncertainty": run.uncertainty}),
-                "extrapolated": extrapolated,
+                "extrapolated": advice["extrapolated"],
                 **({"guessed": guessed} if guessed else {}),
                 **({"overfull": overfull} if overfull else {}),
                 **({"durations_from": sources} if sources else {}),

@@ -142,7 +142,21 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
     for kernel, name in enumerate(graph.model_names):
         tasks = asked.tasks(kernel)
         names = graph.parameter_names[kernel]
-        for group, model in _models_per_class(name, names, platform, models).items():
+        found: dict[int, KernelModel] = {}
+        refused: InputError | None = None
+        for index, of in enumerate(platform.classes):
+            try:
+                found[index] = models.model(name, of.models)
+            except InputError as error:
+                refused = refused or error
+        if not found and refused is not None:
+            # Tasks of kernels without models say themselves what they take, if they know it.
+            if DURATION not in names:
+                raise refused
+            from tasksim.models.kinds.given import GivenModel
+
+            found = dict.fromkeys(range(len(platform.classes)), GivenModel())
+        for group, model in found.items():
             of = platform.classes[group]
             clocked = platform.frequencies.get(of.architecture)
             table, rows = asked.rows(kernel, model, None if clocked is None else clocked.models_hz)
@@ -237,30 +251,6 @@ class Asked:
         from tasksim.graph.reuse import task_bytes
 
         return task_bytes(self.graph)
-
-
-def _models_per_class(
-    kernel: str, parameters: Sequence[str], platform: Platform, models: Models
-) -> dict[int, KernelModel]:
-    """Return the model of *kernel* per class index, for the classes that have one.
-
-    Where none has, its tasks say what they take, if that is one of the *parameters*.
-    """
-    found: dict[int, KernelModel] = {}
-    refused: InputError | None = None
-    for index, group in enumerate(platform.classes):
-        architecture = group.models
-        try:
-            found[index] = models.model(kernel, architecture)
-        except InputError as error:
-            refused = refused or error
-    if found or refused is None:
-        return found
-    if DURATION not in parameters:
-        raise refused
-    from tasksim.models.kinds.given import GivenModel
-
-    return dict.fromkeys(range(len(platform.classes)), GivenModel())
 
 
 def contention_of(models: Models, kernel: str, architecture: str) -> Contention | None:

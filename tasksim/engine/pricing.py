@@ -13,7 +13,6 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
-from tasksim.run.bounds import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +54,26 @@ class Prices:
     """
 
     def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
-        self._given, self._platform, self._models = graph, platform, models
+        self._given, self._platform = graph, platform
+        self._models = models  # kept, as who shares prices knows them by the object
         self._demands = Demands(graph, platform, models)
         modelled_s = self._demands.means()
-        self.far = self._far_part(modelled_s)
+        self.far: FarPart | None = None
+        known: dict[tuple[int, int], Locality] = {}
+        for index, group in enumerate(platform.classes):
+            for kernel, name in enumerate(graph.model_names):
+                try:
+                    locality = models.locality(name, group.models)
+                except InputError:  # no model of this kernel there: it does not run there
+                    continue
+                if locality is not None and locality.seconds_per_far_byte:
+                    known[index, kernel] = locality
+        if known:
+            from tasksim.engine.locality import FarPart
+
+            # The duration with all data near, and what far data add in the mean, are the modelled
+            # mean together: no task's data cost more than that leaves room for.
+            self.far = FarPart.of(known, graph, platform, modelled_s)
         self.means = self._near(modelled_s)
         self.slowing: Slowing | None = None
         self.estimates = modelled_s
@@ -104,32 +119,5 @@ class Prices:
             return self.means
         return self._near(self._demands.draws(np.random.default_rng([seed, 1])))
 
-    def bounds(self, costs: NDArray[np.float64], nodes: float = 1.0) -> dict[str, float]:
-        """Return the bounds on any schedule with these costs, the work shared by so many nodes."""
-        found = bounds(self._given, costs, [len(group.workers) for group in self._platform.classes])
-        # The critical path is as long on many nodes as on one.
-        return {"critical_path_s": found.critical_path_s, "area_s": found.area_s / nodes}
-
     def _near(self, modelled_s: NDArray[np.float64]) -> NDArray[np.float64]:
         return modelled_s if self.far is None else self.far.near(modelled_s)
-
-    def _far_part(self, modelled_s: NDArray[np.float64]) -> FarPart | None:
-        """Return what far data add to tasks; None if no model knows of it.
-
-        The duration with all data near, and what far data add in the mean, are the modelled mean
-        together: no task's data cost more than that leaves room for.
-        """
-        known: dict[tuple[int, int], Locality] = {}
-        for index, group in enumerate(self._platform.classes):
-            for kernel, name in enumerate(self._given.model_names):
-                try:
-                    locality = self._models.locality(name, group.models)
-                except InputError:  # no model of this kernel there: it does not run there
-                    continue
-                if locality is not None and locality.seconds_per_far_byte:
-                    known[index, kernel] = locality
-        if not known:
-            return None
-        from tasksim.engine.locality import FarPart
-
-        return FarPart.of(known, self._given, self._platform, modelled_s)

@@ -17,6 +17,7 @@ from tasksim.engine.choice import Engine, Question, SimultaneousPushes, check_en
 from tasksim.engine.outcome import machine, records
 from tasksim.engine.pricing import Noise, Prices
 from tasksim.platform.description import Platform
+from tasksim.run.bounds import bounds
 from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
 
@@ -298,14 +299,16 @@ class Settled:
         prices = self.prices(asked)
         if costs is None:
             costs = prices.costs(asked.noise, asked.seed, asked.drawn)
-        if cluster is None:
-            return prices.bounds(costs)
-        if any(platform is not node for platform in cluster.nodes):
-            return None
-        cores = cluster.shared_cores
-        if cores is None or len(node.classes) > 1:
-            return prices.bounds(costs, len(cluster.nodes))
-        return prices.bounds(costs, cores / len(node.workers))  # so many work at a time at most
+        found = bounds(asked.graph, costs, [len(group.workers) for group in node.classes])
+        nodes = 1.0
+        if cluster is not None:
+            if any(platform is not node for platform in cluster.nodes):
+                return None
+            nodes, cores = len(cluster.nodes), cluster.shared_cores
+            if cores is not None and len(node.classes) == 1:
+                nodes = cores / len(node.workers)  # so many work at a time at most
+        # All nodes share the work; the critical path is as long as on one.
+        return {"critical_path_s": found.critical_path_s, "area_s": found.area_s / nodes}
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
         """Return the lock of a scheduler that is an object."""

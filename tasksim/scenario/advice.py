@@ -123,6 +123,8 @@ def overfull_nodes(
     """Return a line per memory of a node without room for the data that are at home in it."""
     from tasksim.engine import room
 
+    if len(nodes) == 1:
+        return room.overfull(graph, nodes)
     if not any(room.overfull(graph, [node]) for node in nodes):
         return []
     from tasksim.graph.distribution.owners import grid_or_square, placement_of

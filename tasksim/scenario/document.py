@@ -68,33 +68,56 @@ def encode(
     InputError
         If there is no *found*, and something was made in Python.
     """
-    names = scenario.model_names
-    data = {
+    names, platform, library = scenario.model_names, scenario.platform, scenario.library
+    if isinstance(platform, Platform):
+        where: dict[str, Any] = {"name": None, "path": None, MADE: platform.name}
+    else:
+        path = None if found is None else found.platform.path
+        where = _entry("platforms", ".yaml", platform, path, library)
+    seconds: Any = None if found is None else found.seconds
+    if isinstance(scenario.durations, str):
+        seconds = scenario.durations
+    elif seconds is None and scenario.durations is not None:
+        seconds = dict(scenario.durations)
+    sources = {} if found is None else found.sources()
+    data: dict[str, Any] = {
         "version": VERSION,
         "clock": scenario.clock,
         "graph": _graph(scenario, found),
-        "platform": {
-            **_platform(scenario, found),
-            "workers": scenario.workers,
-            "set": list(scenario.changes),
-        },
+        "platform": {**where, "workers": scenario.workers, "set": list(scenario.changes)},
         "models": {
             **_models(scenario, found),
-            "durations_s": _seconds(scenario, found),
+            "durations_s": seconds,
             "names": dict(names) if isinstance(names, tuple) else names,
-            **_sources(found),
+            **({"sources": sources} if sources else {}),
         },
-        "library": _absolute(scenario.library),
+        "library": _absolute(library),
         "scheduler": scenario.scheduler_label,
         "seed": scenario.seed,
         "noise": scenario.noise,
         "pin": scenario.pin,
-        **_runtime(scenario),
-        **_cluster(scenario),
+        **({} if scenario.runtime == "auto" else {"runtime": scenario.runtime}),
     }
+    if scenario.is_on_nodes:
+        text, name = scenario.network, network_file(scenario.network)
+        if text is not None and name is not None:
+            text = str(Path(name).resolve()) + text[len(name) :]
+        words = {"network": text, "nodes": scenario.nodes, "grid": scenario.grid}
+        data["cluster"] = {**words, "owner": scenario.owner}
     if found is not None:
-        return {**data, "sha256": _digests(found.files())} if digests else data
-    _refuse_objects(scenario, data)
+        if digests:
+            from tasksim.base.files import sha256_of
+
+            known = ((str(path.resolve()), sha256_of(path)) for path in found.files())
+            data["sha256"] = {path: noted for path, noted in known if noted is not None}
+        return data
+    made = [name for name in ("graph", "platform", "models") if MADE in data[name]]
+    made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
+    if made:
+        raise InputError(
+            f"{scenario.label}: {' and '.join(made)} made in Python: no name to be written; "
+            "save what was made, and give its name or path"
+        )
     return data
 
 
@@ -147,22 +170,6 @@ def _refuse_foreign(scenario: Setup, where: str | Path) -> None:
 # Writing
 
 
-def _runtime(scenario: Setup) -> dict[str, str]:
-    """Return the runtime where one was asked for."""
-    return {} if scenario.runtime == "auto" else {"runtime": scenario.runtime}
-
-
-def _cluster(scenario: Setup) -> dict[str, Any]:
-    """Return the nodes where any were asked for; the file of a network with its absolute path."""
-    if not scenario.is_on_nodes:
-        return {}
-    text, name = scenario.network, network_file(scenario.network)
-    if text is not None and name is not None:
-        text = str(Path(name).resolve()) + text[len(name) :]
-    words = {"network": text, "nodes": scenario.nodes, "grid": scenario.grid}
-    return {"cluster": {**words, "owner": scenario.owner}}
-
-
 def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     graph = scenario.graph
     made = found.graph if found is not None else graph
@@ -179,15 +186,6 @@ def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     if isinstance(made, TaskGraph):
         settings = [f"{key}={value}" for key, value in made.arguments.items()]
     return {"name": graph, "path": None, "settings": settings}
-
-
-def _platform(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
-    platform = scenario.platform
-    if isinstance(platform, Platform):
-        entry = {"name": None, "path": None}
-        return entry | {MADE: platform.name}
-    path = found.platform.path if found is not None else None
-    return _entry("platforms", ".yaml", platform, path, scenario.library)
 
 
 def _models(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
@@ -221,43 +219,8 @@ def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) ->
     return next((name for name, p in known.items() if p.resolve() == path.resolve()), None)
 
 
-def _seconds(scenario: Setup, found: Resolved | None) -> dict[str, float] | Word | None:
-    if isinstance(scenario.durations, str):
-        return scenario.durations
-    if found is not None and found.seconds is not None:
-        return found.seconds
-    return None if scenario.durations is None else dict(scenario.durations)
-
-
-def _sources(found: Resolved | None) -> dict[str, dict[str, str]]:
-    """Return which kernels' durations come from where, if that differs."""
-    sources = {} if found is None else found.sources()
-    return {"sources": sources} if sources else {}
-
-
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).resolve())
-
-
-def _digests(files: list[Path]) -> dict[str, str]:
-    """Return the SHA-256 of those *files* that there are, by path."""
-    if not files:
-        return {}
-    from tasksim.base.files import sha256_of
-
-    known = ((str(path.resolve()), sha256_of(path)) for path in files)
-    return {path: noted for path, noted in known if noted is not None}
-
-
-def _refuse_objects(scenario: Setup, data: dict[str, Any]) -> None:
-    """Raise :exc:`InputError` if a part was made in Python and cannot be named."""
-    made = [name for name in ("graph", "platform", "models") if MADE in data[name]]
-    made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
-    if made:
-        raise InputError(
-            f"{scenario.label}: {' and '.join(made)} made in Python: no name to be written; "
-            "save what was made, and give its name or path"
-        )
 
 
 # Reading
@@ -289,7 +252,7 @@ def _scenario(kind: type[S], node: Node) -> S:
 
 
 def _cluster_fields(node: Node) -> dict[str, Any]:
-    """Return the fields of a scenario that :func:`_cluster` has written."""
+    """Return the fields of a scenario that :func:`encode` has written."""
     if not node.mapping():
         return {}
     nodes = node.get("nodes", None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -13,8 +12,6 @@ from tasksim.base.numerals import decimal_number
 from tasksim.models.columns import DURATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
@@ -29,10 +26,8 @@ __all__ = [
     "durations_of",
     "kernels_without",
     "known_durations",
-    "refuse_missing",
     "seconds_by_name",
     "seconds_of_graph",
-    "sources_of",
 ]
 
 Seconds = tuple[tuple[str, float], ...]
@@ -77,10 +72,26 @@ def seconds_by_name(given: Any) -> Seconds:
     >>> seconds_by_name({"potrf": 1, "gemm": {"cpu": 0.06, "cuda": "3 ms"}})
     (('potrf', 1.0), ('cpu:gemm', 0.06), ('cuda:gemm', 0.003))
     """
+    pairs: list[tuple[Any, Any]] = []
     if isinstance(given, str):
-        pairs = list(_pairs_of_text(given))
+        for item in given.split(","):
+            name, equals, value = (part.strip() for part in item.partition("="))
+            architecture, colon, kernel = name.rpartition(":")
+            if not (kernel and equals and value) or (colon and not architecture):
+                from tasksim.run.measured import WORDS
+
+                raise InputError(
+                    f"{option('durations')}: got '{item}'; "
+                    "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; or, of a recorded run, "
+                    f"{' or '.join(WORDS)}"
+                )
+            pairs.append((name, value))
     elif isinstance(given, Mapping):
-        pairs = list(_pairs_of_mapping(given))
+        for name, value in given.items():
+            if isinstance(value, Mapping):
+                pairs += [(f"{architecture}:{name}", s) for architecture, s in value.items()]
+            else:
+                pairs.append((name, value))
     else:
         try:
             pairs = [(name, value) for name, value in given]
@@ -90,7 +101,11 @@ def seconds_by_name(given: Any) -> Seconds:
             ) from None
     seconds: dict[str, float] = {}
     for name, value in pairs:
-        _check_name(name)
+        if not (isinstance(name, str) and _kernel(name)):
+            raise InputError(
+                f"{option('durations')}: got {short(name)}; legal: the name of a kernel, or "
+                "ARCHITECTURE:KERNEL"
+            )
         if name in seconds:
             raise InputError(f"{option('durations')}: {name} is given twice")
         seconds[name] = _seconds(value, name)
@@ -124,50 +139,6 @@ def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]
     return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
 
 
-def refuse_missing(missing: Sequence[str], graph: TaskGraph) -> None:
-    """Raise :exc:`InputError` if kernels are *missing*: nothing says what they take."""
-    if missing:
-        raise InputError(
-            f"{option('durations')}: kernel {', '.join(missing)} of graph {graph.name} missing; "
-            f"give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well, or "
-            f"{option('models', 'DIR')}"
-        )
-
-
-def _pairs_of_text(text: str) -> Iterator[tuple[str, str]]:
-    for item in text.split(","):
-        name, equals, value = (part.strip() for part in item.partition("="))
-        architecture, colon, kernel = name.rpartition(":")
-        if not (kernel and equals and value) or (colon and not architecture):
-            raise InputError(
-                f"{option('durations')}: got '{item}'; "
-                f"legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS{_or_words()}"
-            )
-        yield name, value
-
-
-def _or_words() -> str:
-    from tasksim.run.measured import WORDS
-
-    return f"; or, of a recorded run, {' or '.join(WORDS)}"
-
-
-def _pairs_of_mapping(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    for name, value in given.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{architecture}:{name}", s) for architecture, s in value.items())
-        else:
-            yield name, value
-
-
-def _check_name(name: object) -> None:
-    if not (isinstance(name, str) and _kernel(name)):
-        raise InputError(
-            f"{option('durations')}: got {short(name)}; legal: the name of a kernel, or "
-            "ARCHITECTURE:KERNEL"
-        )
-
-
 def known_durations(
     graph: TaskGraph, platform: Platform, seconds: Mapping[str, float], models: Models | None = None
 ) -> Models:
@@ -184,7 +155,30 @@ def known_durations(
     """
     from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
 
-    given = _seconds_by_model(graph, platform, seconds)
+    # The architectures of models, by what can be said: all, those of a kind, one. Of kinds that no
+    # worker is of (any more, after --set) something can be said, in vain. A kind of workers that
+    # shares its models with another kind cannot be told from it.
+    users: dict[str, set[str]] = {}
+    for group in platform.classes:
+        users.setdefault(group.models, set()).add(group.architecture)
+    unused = [kind for kind in platform.speeds if kind not in platform.architectures]
+    legal: dict[str, tuple[str, ...]] = {"": tuple(users), **dict.fromkeys(unused, ())}
+    for kind in platform.architectures:
+        own = tuple(name for name, kinds in users.items() if kinds == {kind})
+        if own and not any(kind in kinds and len(kinds) > 1 for kinds in users.values()):
+            legal[kind] = own
+    legal |= {name: (name,) for name in users}
+    where: dict[str, tuple[str, ...]] = {}
+    for name in seconds:
+        architecture = name.rpartition(":")[0]
+        if architecture not in legal:
+            raise unknown("architecture", architecture, filter(None, legal), option("durations"))
+        where[name] = legal[architecture]
+    model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
+    given: dict[str, dict[str, float]] = {model_of[_kernel(name)]: {} for name in seconds}
+    # What is said of fewer architectures comes last, and so counts.
+    for name in sorted(seconds, key=lambda name: -len(where[name]) if ":" in name else -inf):
+        given[model_of[_kernel(name)]] |= dict.fromkeys(where[name], seconds[name])
     if models is None:
         return ConstantLibrary(given)
     from tasksim.models.files.store import ModelLibrary  # where there are models, it is loaded
@@ -217,91 +211,26 @@ class _Completed:
         return self._constants if kernel in self._constants.kernels() else self._others
 
 
-def sources_of(
-    graph: TaskGraph, platform: Platform, models: Models, seconds: Mapping[str, float]
-) -> dict[str, str]:
-    """Return per kernel of *graph* what says how long it takes.
-
-    ``given`` where it is among *seconds*, ``models`` where one of *models* does, else the
-    ``tasks``.
-    """
-    given = {_kernel(name) for name in seconds}
-
-    def has_model(name: str) -> bool:
-        for group in platform.classes:
-            with suppress(InputError):
-                models.model(name, group.models)
-                return True
-        return False
-
-    return {
-        kernel: "given" if kernel in given else "models" if has_model(name) else "tasks"
-        for kernel, name in zip(graph.kernels, graph.model_names, strict=True)
-    }
-
-
-def _seconds_by_model(
-    graph: TaskGraph, platform: Platform, seconds: Mapping[str, float]
-) -> dict[str, dict[str, float]]:
-    """Return seconds per name of a model and architecture."""
-    legal = _architectures(platform)
-    where: dict[str, tuple[str, ...]] = {}
-    for name in seconds:
-        architecture = name.rpartition(":")[0]
-        if architecture not in legal:
-            raise unknown("architecture", architecture, filter(None, legal), option("durations"))
-        where[name] = legal[architecture]
-    model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
-    given: dict[str, dict[str, float]] = {model_of[_kernel(name)]: {} for name in seconds}
-    for name in sorted(seconds, key=lambda name: -len(where[name]) if ":" in name else -inf):
-        given[model_of[_kernel(name)]] |= dict.fromkeys(where[name], seconds[name])
-    return given
-
-
 def _kernel(name: str) -> str:
     return name.rpartition(":")[2]
-
-
-def _architectures(platform: Platform) -> dict[str, tuple[str, ...]]:
-    """Return the architectures of models, by what can be said: all, those of a kind, one.
-
-    Of kinds that no worker is of (any more, after ``--set``) something can be said, in vain.
-    A kind of workers that shares its models with another kind cannot be told from it.
-    """
-    users: dict[str, set[str]] = {}
-    for group in platform.classes:
-        users.setdefault(group.models, set()).add(group.architecture)
-    unused = [kind for kind in platform.speeds if kind not in platform.architectures]
-    legal: dict[str, tuple[str, ...]] = {"": tuple(users), **dict.fromkeys(unused, ())}
-    for kind in platform.architectures:
-        own = tuple(models for models, kinds in users.items() if kinds == {kind})
-        if own and not any(kind in kinds and len(kinds) > 1 for kinds in users.values()):
-            legal[kind] = own
-    return {**legal, **{models: (models,) for models in users}}
 
 
 def _seconds(given: Any, name: str) -> float:
     from tasksim.base.units import parse_quantity
 
-    value = _plain(given)
+    try:
+        value = None if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        value = None
     if value is None:
         try:
             value = parse_quantity(given, "time")
         except InputError as error:
             raise InputError(f"{option('durations')}: {name}: {error}") from None
+    elif isinstance(given, str) and decimal_number(given.strip()) is None:
+        value = nan  # it only looks like a number, as 1_000 and infinity do
     if not (value >= 0 and isfinite(value)):
         raise InputError(f"{option('durations')}: {name}: got {given}; legal: a finite time from 0")
-    return value
-
-
-def _plain(given: Any) -> float | None:
-    """Return a number, NaN for a text that only looks like one; None for anything else."""
-    try:
-        value = None if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
-        return None
-    if isinstance(given, str) and decimal_number(given.strip()) is None:
-        return nan
     return value
 
 

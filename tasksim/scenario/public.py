@@ -134,8 +134,9 @@ def simulate(
     if simultaneous_pushes != "serial":
         asked = asked.vary({"engine.simultaneous_pushes": simultaneous_pushes})
     resolved = resolve(asked)
-    for line in [*resolved.without_noise(), *resolved.clocked(), *resolved.overfull()]:
-        warnings.warn(line, stacklevel=2)
+    for lines in resolved.advice("without_noise", "clocked", "overfull").values():
+        for line in lines:
+            warnings.warn(line, stacklevel=2)
     return _with_config(solve(resolved, check=check, engine=engine), config)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from tasksim.base.errors import InputError, option
 from tasksim.graph.apps.registry import names_generator, parse
@@ -13,12 +14,11 @@ from tasksim.platform.description import Platform
 from tasksim.scenario.durations import (
     kernels_without,
     known_durations,
-    refuse_missing,
     seconds_of_graph,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary
     from tasksim.network.cluster import Cluster
     from tasksim.run.measured import Word
-    from tasksim.scenario.durations import Seconds
     from tasksim.scenario.replayed import Replayed
     from tasksim.scenario.setup import Setup
 
@@ -39,6 +38,11 @@ __all__ = [
     "network_file",
     "resolve",
 ]
+
+ADVICE: Final = (
+    "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "overfull",
+)  # fmt: skip
+"""Topics of what a simulation warns of, in the order in which it says them."""
 
 T = TypeVar("T")
 
@@ -130,11 +134,16 @@ class Resolved:
 
         ``given``, ``models``, or the ``tasks`` themselves.
         """
-        from tasksim.scenario.durations import sources_of
-
-        if self.models is None or not hasattr(self.models, "model"):
+        models, given = self.models, {name.rpartition(":")[2] for name in self.seconds or ()}
+        if models is None or not hasattr(models, "model"):
             return {}
-        found = sources_of(self.graph, self.platform, self.models, self.seconds or {})
+        found = {}
+        for kernel, name in zip(self.graph.kernels, self.graph.model_names, strict=True):
+            found[kernel] = "given" if kernel in given else "tasks"
+            for group in () if kernel in given else self.platform.classes:
+                with suppress(InputError):
+                    models.model(name, group.models)
+                    found[kernel] = "models"
         return found if len(set(found.values())) > 1 else {}
 
     def files(self) -> list[Path]:
@@ -157,69 +166,57 @@ class Resolved:
             raise InputError(f"{self.scenario.label}: no models say what tasks take")
         return self.models
 
+    def advice(self, *topics: str) -> dict[str, list[str]]:
+        """Return by topic the lines that a simulation warns with; by default of all topics.
+
+        ``without_models``
+            Workers that run nothing, as no kernel has a model there.
+        ``extrapolated``
+            Kernels whose models are asked beyond what they were fitted to.
+        ``beyond_contention``
+            Where more workers slow each other down than was measured.
+        ``without_noise``
+            Where noise is asked for, kernels that have no distribution to draw from.
+        ``clocked``
+            Kernels that are taken for computing, at another frequency than measured.
+        ``overfull``
+            Memories that have no room for the data that are at home in them.
+        """
+        graph, platform, models, library = self.graph, self.platform, self.models, self.library
+        said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE}
+        mute = set(ADVICE).difference(said)
+        if library is None:
+            mute |= {"without_models", "extrapolated", "beyond_contention"}
+        if not platform.memory_domains:
+            mute.add("beyond_contention")
+        if models is None or self.scenario.noise == "none":
+            mute.add("without_noise")
+        if models is None or not platform.frequencies:
+            mute.add("clocked")
+        if self.cluster is None and all(each.size_bytes is None for each in platform.memories):
+            mute.add("overfull")
+        if mute.issuperset(said):
+            return said
+        from tasksim.scenario import advice
+
+        used = model_architectures(platform)
+        nodes = [platform] if self.cluster is None else self.cluster.nodes
+        grid, owner = self.scenario.node_grid, self.scenario.owner
+        answers: dict[str, Callable[[], list[str]]] = {
+            "without_models": lambda: advice.without_models(graph, self.known_models(), used),
+            "extrapolated": lambda: advice.extrapolated(graph, self.known_models(), used),
+            "beyond_contention": lambda: advice.beyond_contention(
+                graph, platform, self.known_models()
+            ),
+            "without_noise": lambda: advice.without_noise(graph, self.known_models(), used),
+            "clocked": lambda: advice.taken_for_computing(graph, self.known_models(), platform),
+            "overfull": lambda: advice.overfull_nodes(graph, nodes, grid, owner),
+        }
+        return said | {topic: answers[topic]() for topic in said if topic not in mute}
+
     def warnings(self) -> list[str]:
-        """Say all that a simulation of it warns of."""
-        return [
-            *self.without_models(),
-            *self.extrapolated(),
-            *self.beyond_contention(),
-            *self.without_noise(),
-            *self.clocked(),
-            *self.overfull(),
-        ]
-
-    def beyond_contention(self) -> list[str]:
-        """Say where more workers slow each other down than was measured."""
-        if self.library is None or not self.platform.memory_domains:
-            return []
-        from tasksim.scenario.advice import beyond_contention
-
-        return beyond_contention(self.graph, self.platform, self.library)
-
-    def overfull(self) -> list[str]:
-        """Say which memories have no room for the data that are at home in them."""
-        if self.cluster is not None:
-            from tasksim.scenario.advice import overfull_nodes
-
-            grid, owner = self.scenario.node_grid, self.scenario.owner
-            return overfull_nodes(self.graph, self.cluster.nodes, grid, owner)
-        if all(memory.size_bytes is None for memory in self.platform.memories):
-            return []
-        from tasksim.engine.room import overfull
-
-        return overfull(self.graph, [self.platform])
-
-    def clocked(self) -> list[str]:
-        """Say of which kernels all is taken for computing, at another frequency than measured."""
-        if self.models is None or not self.platform.frequencies:
-            return []
-        from tasksim.scenario.advice import taken_for_computing
-
-        return taken_for_computing(self.graph, self.models, self.platform)
-
-    def extrapolated(self) -> list[str]:
-        """Say of which kernels the models are asked beyond what they were fitted to."""
-        if self.library is None:
-            return []
-        from tasksim.scenario.advice import extrapolated
-
-        return extrapolated(self.graph, self.library, model_architectures(self.platform))
-
-    def without_models(self) -> list[str]:
-        """Say which workers run nothing, as no kernel has a model there."""
-        if self.library is None:
-            return []
-        from tasksim.scenario.advice import without_models
-
-        return without_models(self.graph, self.library, model_architectures(self.platform))
-
-    def without_noise(self) -> list[str]:
-        """Say, where noise is asked for, which kernels have no distribution to draw from."""
-        if self.scenario.noise == "none" or self.models is None:
-            return []
-        from tasksim.scenario.advice import without_noise
-
-        return without_noise(self.graph, self.models, model_architectures(self.platform))
+        """Return all lines of :meth:`advice`."""
+        return [line for lines in self.advice().values() for line in lines]
 
 
 def resolve(scenario: Setup) -> Resolved:
@@ -250,25 +247,49 @@ class Resolver:
         scenario = self.placed(scenario)
         graph = self._graph(scenario) if (costs := self._costs(scenario)) is None else costs.graph
         platform = self.platform(scenario)
+        models: Models | None = None
+        library: ModelLibrary | None = None
+        seconds: dict[str, float] | None = None
         if isinstance(scenario.durations, str):
-            measured = self._measured(scenario, scenario.durations)
-            return self._resolved(scenario, graph, platform, measured)
-        if scenario.durations is not None:
-            return self._with_durations(scenario, graph, platform, scenario.durations)
-        wanted = estimated and scenario.needs_estimates
-        if native and scenario.models is None and not wanted:
-            return self._resolved(scenario, graph, platform, None)
-        given = None if scenario.models else self._given(scenario, graph, platform, costs)
-        if given is not None and not native:
-            return self._resolved(scenario, graph, platform, given)
-        return self._with_models(scenario, graph, platform, self._models(scenario, platform, graph))
+            models = self._measured(scenario, scenario.durations)
+        elif scenario.durations is not None:
+            seconds = seconds_of_graph(scenario.durations, graph)
+            models = self._completed(scenario, graph, platform, seconds)
+        elif scenario.models is not None or (native and estimated and scenario.needs_estimates):
+            models = self._models(scenario, platform, graph)
+        elif not native:
+            models = self._given(scenario, graph, platform, costs)
+            models = models or self._models(scenario, platform, graph)
+        if hasattr(models, "file_of"):  # a library of files, whose class is loaded with it
+            library = cast("ModelLibrary", models)
+            graph, platform = self._with_library(scenario, graph, platform, library, bool(seconds))
+        parts = (graph, platform, library)
+        key = ("checked", *map(id, parts))
+        if key not in self._known:
+            if any(device.synchronous for device in platform.devices.values()):
+                from tasksim.scenario.advice import refuse_misspelt_synchronous
 
-    def _with_durations(
-        self, scenario: Setup, graph: TaskGraph, platform: Platform, durations: Seconds
-    ) -> Resolved:
-        """Resolve given durations; kernels without one use their models."""
-        seconds = seconds_of_graph(durations, graph)
+                refuse_misspelt_synchronous(*parts)
+            self._known[key] = parts  # while they are there, so are their ids
+        engine = dict(scenario.engine)
+        if engine.pop("submission", "costs") == "recorded":
+            replayed = self.replayed(scenario)
+            if replayed is None or native:
+                what = "a native run" if native else scenario.graph_label
+                raise InputError(
+                    f"{option('set')} engine.submission=recorded: legal in simulations of a "
+                    f"recorded run; got {what}"
+                )
+            engine["submitted_s"] = replayed.submitted_s
+        cluster = self.cluster(scenario, platform)
+        return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
+
+    def _completed(
+        self, scenario: Setup, graph: TaskGraph, platform: Platform, seconds: dict[str, float]
+    ) -> Models:
+        """Return models of given *seconds*, which leave other kernels to their own models."""
         missing = kernels_without(graph, seconds)
+        models: Models | None = None
         if not missing:
             for name in ("models", "model_names"):
                 if getattr(scenario, name) is not None:
@@ -276,18 +297,18 @@ class Resolver:
                         f"{option(name)}: {option('durations')} says what all kernels take; leave "
                         "one out"
                     )
-        models: Any = None
-        if scenario.models is not None or (missing and platform.models is not None):
+        elif scenario.models is not None or platform.models is not None:
             models = self._models(scenario, platform, graph)
         else:
-            refuse_missing(missing, graph)
+            raise InputError(
+                f"{option('durations')}: kernel {', '.join(missing)} of graph {graph.name} missing;"
+                f" give {','.join(f'{kernel}=SECONDS' for kernel in missing)} as well, or "
+                f"{option('models', 'DIR')}"
+            )
         told = graph, platform, models
         # What is made of objects is known by them, which are kept with it.
-        key = ("given", *map(id, told), durations)
-        made = self.once(key, lambda: (told, known_durations(graph, platform, seconds, models)))[1]
-        if models is None:
-            return self._resolved(scenario, graph, platform, made, None, seconds)
-        return self._with_models(scenario, graph, platform, made, seconds)
+        key = ("given", *map(id, told), scenario.durations)
+        return self.once(key, lambda: (told, known_durations(graph, platform, seconds, models)))[1]
 
     def _models(self, scenario: Setup, platform: Platform, graph: TaskGraph) -> Models:
         """Return the models that are named, or are there for the platform."""
@@ -299,23 +320,20 @@ class Resolver:
         path = models_path(scenario, platform, graph)
         return self.once(("models", path.resolve()), lambda: ModelLibrary(path))
 
-    def _with_models(
+    def _with_library(
         self,
         scenario: Setup,
         graph: TaskGraph,
         platform: Platform,
-        models: Models,
-        seconds: dict[str, float] | None = None,
-    ) -> Resolved:
-        from tasksim.models.files.store import ModelLibrary
-
-        if not isinstance(models, ModelLibrary):
-            return self._resolved(scenario, graph, platform, models, None, seconds)
-        simulated = scenario.clock != "native"
-        architectures = model_architectures(platform)
+        models: ModelLibrary,
+        completed: bool,
+    ) -> tuple[TaskGraph, Platform]:
+        """Return graph and platform with what the files say: of Python's lock, and of energies."""
         from tasksim.scenario.model_names import require_models
 
-        require_models(models, graph, architectures, completed=simulated, further=bool(seconds))
+        simulated = scenario.clock != "native"
+        architectures = model_architectures(platform)
+        require_models(models, graph, architectures, completed=simulated, further=completed)
         if platform.power is not None:
             from tasksim.scenario.energies import with_energies
 
@@ -328,38 +346,7 @@ class Resolver:
             parts = graph, models, architectures
             key = ("in turns", id(graph), id(models), parts[-1])
             graph = self.once(key, lambda: (parts, taking_turns(*parts)))[1]
-        return self._resolved(scenario, graph, platform, models, models, seconds)
-
-    def _resolved(
-        self,
-        scenario: Setup,
-        graph: TaskGraph,
-        platform: Platform,
-        models: Models | None,
-        library: ModelLibrary | None = None,
-        seconds: dict[str, float] | None = None,
-    ) -> Resolved:
-        """Return what was found, when it is sure that the parts go together."""
-        parts = (graph, platform, library)
-        key = ("checked", *map(id, parts))
-        if key not in self._known:
-            if any(device.synchronous for device in platform.devices.values()):
-                from tasksim.scenario.advice import refuse_misspelt_synchronous
-
-                refuse_misspelt_synchronous(*parts)
-            self._known[key] = parts  # while they are there, so are their ids
-        engine = dict(scenario.engine)
-        if engine.pop("submission", "costs") == "recorded":
-            replayed = self.replayed(scenario)
-            if replayed is None or scenario.clock == "native":
-                what = "a native run" if scenario.clock == "native" else scenario.graph_label
-                raise InputError(
-                    f"{option('set')} engine.submission=recorded: legal in simulations of a "
-                    f"recorded run; got {what}"
-                )
-            engine["submitted_s"] = replayed.submitted_s
-        cluster = self.cluster(scenario, platform)
-        return Resolved(scenario, graph, platform, models, library, seconds, engine, cluster)
+        return graph, platform
 
     def cluster(self, scenario: Setup, platform: Platform) -> Cluster | None:
         """Return the nodes that are asked for, each of them *platform*; None if none are.
@@ -401,7 +388,13 @@ class Resolver:
             named = replayed.graph
         if isinstance(named, str):
             key = ("graph", named, scenario.settings)
-            graph = self.once(key, lambda: _graph_of(named, scenario.settings))
+            graph = self._known.get(key)
+            if graph is None and names_generator(named):
+                graph = self._known[key] = parse(named, scenario.settings)
+            elif graph is None:
+                from tasksim.formats.graphs import load_graph
+
+                graph = self._known[key] = load_graph(named, scenario.settings)
         else:
             graph = named
             if scenario.settings:
@@ -511,15 +504,6 @@ class Resolver:
             self._known[key] = make()
         found: T = self._known[key]
         return found
-
-
-def _graph_of(name: str, settings: Iterable[str]) -> TaskGraph:
-    """Return the graph of a generator, or in a file."""
-    if names_generator(name):
-        return parse(name, settings)
-    from tasksim.formats.graphs import load_graph
-
-    return load_graph(name, settings)
 
 
 def graph_files(scenario: Setup) -> list[Path]:

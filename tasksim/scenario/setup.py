@@ -77,7 +77,8 @@ class InForm(Generic[Given, Kept]):
         return found
 
     def __set__(self, setup: object, given: Given) -> None:
-        vars(setup)[self._name] = self._form(given)
+        default = bool(self._default) and given is self._default[0]
+        vars(setup)[self._name] = given if default else self._form(given)
 
 
 def _name_or(kind: type | None, what: str) -> Callable[[Any], Any]:
@@ -104,18 +105,10 @@ def _text(text: str, what: str) -> str:
     return text
 
 
-def _setting_texts(given: Any) -> tuple[str, ...]:
-    return _texts(given, "settings")
-
-
-def _change_texts(given: Any) -> tuple[str, ...]:
-    return tuple(text.strip() for text in _texts(given, "changes"))
-
-
-def _texts(given: Any, what: str) -> tuple[str, ...]:
+def _texts(given: Any, what: str = "settings") -> tuple[str, ...]:
     """Return ``KEY=VALUE`` texts for a mapping, or for texts; *what* they are called in messages.
 
-    >>> _texts({"tiles": 20, "priorities": "none"}, "settings")
+    >>> _texts({"tiles": 20, "priorities": "none"})
     ('tiles=20', 'priorities=none')
     """
     if isinstance(given, Mapping):
@@ -127,6 +120,10 @@ def _texts(given: Any, what: str) -> tuple[str, ...]:
         if not isinstance(text, str):
             raise InputError(f"{what}: got {short(text)}; legal: texts KEY=VALUE")
     return texts
+
+
+def _change_texts(given: Any) -> tuple[str, ...]:
+    return tuple(text.strip() for text in _texts(given, "changes"))
 
 
 def _model_names(given: object) -> ModelNames | None:
@@ -185,9 +182,7 @@ class Setup:
     """
 
     graph: InForm[AnyGraph, str | TaskGraph | Run] = InForm(_graph)
-    settings: InForm[Mapping[str, object] | Sequence[str], tuple[str, ...]] = InForm(
-        _setting_texts, ()
-    )
+    settings: InForm[Mapping[str, object] | Sequence[str], tuple[str, ...]] = InForm(_texts, ())
     platform: InForm[AnyPlatform | None, str | Platform | None] = InForm(
         _name_or(Platform, "platform"), None
     )
