@@ -102,8 +102,8 @@ def _is_file(text: str) -> bool:
 
 def _of_file(path: Path) -> Iterable[tuple[Any, Any]]:
     """Return the pairs in a YAML file; raise an error with the place of each wrong value."""
-    from tasksim.base.documents.places import FileProblem, ProblemReport
-    from tasksim.base.documents.yaml_document import YamlDocument
+    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 
     document = YamlDocument.read(path, "a mapping, KERNEL: MODEL")
     problems = [

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import NAME_PATTERN
-from tasksim.platform.checks import MAX_DEVICES, unreached
-from tasksim.platform.description import MAX_WORKERS
+from tasksim.platform.description import MAX_DEVICES, MAX_WORKERS, unreached
 from tasksim.platform.names import choice, entries, names, split_full_name
 
 if TYPE_CHECKING:

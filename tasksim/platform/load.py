@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from tasksim.base import library as libraries
-from tasksim.base.documents.places import FileProblem, Place, ProblemReport
-from tasksim.base.documents.yaml_document import YamlDocument
+from tasksim.base.documents.places import FileProblem, Place
+from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, is_folder, write_text
 from tasksim.platform import cross_references, schema

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tasksim.platform.description import Platform
-
-__all__ = ["EXPONENT", "ArchitecturePower", "Frequency", "Power", "power_problems"]
+__all__ = ["EXPONENT", "ArchitecturePower", "Frequency", "Power"]
 
 EXPONENT: Final = 3.0
 """Default exponent of the power of a task over the frequency, idle power aside: power grows with
@@ -114,29 +108,3 @@ class Power:
 
     static_w: float = 0.0
     architectures: dict[str, ArchitecturePower] = field(default_factory=dict)
-
-
-def power_problems(platform: Platform) -> Iterator[str]:
-    """Yield what is wrong with the frequencies and the power of *platform*."""
-    for name, frequency in platform.frequencies.items():
-        if not all(isfinite(hz) and hz > 0 for hz in (frequency.hz, frequency.models_hz)):
-            yield f"architecture {name} has frequency {frequency.hz} Hz, must be positive"
-    named = {f"link {link.name}": link.power_w for link in platform.links}
-    if platform.power is None:
-        drawing = [name for name, watts in named.items() if watts]
-        if drawing:
-            yield f"{drawing[0]} draws power, of workers nothing is said: add a section `power:`"
-        return
-    named |= {"static": platform.power.static_w}
-    for name, power in platform.power.architectures.items():
-        named |= {f"idle {name}": power.idle_w, f"busy {name}": power.busy_w}
-        named |= {f"{name} with {kernel}": watts for kernel, watts in power.kernels.items()}
-        for what, watts in {"busy": power.busy_w, **power.kernels}.items():
-            if watts < power.idle_w:
-                yield f"{name} draws {watts} W ({what}), less than when idle ({power.idle_w} W)"
-    for name, watts in named.items():
-        if not (isfinite(watts) and watts >= 0):
-            yield f"power of {name} is {watts} W, must be 0 or more"
-    for name in platform.architectures:
-        if name not in platform.power.architectures:
-            yield f"power says nothing of architecture {name}: of all workers or of none"

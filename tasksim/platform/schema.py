@@ -29,9 +29,8 @@ from tasksim.base.documents.sections import (
     json_schema,
 )
 from tasksim.base.units import exact_quantity
-from tasksim.platform.checks import MAX_MEMORIES, MAX_PIPELINE
 from tasksim.platform.costs import Allocation, Copying
-from tasksim.platform.description import MAX_WORKERS
+from tasksim.platform.description import MAX_MEMORIES, MAX_PIPELINE, MAX_WORKERS
 from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:

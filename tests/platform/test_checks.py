@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import (
     Device,
@@ -20,6 +19,7 @@ from tasksim.platform.description import (
     Platform,
     Route,
     Worker,
+    check_platform,
 )
 
 GOOD = Platform.identical(2)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.platform import checks as reachability
+from tasksim.platform import description
 from tasksim.platform import names as names_module
-from tasksim.platform.checks import check_platform
+from tasksim.platform.description import check_platform
 from tasksim.platform.load import load
 
 if TYPE_CHECKING:
@@ -364,6 +364,6 @@ def test_the_summary_of_many_memories_is_short(machine):
     assert text.endswith("gpu4 6 GiB, ...; no overheads")
 
 
-@pytest.mark.parametrize("module", [names_module, reachability])
+@pytest.mark.parametrize("module", [names_module, description])
 def test_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0

@@ -14,9 +14,8 @@ from tiers import few
 from tasksim.base.documents.sections import fields_of
 from tasksim.base.errors import InputError, OutputError
 from tasksim.base.units import exact_quantity, parse_quantity
-from tasksim.platform.checks import check_platform
 from tasksim.platform.costs import Copying
-from tasksim.platform.description import Device
+from tasksim.platform.description import Device, check_platform
 from tasksim.platform.load import dump, load
 from tasksim.platform.schema import OverheadsSection
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.platform.checks import check_platform
 from tasksim.platform.description import (
     Link,
     Memory,
@@ -16,6 +15,7 @@ from tasksim.platform.description import (
     Overheads,
     Platform,
     Worker,
+    check_platform,
 )
 from tasksim.platform.load import load
 from tasksim.platform.schema import PlatformFile, schema_json

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.platform.checks import check_platform
+from tasksim.platform.description import check_platform
 from tasksim.platform.load import load
 from tasksim.platform.settings import TREE, Leaf
 

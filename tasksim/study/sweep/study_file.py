@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.documents.places import FileProblem, ProblemReport
+from tasksim.base.documents.places import FileProblem
 from tasksim.base.documents.sections import (
     BAD,
     TEXT,
@@ -24,7 +24,7 @@ from tasksim.base.documents.sections import (
     given,
     refused,
 )
-from tasksim.base.documents.yaml_document import YamlDocument
+from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.scenario.setup import CLOCKS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
