@@ -1,5 +1,5 @@
 // Central queue: one for all; what eager and prio share, and what threads ask of both
-// (schedulers/eager.py, prio.py).
+// (schedulers/central.py).
 #pragma once
 
 #include "queues.h"

@@ -1,5 +1,5 @@
 // Readiness of data: the task of a worker's queue that lacks the fewest bytes goes first
-// (schedulers/data_readiness.py).
+// (schedulers/queues.py).
 #pragma once
 
 #include <algorithm>

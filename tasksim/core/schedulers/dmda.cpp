@@ -1,4 +1,4 @@
-// dmda and its relatives: expected ends with what moving the data costs (schedulers/dmda.py).
+// dmda and its relatives: expected ends, with what moving the data costs (schedulers/dm.py).
 #include <algorithm>
 
 #include <optional>

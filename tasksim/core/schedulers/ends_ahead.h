@@ -1,5 +1,5 @@
 // Expected ends of what would run before a task of a given priority: for dmdasd
-// (schedulers/ends_ahead.py).
+// (schedulers/dmdasd.py).
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Buckets of heteroprio: of each task, and who takes from which first; learned, or given
-// (schedulers/heteroprio_buckets.py).
+// (schedulers/heteroprio.py).
 #pragma once
 
 #include <memory>

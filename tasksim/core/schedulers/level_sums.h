@@ -1,4 +1,4 @@
-// Sums over levels of priority: of what belongs to the levels up to one (schedulers/level_sums.py).
+// Sums over levels of priority: of what belongs to the levels up to one (schedulers/dmdasd.py).
 #pragma once
 
 #include <algorithm>

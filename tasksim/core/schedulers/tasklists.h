@@ -1,5 +1,5 @@
 // Queues of one worker in the dm family: in the order of pushes, or by priority
-// (schedulers/tasklists.py).
+// (schedulers/queues.py).
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Victims of work stealing: who can be robbed, in order of number or of distance.
 //
-// As schedulers/victims.py: sorted lists of all of them, of each node, of each memory of a node.
+// As schedulers/ws.py: sorted lists of all of them, of each node, of each memory of a node.
 #pragma once
 
 #include <algorithm>

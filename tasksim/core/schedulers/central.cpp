@@ -1,4 +1,4 @@
-// eager: one queue for all; the worker that asks first gets the oldest task (schedulers/eager.py).
+// eager and prio: one queue for all; the worker that asks first gets the first task in it.
 #include "central.h"
 
 namespace tasksim {
@@ -7,6 +7,8 @@ namespace {
 
 const Register eager("eager",
                      [](const Options &) { return std::make_unique<Central<FifoQueue>>(); });
+const Register prio("prio",
+                    [](const Options &) { return std::make_unique<Central<PriorityQueue>>(); });
 
 }  // namespace
 
