@@ -1,4 +1,4 @@
-// Account: execution of a graph of which only a part is executed (native/selective/execution.py).
+// Account: execution of a graph of which only a part is executed (selective/execution.py).
 //
 // The order of things is that of a replay; an event is the end of a task, on the account. Of a task
 // that is only charged it is known when it begins; of one that is executed when it is over, and until

@@ -1,6 +1,6 @@
 // Chooser: whether a task of a selective run is executed, or charged what is known of its kernel.
 //
-// As native/selective/policies.py and statistics.py, the same sums in the same order.
+// As selective/policies.py and statistics.py, the same sums in the same order.
 #pragma once
 
 #include <optional>
