@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from tasksim.calibration.application_campaign import SettingsDomain
     from tasksim.calibration.domain import Domain
     from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.kernels.standalone import Standalone
 
     Row = tuple[int, Sequence[float], Mapping[str, float], float]
 
@@ -67,6 +66,8 @@ SOURCES: Final = ("valgrind", "perf", "file")
 BURST_S: Final = 0.01
 """Duration of a visit, in seconds; its median is a sample: long compared with the clock's
 resolution and interrupts."""
+MIN_BURST_EXECUTIONS: Final = 3
+"""Smallest number of executions of a visit, so that their median is not a disturbed one."""
 MAX_BURST_EXECUTIONS: Final = 100
 
 
@@ -347,25 +348,22 @@ def timed(
         for run in range(options.runs):
             for index in shuffled(len(configurations), options.seed, run):
                 body = standalone(kernel, configurations[index], options.dtype, options.seed)
-                found[index].append(_burst(body))
+                executions = TimedExecutions()
+                body.run()  # warm up: a cold run is no sample
+                for _ in _burst():
+                    body.reset()
+                    executions.time(body.run)
+                found[index].append(float(np.median(executions.times().own_s)))
     return found
 
 
-def _burst(body: Standalone) -> float:
-    """Return the median of some executions after a warm-up, without time that others took."""
-    executions = TimedExecutions()
-    body.run()
+def _burst() -> Iterator[int]:
+    """Count the executions of a visit while it lasts."""
     begun = time.perf_counter()
-    while len(executions) < 3 or time.perf_counter() - begun < BURST_S:
-        body.reset()
-        executions.time(body.run)
-        if len(executions) >= MAX_BURST_EXECUTIONS:
-            break
-    return float(np.median(executions.times().own_s))
-
-
-MIN_VISIT_EXECUTIONS: Final = 3
-"""Smallest number of executions, so that their median is not a disturbed one."""
+    for done in range(MAX_BURST_EXECUTIONS):
+        if done >= MIN_BURST_EXECUTIONS and time.perf_counter() - begun >= BURST_S:
+            return
+        yield done
 
 
 @dataclass(frozen=True)
@@ -470,13 +468,9 @@ def timed_application(
             graph = generate(application, **settings[number])
             program = bind(graph, 1, options.seed)
             execute(graph, platform, "eager", program=program)  # warm up: a cold run is no sample
-            several: list[NDArray[np.float64]] = []
-            begun = time.perf_counter()
-            while len(several) < MIN_VISIT_EXECUTIONS or time.perf_counter() - begun < BURST_S:
-                timed = execute(graph, platform, "eager", program=program)
-                several.append(undisturbed_s(timed))
-                if len(several) >= MAX_BURST_EXECUTIONS:
-                    break
+            several = [
+                undisturbed_s(execute(graph, platform, "eager", program=program)) for _ in _burst()
+            ]
             yield Visit(run, number, graph, np.median(several, axis=0))
 
 
