@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tasksim.base.errors import GraphError, expect
+from tasksim.base.errors import CycleError, GraphError, expect
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
 
@@ -266,9 +266,9 @@ class TaskGraph:
 
         :exc:`CycleError` if tasks depend on each other in a circle.
         """
-        from tasksim.graph.validation import validate
-
-        validate(self)
+        _check_columns(self)
+        _check_data(self)
+        _check_order(self)
 
     def same_as(self, other: TaskGraph) -> bool:
         """Return whether *other* is the same graph: names, columns, tables, everything."""
@@ -310,3 +310,167 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)
+
+
+# What makes a graph well formed, with messages that name the task that is malformed
+
+
+def _check_columns(graph: TaskGraph) -> None:
+    """Raise :exc:`GraphError` unless columns fit each other, and tasks their kernels."""
+    tasks, kernels = len(graph), len(graph.kernels)
+    lengths = {
+        "row": tasks,
+        "priority": tasks,
+        "access_ptr": tasks + 1,
+        "successor_ptr": tasks + 1,
+        "parameters": kernels,
+        "parameter_names": kernels,
+        "model_names": kernels,
+        "access_mode": len(graph.access_handle),
+        "handle_home": graph.handles,
+        "hint_after": graph.hints,
+    }
+    for name, length in lengths.items():
+        if (got := len(getattr(graph, name))) != length:
+            raise GraphError(f"task graph {graph.name}: {name} has length {got}, not {length}")
+    for index, name in enumerate(graph.kernels):
+        if graph.parameters[index].shape[1:] != (len(graph.parameter_names[index]),):
+            shape = graph.parameters[index].shape
+            names = ", ".join(graph.parameter_names[index])
+            raise GraphError(f"kernel {name}: table of shape {shape} for parameters ({names})")
+    for name, end in (
+        ("access_ptr", len(graph.access_handle)),
+        ("successor_ptr", len(graph.successors)),
+    ):
+        pointers: NDArray[np.int64] = getattr(graph, name)
+        if pointers[0] != 0 or pointers[-1] != end:
+            raise GraphError(
+                f"task graph {graph.name}: {name} runs from {pointers[0]} to {pointers[-1]}, "
+                f"not from 0 to {end}"
+            )
+        if (task := _first(np.diff(pointers) < 0)) is not None:
+            raise GraphError(f"task #{task}: {name} decreases")
+    if (task := _first((graph.kernel < 0) | (graph.kernel >= kernels))) is not None:
+        raise GraphError(f"task #{task}: no kernel {graph.kernel[task]} (there are {kernels})")
+    rows = np.array([len(table) for table in graph.parameters], dtype=np.int64)[graph.kernel]
+    if (task := _first((graph.row < 0) | (graph.row >= rows))) is not None:
+        raise GraphError(
+            f"task #{task}: no row {graph.row[task]} in the table of {graph.kernel_of(task)} "
+            f"(there are {rows[task]})"
+        )
+    for index, table in enumerate(graph.parameters):
+        bad = ~(np.isfinite(table) & (table >= 0))
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            task = _first((graph.kernel == index) & (graph.row == row))
+            where = graph.kernels[index] if task is None else graph.label(task)
+            raise GraphError(
+                f"{where}: parameter {graph.parameter_names[index][column]} is "
+                f"{table[row, column]:g}; legal: a finite number from 0"
+            )
+
+
+def _check_data(graph: TaskGraph) -> None:
+    """Raise :exc:`GraphError` for handles, accesses or hints that none can be."""
+    from tasksim.graph.csr import owner
+    from tasksim.graph.dependencies import first_repeated
+
+    for column, what in (("handle_size", "size in bytes"), ("handle_home", "home memory")):
+        values: NDArray[Any] = getattr(graph, column)
+        if (bad := _first(values < 0)) is not None:
+            raise GraphError(f"{graph.handle_name(bad)}: {what} is {values[bad]}; legal: 0 or more")
+    handle, handles = graph.access_handle, graph.handles
+    if (place := _first((handle < 0) | (handle >= handles))) is not None:
+        task = graph.label(owner(graph.access_ptr, place))
+        raise GraphError(f"{task}: accesses handle {handle[place]} (there are {handles})")
+    mode = graph.access_mode
+    if (place := _first((mode < AccessMode.R) | (mode > AccessMode.SCRATCH))) is not None:
+        task = graph.label(owner(graph.access_ptr, place))
+        legal = ", ".join(f"{legal.value} {legal.name}" for legal in AccessMode)
+        raise GraphError(f"{task}: access mode {mode[place]} (legal: {legal})")
+    if (found := first_repeated(graph.access_ptr, graph.access_handle)) is not None:
+        number, accessed = found
+        names = [mode.name for one, mode in graph.accesses_of(number) if one == accessed]
+        raise GraphError(
+            f"{graph.label(number)}: accesses {graph.handle_name(accessed)} as "
+            f"{' and '.join(names)}; one task may combine only R, W and RW on one handle"
+        )
+    hinted, after = graph.hint_handle, graph.hint_after
+    if (hint := _first((hinted < 0) | (hinted >= graph.handles))) is not None:
+        raise GraphError(f"hint #{hint}: on handle {hinted[hint]} (there are {graph.handles})")
+    if (hint := _first((after < 0) | (after > len(graph)))) is not None:
+        raise GraphError(
+            f"hint #{hint} (on {graph.handle_name(int(hinted[hint]))}): after {after[hint]} tasks; "
+            f"legal: 0 to {len(graph)}"
+        )
+    if (hint := _first(np.diff(after) < 0)) is not None:
+        raise GraphError(
+            f"hint #{hint + 1} (on {graph.handle_name(int(hinted[hint + 1]))}): after "
+            f"{after[hint + 1]} tasks, the hint before it after {after[hint]}; legal: ascending"
+        )
+
+
+def _check_order(graph: TaskGraph) -> None:
+    """Raise :exc:`GraphError` unless successors are ascending, and submitted later."""
+    from tasksim.graph.csr import owner
+
+    after, tasks = graph.successors, len(graph)
+    if (place := _first((after < 0) | (after >= tasks))) is not None:
+        task = graph.label(owner(graph.successor_ptr, place))
+        raise GraphError(f"{task}: no task #{after[place]} to follow it (there are {tasks})")
+    unordered = np.diff(after) <= 0
+    inner = graph.successor_ptr[1:-1]
+    # Between the lists of two tasks the order is free.
+    unordered[inner[(inner > 0) & (inner < len(after))] - 1] = False
+    if (place := _first(unordered)) is not None:
+        task = graph.label(owner(graph.successor_ptr, place))
+        raise GraphError(f"{task}: successors are not ascending, or not distinct")
+    before = np.repeat(np.arange(len(graph), dtype=np.int32), np.diff(graph.successor_ptr))
+    if (place := _first(graph.successors <= before)) is None:
+        return
+    earlier, later = int(graph.successors[place]), int(before[place])
+    if earlier == later:
+        raise CycleError(f"{graph.label(earlier)}: depends on itself")
+    if cycle := _find_cycle(graph):
+        shown = [graph.label(task) for task in cycle[:8]] + ["..."] * (len(cycle) > 8)
+        path = " -> ".join([*shown, graph.label(cycle[0])])
+        raise CycleError(f"task graph {graph.name} has a cycle: {path}")
+    raise GraphError(
+        f"{graph.label(earlier)}: depends on {graph.label(later)}, which is submitted later; "
+        "number tasks so that dependencies lead from smaller to larger numbers"
+    )
+
+
+def _find_cycle(graph: TaskGraph) -> list[int]:
+    """Return the tasks of a cycle in the order of their edges; none: an empty list."""
+    waiting = graph.predecessor_count.tolist()
+    ready = [task for task, count in enumerate(waiting) if not count]
+    while ready:
+        for task in graph.successors_of(ready.pop()):
+            waiting[task] -= 1
+            if not waiting[task]:
+                ready.append(task)
+    left = [task for task, count in enumerate(waiting) if count]
+    return _walk_back(graph, left[0], waiting) if left else []
+
+
+def _walk_back(graph: TaskGraph, task: int, waiting: list[int]) -> list[int]:
+    """Return the cycle met by going from *task* to predecessors that still wait."""
+    from tasksim.graph.csr import transpose
+
+    pointers, predecessors = transpose(graph.successor_ptr, graph.successors, len(graph))
+    path: dict[int, None] = {}
+    while task not in path:
+        path[task] = None
+        before = predecessors[pointers[task] : pointers[task + 1]].tolist()
+        task = next(other for other in before if waiting[other])
+    walked = list(path)
+    cycle = walked[walked.index(task) :][::-1]
+    start = cycle.index(min(cycle))
+    return cycle[start:] + cycle[:start]
+
+
+def _first(bad: NDArray[np.bool_]) -> int | None:
+    """Return the first position where *bad* holds, or None."""
+    position = int(bad.argmax()) if len(bad) else 0
+    return position if len(bad) and bad[position] else None

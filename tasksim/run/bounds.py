@@ -72,10 +72,30 @@ def bounds(graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike) -> Boun
     For the area bound, tasks of one configuration form a group if their durations are equal.
     """
     expect(graph, TaskGraph, "graph")
-    durations = _checked_durations(graph, durations_s, workers)
+    durations = _numbers(durations_s, "durations_s")
+    expected = (_numbers(workers, "workers").size, len(graph))
+    if durations.shape != expected:
+        raise InputError(f"durations_s has shape {durations.shape}, expected {expected}")
+    nowhere = ~np.isfinite(durations).any(axis=0)
+    if nowhere.any():
+        raise InputError(f"task {graph.label(int(np.argmax(nowhere)))} cannot run on any worker")
+    with np.errstate(over="ignore"):
+        total_s = durations.min(axis=0, initial=np.inf).sum()
+    if np.isinf(total_s):
+        raise InputError("the durations of the tasks add up to more than 1.8e308 s")
     best = durations.min(axis=0) if len(graph) else np.zeros(0)
-    area_s = area_bound(*_by_configuration(graph, durations), workers)
-    return Bounds(critical_path_bound(graph, best), area_s)
+    # Tasks of a configuration are one group; if durations differ within one, each task is its own.
+    rows = [len(table) for table in graph.parameters]
+    configuration = (np.cumsum([0, *rows])[:-1])[graph.kernel] + graph.row
+    counts = np.bincount(configuration, minlength=sum(rows))
+    first = np.zeros(len(counts), dtype=np.intp)
+    # the last assignment wins: the first task
+    first[configuration[::-1]] = np.arange(len(graph) - 1, -1, -1)
+    groups, times_s = np.ones(len(graph)), durations.T
+    if all(np.array_equal(times[first][configuration], times) for times in durations):
+        groups = counts[counts > 0].astype(np.float64)
+        times_s = durations[:, first[counts > 0]].T
+    return Bounds(critical_path_bound(graph, best), area_bound(groups, times_s, workers))
 
 
 def critical_path_bound(graph: TaskGraph, durations_s: ArrayLike) -> float:
@@ -117,8 +137,27 @@ def area_bound(counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike) ->
     >>> round(area_bound([3, 3], [[1.0, 3.0], [1.0, float("inf")]], [2, 1]), 6)
     2.571429
     """
-    n, d, w = _checked_groups(counts, durations_s, workers)
-    d, w = _merged_classes(d, w)
+    n, d, w = map(_numbers, (counts, durations_s, workers), ("counts", "durations_s", "workers"))
+    if n.ndim != 1 or w.ndim != 1 or d.shape != (len(n), len(w)):
+        raise InputError(
+            f"durations_s has shape {d.shape}, expected {(n.size, w.size)} for {n.size} groups "
+            f"and {w.size} classes"
+        )
+    for name, values in (("counts", n), ("durations_s", d), ("workers", w)):
+        if not (values >= 0).all():
+            raise InputError(f"{name} has a negative value or NaN")
+    present = n > 0
+    n, d, w = n[present], d[present][:, w > 0], w[w > 0]
+    nowhere = ~np.isfinite(d).any(axis=1)
+    if nowhere.any():
+        raise InputError(
+            f"tasks of group {np.flatnonzero(present)[nowhere][0]} cannot run anywhere"
+        )
+    # Classes of equal durations count as one; classes without workers as none.
+    seen: dict[bytes, int] = {}
+    index = [seen.setdefault(d[:, c].tobytes(), len(seen)) for c in range(len(w))]
+    d = d[:, [index.index(c) for c in range(len(seen))]]
+    w = np.bincount(index, w).astype(np.float64)
     if not len(n):
         return 0.0
     if len(w) == 1:
@@ -142,76 +181,8 @@ def area_bound_lp(
     return area_program_highs(counts[:, None] * durations_s / scale, workers) * scale
 
 
-def _merged_classes(
-    durations_s: NDArray[np.float64], workers: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return durations and workers with classes of equal durations merged, in order."""
-    seen: dict[bytes, int] = {}
-    index = [seen.setdefault(durations_s[:, c].tobytes(), len(seen)) for c in range(len(workers))]
-    first = [index.index(c) for c in range(len(seen))]
-    return durations_s[:, first], np.bincount(index, workers).astype(np.float64)
-
-
-def _by_configuration(
-    graph: TaskGraph, durations_s: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the number of tasks and the durations per class of each configuration.
-
-    If durations differ within a configuration, each task is a group of its own.
-    """
-    rows = [len(table) for table in graph.parameters]
-    configuration = (np.cumsum([0, *rows])[:-1])[graph.kernel] + graph.row
-    counts = np.bincount(configuration, minlength=sum(rows))
-    first = np.zeros(len(counts), dtype=np.intp)
-    # the last assignment wins: the first task
-    first[configuration[::-1]] = np.arange(len(graph) - 1, -1, -1)
-    if all(np.array_equal(times[first][configuration], times) for times in durations_s):
-        return counts[counts > 0].astype(np.float64), durations_s[:, first[counts > 0]].T
-    return np.ones(len(graph)), durations_s.T
-
-
-def _checked_durations(
-    graph: TaskGraph, durations_s: ArrayLike, workers: ArrayLike
-) -> NDArray[np.float64]:
-    durations = _numbers(durations_s, "durations_s")
-    expected = (_numbers(workers, "workers").size, len(graph))
-    if durations.shape != expected:
-        raise InputError(f"durations_s has shape {durations.shape}, expected {expected}")
-    nowhere = ~np.isfinite(durations).any(axis=0)
-    if nowhere.any():
-        raise InputError(f"task {graph.label(int(np.argmax(nowhere)))} cannot run on any worker")
-    with np.errstate(over="ignore"):
-        total_s = durations.min(axis=0, initial=np.inf).sum()
-    if np.isinf(total_s):
-        raise InputError("the durations of the tasks add up to more than 1.8e308 s")
-    return durations
-
-
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: {error}") from None
-
-
-def _checked_groups(
-    counts: ArrayLike, durations_s: ArrayLike, workers: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the arguments of :func:`area_bound` as arrays, without classes without workers."""
-    n, d, w = map(_numbers, (counts, durations_s, workers), ("counts", "durations_s", "workers"))
-    if n.ndim != 1 or w.ndim != 1 or d.shape != (len(n), len(w)):
-        raise InputError(
-            f"durations_s has shape {d.shape}, expected {(n.size, w.size)} for {n.size} groups "
-            f"and {w.size} classes"
-        )
-    for name, values in (("counts", n), ("durations_s", d), ("workers", w)):
-        if not (values >= 0).all():
-            raise InputError(f"{name} has a negative value or NaN")
-    present = n > 0
-    n, d, w = n[present], d[present][:, w > 0], w[w > 0]
-    nowhere = ~np.isfinite(d).any(axis=1)
-    if nowhere.any():
-        raise InputError(
-            f"tasks of group {np.flatnonzero(present)[nowhere][0]} cannot run anywhere"
-        )
-    return n, d, w
