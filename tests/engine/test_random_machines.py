@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from compiled_core import needs_core
 from equal import LONG
 from scripted import GPU0, GPU1, RAM, machine, play, tasks
 from tiers import few
@@ -160,7 +161,7 @@ def test_every_run_is_possible():
     assert [found for seed in range(few(300)) if (found := broken(seed))] == []
 
 
-@pytest.mark.parametrize("scheduler", ["eager", "prio", "ws"])
+@pytest.mark.parametrize("scheduler", [needs_core(name) for name in ("eager", "prio", "ws")])
 def test_so_is_every_run_of_threads(scheduler):
     """With all costs of StarPU-SimGrid, blind pushes of these schedulers are those of threads."""
     found = []

@@ -12,6 +12,7 @@ import makespans
 import pytest
 from makespans import Questions, needs_table
 
+from tasksim.core.library import status
 from tasksim.engine.choice import replayed
 from tasksim.engine.outcome import records
 
@@ -51,6 +52,8 @@ def errors(tmp_path_factory):
 
     def run(row):
         asked = questions.of(row)
+        if asked.needs_threads and not status().available:
+            pytest.skip(f"threads are the core's alone, and it is {status().why}")
         found = records(asked.graph, replayed(asked, seed=0).replay.outcome())
         ms = 1e3 * found["tasks"].end_s.max()
         moved = found["transfers"].size_bytes.sum() / 2**30 if "transfers" in found else 0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scripted import GPU0, GPU1, RAM, machine, tasks
 from tiers import few
 
-from tasksim.engine.data.candidates import MANY
 from tasksim.engine.data.copies import Copies
+from tasksim.engine.data.store import MANY
 from tasksim.graph.builder import R
 
 SIZES = [3, 3, 3, 2, 2, 3]

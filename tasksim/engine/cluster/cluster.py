@@ -16,11 +16,14 @@ import numpy as np
 from tasksim.base.errors import InputError, SchedulerError, TasksimError
 from tasksim.base.memory import no_garbage_collection
 from tasksim.engine.clock import Clock
-from tasksim.engine.cluster.communicator import Communicator
+from tasksim.engine.cluster.communicator import (
+    Communicator,
+    Messages,
+    ends_of_messages,
+    protocol_of,
+)
 from tasksim.engine.cluster.flows import Flows
-from tasksim.engine.cluster.messages import Messages, ends_of_messages
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
-from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.sharing import SharedCores
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.node import Charges, Membership, Node
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.choice import SimultaneousPushes
-    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.locality import FarPart
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution

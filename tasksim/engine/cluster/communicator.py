@@ -1,16 +1,19 @@
 """Communicator: the communication thread of a node, which sends and receives its messages.
 
 It sleeps until there is something to do, and does it at the end of the instant: so of sends that
-become ready together the most urgent goes first. What it does costs nothing but the pushes of the
-tasks that a message releases.
+become ready together the most urgent goes first. Its work costs nothing but the pushes of the tasks
+that a message releases. The *protocol* says how a message is brought from one node to another.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from tasksim.engine.clock import Routine
 from tasksim.engine.data.landing import MAIN
@@ -22,13 +25,107 @@ if TYPE_CHECKING:
 
     from tasksim.engine.clock import Steps
     from tasksim.engine.cluster.flows import Flows
-    from tasksim.engine.cluster.messages import Messages
-    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.cluster.work import Work
     from tasksim.engine.data.landing import Landing
     from tasksim.engine.machine.node import Node
+    from tasksim.graph.csr import Int32
+    from tasksim.graph.distribution.messages import MessageTable
     from tasksim.network.model import Model
 
-__all__ = ["COMMUNICATE", "Communicator"]
+__all__ = [
+    "COMMUNICATE",
+    "MPI",
+    "PLAIN",
+    "STARPU",
+    "Communicator",
+    "Messages",
+    "NotedMessages",
+    "Protocol",
+    "ends_of_messages",
+    "protocol_of",
+]
+
+
+class Messages:
+    """The messages of a distributed graph, in columns; times in ticks.
+
+    *send* and *receive* are the numbers that their communication tasks have on their nodes.
+    """
+
+    def __init__(self, table: MessageTable, send: list[int], receive: list[int]) -> None:
+        count = len(table)
+        self.source: list[int] = table.source.tolist()
+        self.target: list[int] = table.target.tolist()
+        self.size: list[int] = table.size_bytes.tolist()
+        self.priority: list[int] = table.priority.tolist()
+        self.send, self.receive = send, receive
+        self.lands = (~table.back).tolist()
+        """Whether it brings a datum to a node that does not own it."""
+        self.awaited = bytearray(count)
+        """Whether the receive is ready."""
+        self.announced = bytearray(count)
+        """Whether the receiver knows of it: its envelope has come, or there is none."""
+        self.moving = bytearray(count)
+        """Whether the data have begun to move."""
+        self.arrived = bytearray(count)
+        """Whether the data are there."""
+        self.started = [-1] * count
+        self.ended = [-1] * count
+        self.done = 0
+        """How many have been received."""
+        self.under_way = 0
+        """Messages and envelopes that move."""
+
+
+class NotedMessages:
+    """What is left of messages: when they moved, in ticks, and what *send* and *receive* said."""
+
+    def __init__(self, send: Int32, receive: Int32) -> None:
+        self.send, self.receive = send, receive
+        self.started, self.ended = (np.full(len(send), -1, np.int64) for _ in range(2))
+
+
+def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32, Int32]:
+    """Return per message the communication task of its source, and that of its target."""
+    send, receive = (np.full(len(table), -1, np.int32) for _ in range(2))
+    for node, work in enumerate(works):
+        task = np.arange(work.own_tasks, len(work.graph), dtype=np.int32)
+        out = table.source[work.message] == node
+        send[work.message[out]], receive[work.message[~out]] = task[out], task[~out]
+    return send, receive
+
+
+class Protocol(NamedTuple):
+    """What happens around the data of each message.
+
+    StarPU-MPI sends an *envelope* before the data. A node awaits one envelope at a time, while a
+    receive of its is ready that none has come for, and asks for the data once it has it.
+    """
+
+    name: str
+    envelope_bytes: float | None
+    """What is sent before the data, and handled one after the other; None: nothing is."""
+    in_flight: int
+    """So many messages at most are on their way from a node."""
+
+
+STARPU: Final = Protocol("starpu", envelope_bytes=32, in_flight=10)
+"""``STARPU_MPI_NDETACHED_SEND`` is 10; an envelope has mode, size, tag and a flag."""
+PLAIN: Final = Protocol("plain", envelope_bytes=None, in_flight=10)
+"""Data alone, which move once the send is made and the receive is ready."""
+MPI: Final = Protocol("mpi", envelope_bytes=None, in_flight=sys.maxsize)
+"""Data alone, and no thread of a runtime that limits them."""
+
+
+def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
+    """Return MPI's where nodes are ranks, else StarPU's for SimGrid's models, else the plain.
+
+    SimGrid's models are those that count MPI's own envelope.
+    """
+    if by_rank:
+        return MPI
+    return STARPU if model.envelope_bytes else PLAIN
+
 
 COMMUNICATE: Final = 1024.0
 """The rank of communication within an instant: after all that workers do, even counted in steps,

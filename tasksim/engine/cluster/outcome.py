@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.cluster.messages import Messages, NotedMessages
+    from tasksim.engine.cluster.communicator import Messages, NotedMessages
     from tasksim.engine.cluster.work import Work
     from tasksim.engine.outcome import Copies
     from tasksim.graph.distribution.parts import Distribution

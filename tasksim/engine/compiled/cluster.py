@@ -12,15 +12,13 @@ import numpy as np
 
 from tasksim.core import interface
 from tasksim.engine.cluster.cluster import SEEDS
-from tasksim.engine.cluster.messages import NotedMessages, ends_of_messages
+from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
-from tasksim.engine.cluster.protocol import protocol_of
 from tasksim.engine.cluster.ways import Ways
 from tasksim.engine.cluster.waytable import way_table
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
-from tasksim.engine.compiled.contention import flat_contention
-from tasksim.engine.compiled.flat import flat_platform
+from tasksim.engine.compiled.flat import flat_contention, flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.threads import can_be_threads
 from tasksim.engine.ticks import ticks
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
     from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.cluster.cluster import NodeQuestion
-    from tasksim.engine.cluster.protocol import Protocol
+    from tasksim.engine.cluster.communicator import Protocol
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network

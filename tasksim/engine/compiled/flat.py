@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,10 +15,12 @@ from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Arrays, Flat, Kept
 from tasksim.schedulers.base import NOMINAL_SPEED
 
 if TYPE_CHECKING:
-    from tasksim.engine.data.paths import Path
+    from tasksim.engine.data.network import Path
+    from tasksim.engine.slowing import Slowing
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["flat_platform"]
+__all__ = ["FlatContention", "flat_contention", "flat_platform"]
 
 
 def _flat_platform(platform: Platform) -> Flat:
@@ -65,7 +69,7 @@ def _flat_platform(platform: Platform) -> Flat:
 
 def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
     """Return the fields of copies between memories: what they are expected to take, their ways."""
-    from tasksim.engine.data.paths import paths_of
+    from tasksim.engine.data.network import paths_of
     from tasksim.engine.data.ways import device_memories
     from tasksim.platform.copyestimates import CopyEstimates
 
@@ -111,3 +115,40 @@ def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:
 
 flat_platform: Final = Kept(_flat_platform)
 """The flat form of a platform, kept while it is there."""
+
+
+class FlatContention:
+    """A structure of the core, kept with all that it points to."""
+
+    def __init__(self, given: interface.Contention, column: Arrays) -> None:
+        self._given, self._column = given, column
+
+    @property
+    def address(self) -> int:
+        """Where the structure is."""
+        return ctypes.addressof(self._given)
+
+
+def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
+    """Return *slowing* for the core, with a kind for each kernel of *graph*.
+
+    Kernels of communication, which no worker runs, come last, and have the first kind.
+    """
+    column, kinds = Arrays(), slowing.kinds
+    own = kinds.of_tasks
+    kind_of = np.zeros((len(own), len(graph.kernels)), np.int32)
+    kind_of[:, : own.shape[1]] = own
+    pairs = list(chain.from_iterable(kinds.beside))
+    given = interface.Contention(
+        domains=len(slowing.curves),
+        kinds=len(kinds),
+        domain_of=column(slowing.domain_of, np.int32),
+        kind_of=column(kind_of, np.int32),
+        curve_ptr=column(np.cumsum([0, *map(len, slowing.curves)]), np.int64),
+        curve=column(chain.from_iterable(slowing.curves), np.float64),
+        demand=column(kinds.demand, np.float64),
+        share=column(kinds.share, np.float64),
+        beside_ptr=column(np.cumsum([0, *map(len, pairs)]), np.int64),
+        beside=column(chain.from_iterable(pairs), np.float64),
+    )
+    return FlatContention(given, column)

@@ -28,7 +28,7 @@ from tasksim.schedulers.base import chooses_apart, unless_default
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.engine.compiled.contention import FlatContention
+    from tasksim.engine.compiled.flat import FlatContention
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
@@ -251,6 +251,6 @@ class CompiledReplay:
 
 
 def _flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
-    from tasksim.engine.compiled.contention import flat_contention
+    from tasksim.engine.compiled.flat import flat_contention
 
     return flat_contention(slowing, graph)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.data.changes import Changes
 from tasksim.engine.data.pool import Pool
 from tasksim.engine.data.store import Store
 
@@ -17,7 +16,40 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Copies"]
+__all__ = ["Changes", "Copies"]
+
+
+class Changes:
+    """The followers of *memories*, and what they are told.
+
+    ``followed`` is a mask of the memories that anybody follows: whoever changes where data are
+    looks at it first, so that nothing is spent while nobody does.
+    """
+
+    def __init__(self, memories: int) -> None:
+        self.followed = 0
+        self._followers: list[list[set[int]]] = [[] for _ in range(memories)]
+
+    def follow(self, memory: int) -> set[int]:
+        """Return a set to which every datum is added that changes in *memory* from now on."""
+        told: set[int] = set()
+        self._followers[memory].append(told)
+        self.followed |= 1 << memory
+        return told
+
+    def leave(self, memory: int, told: set[int]) -> None:
+        """Take back that *told* hears of *memory*."""
+        left = [other for other in self._followers[memory] if other is not told]
+        self._followers[memory] = left
+        if not left:
+            self.followed &= ~(1 << memory)
+
+    def note(self, handle: int, memories: int) -> None:
+        """Tell the followers of *memories*, a mask, that *handle* has changed there."""
+        for memory, followers in enumerate(self._followers):
+            if memories >> memory & 1:
+                for told in followers:
+                    told.add(handle)
 
 
 class Copies:

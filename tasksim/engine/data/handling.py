@@ -1,4 +1,7 @@
-"""Handling of requests: what drivers do to start copies and to take note of those that ended."""
+"""Handling of requests: drivers start copies, and take note of those that ended.
+
+A driver that begins a copy locks its datum until the copy is with the engine.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,47 @@ from tasksim.engine.data.requests import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.engine.data.copies import Copies
     from tasksim.engine.data.copy_log import CopyLog
     from tasksim.engine.data.engines import CopyEngines
     from tasksim.engine.data.eviction import Eviction
-    from tasksim.engine.data.locks import Locks
     from tasksim.engine.data.open_requests import OpenRequests
 
-__all__ = ["Handling"]
+__all__ = ["Handling", "Locks"]
+
+
+class Locks:
+    """Until when each datum is locked.
+
+    A driver that begins a copy holds its datum until the copy is with the engine. Others look
+    again every *poll* ticks (StarPU's spinning, ``common/starpu_spinlock.c``).
+    """
+
+    def __init__(self, clock: Clock, poll: int) -> None:
+        self._clock = clock
+        self._poll = poll
+        self.until: dict[int, int] = {}
+        """Per datum that is locked, the tick at which it is free again."""
+
+    def wait_ticks(self, handle: int) -> int:
+        """Return how many ticks to wait before looking at *handle* again; 0: it is free."""
+        left = self.until.get(handle, 0) - self._clock.now
+        if left <= 0:
+            return 0
+        return -(-left // self._poll) * self._poll if self._poll else left
+
+    def all_free(self, needs: Iterable[tuple[int, bool, bool]], routine: Routine) -> Steps:
+        """Let *routine* wait until each of the data in *needs* was free once."""
+        for handle, _, _ in needs:
+            yield from self.free(handle, routine)
+
+    def free(self, handle: int, routine: Routine) -> Steps:
+        """Let *routine* wait until *handle* is free."""
+        while delay := self.wait_ticks(handle):
+            yield routine.wait(delay)
 
 
 class Handling:

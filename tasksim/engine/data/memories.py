@@ -8,8 +8,7 @@ from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.copy_log import CopyLog
 from tasksim.engine.data.engines import CopyEngines
 from tasksim.engine.data.eviction import Eviction
-from tasksim.engine.data.handling import Handling
-from tasksim.engine.data.locks import Locks
+from tasksim.engine.data.handling import Handling, Locks
 from tasksim.engine.data.mover import Mover
 from tasksim.engine.data.network import Network
 from tasksim.engine.data.open_requests import OpenRequests

@@ -15,7 +15,7 @@
 
 namespace tasksim::cluster {
 
-// A message, and where it is on its way (engine/cluster/messages.py): a line of the cache.
+// A message, and where it is on its way (engine/cluster/communicator.py): a line of the cache.
 struct alignas(64) Message {
   int source, target, priority;
   int send, receive;  // its communication tasks

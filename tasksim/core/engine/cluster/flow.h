@@ -1,4 +1,4 @@
-// Flow: a message under way (engine/cluster/flow.py).
+// Flow: a message under way (engine/cluster/flows.py).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Region: the flows around a change, as few as their shares allow (engine/cluster/region.py).
+// Region: the flows around a change, as few as their shares allow (engine/cluster/shares.py).
 #pragma once
 
 #include "flow.h"

@@ -29,7 +29,7 @@ struct Kept {
 };
 
 // What eviction has passed, sorted by why it may not leave now, so that no search passes it again; a
-// change of the reason sorts it anew (engine/data/candidates.py).
+// change of the reason sorts it anew (engine/data/store.py).
 class Candidates {
  public:
   // A place in the order of leaving, and the datum that has it.

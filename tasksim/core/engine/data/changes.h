@@ -1,5 +1,5 @@
 // Changes: which data have come to a memory or left it, for those who follow that
-// (engine/data/changes.py).
+// (engine/data/copies.py).
 #pragma once
 
 #include <bit>

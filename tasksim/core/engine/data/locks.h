@@ -9,7 +9,7 @@
 
 namespace tasksim {
 
-// Until when data are locked (engine/data/locks.py). Others look again every *poll* ticks.
+// Until when data are locked (engine/data/handling.py). Others look again every *poll* ticks.
 //
 // Unlike in Python, only the locked ones are kept: they are no more than there are drivers.
 class Locks {
