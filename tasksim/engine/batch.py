@@ -30,14 +30,14 @@ __all__ = ["Totals", "task_tables", "totals"]
 
 T = TypeVar("T")
 
-TOGETHER: Final = 16
-"""So many replays a thread is given at a time, at most: to give it one takes some 30 us."""
-SHARES: Final = 32
-"""At least so many times a thread is given some, that all end at about the same time."""
+MAX_REPLAYS_PER_SHARE: Final = 16
+"""Limit of the replays that a thread gets at a time; a hand-over takes some 30 us."""
+SHARES_PER_THREAD: Final = 32
+"""Smallest number of shares per thread, so that all threads end at about the same time."""
 
 
 class Totals(NamedTuple):
-    """What came out of one replay, in few numbers; *busy_s* is that of all workers together."""
+    """The result of one replay in few numbers; *busy_s* is the sum over all workers."""
 
     makespan_s: float
     busy_s: float
@@ -85,7 +85,7 @@ def task_tables(
 
 
 class _Look(NamedTuple, Generic[T]):
-    """What is read off a replay that has ended: one of a series, by itself, or of many nodes."""
+    """Readers of a replay that has ended: of a series, by itself, or of many nodes."""
 
     at_desk: Callable[[Desk], T]
     at_replay: Callable[[TaskGraph, Replayed], T]
@@ -119,7 +119,7 @@ def _by_core(here: _Here[T], items: Sequence[Simulation], threads: int) -> Itera
     def looked_at(part: Sequence[Simulation]) -> list[T | None]:
         return [here.looked_at_if_known(item) for item in part]
 
-    size = max(1, min(TOGETHER, len(items) // (SHARES * threads)))
+    size = max(1, min(MAX_REPLAYS_PER_SHARE, len(items) // (SHARES_PER_THREAD * threads)))
     parts = [items[begin : begin + size] for begin in range(0, len(items), size)]
     stop = Stop()
     with ThreadPoolExecutor(threads, initializer=stop.begin) as pool:
@@ -131,7 +131,7 @@ def _by_core(here: _Here[T], items: Sequence[Simulation], threads: int) -> Itera
 
 
 class _Here(NamedTuple, Generic[T]):
-    """Where items are replayed one after the other, by which engine."""
+    """A place where simulations are replayed one after the other by one engine."""
 
     settled: Settled
     look: _Look[T]

@@ -44,16 +44,16 @@ SimultaneousPushes = Literal["serial", "blind"]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is replayed.
+    """A question to an engine: one replay.
 
     Attributes
     ----------
     graph, platform, scheduler : TaskGraph, Platform, Scheduler
-        What, where, and who decides.
+        The graph, the machine, and the policy.
     costs, estimates : ndarray, shape (classes, tasks)
-        What tasks take, and what the scheduler believes of it, seconds.
+        Durations of the tasks, and the scheduler's estimates of them, seconds.
     far : FarCharge or None
-        What is added when a task starts, for data that left the cache.
+        Seconds added when a task starts, for data that left the cache.
     simultaneous_pushes : {"serial", "blind"}
         Whether a push sees the others of its instant.
     submitted_s : ndarray or None

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from simpy.core import SimTime
     from simpy.events import EventPriority
 
-__all__ = ["RUN", "Clock", "Routine", "Steps", "Wait"]
+__all__ = ["END_RANK", "Clock", "Routine", "Steps", "Wait"]
 
 Steps: TypeAlias = Generator[Event, Any, Any]
 """A generator of SimPy events, as :class:`simpy.Process` takes it."""
 
-RUN: Final = 1.0
+END_RANK: Final = 1.0
 """Rank of what ends at an instant: before all that begins there."""
-FIRST: Final = 0.0
+FIRST_RANK: Final = 0.0
 """Rank of events without one, such as the start of a process: before all that has a rank."""
 
 
 class Wait(Timeout):
     """A timeout with a rank among the events of the instant at which it ends."""
 
-    def __init__(self, clock: Clock, delay: int, rank: float = RUN, value: Any = None) -> None:
+    def __init__(self, clock: Clock, delay: int, rank: float = END_RANK, value: Any = None) -> None:
         self.rank = rank
         super().__init__(clock, delay, value)
 
@@ -60,13 +60,13 @@ class Clock(Environment):
         delay: SimTime = 0,
     ) -> None:
         """Schedule *event* after *delay* ticks, by its rank."""
-        rank = getattr(event, "rank", FIRST)
-        order = self._order() if self._reversed and rank > FIRST else 0
+        rank = getattr(event, "rank", FIRST_RANK)
+        order = self._order() if self._reversed and rank > FIRST_RANK else 0
         # SimPy compares priorities, and does not look into them.
         super().schedule(event, cast("EventPriority", (rank, order)), delay)
 
     def alarm(
-        self, delay: int, callback: Callable[[Any], None], value: Any = None, rank: float = RUN
+        self, delay: int, callback: Callable[[Any], None], value: Any = None, rank: float = END_RANK
     ) -> None:
         """Call *callback* after *delay* ticks with an event of that *value*."""
         Wait(self, delay, rank, value).callbacks.append(callback)
@@ -114,7 +114,7 @@ class Routine:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.rank = RUN
+        self.rank = END_RANK
         self.asleep = self.woken = self.notified = False
 
     def begin(self, steps: Steps) -> None:

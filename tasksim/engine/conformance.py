@@ -35,7 +35,7 @@ __all__ = ["check_scheduler", "checks", "parametrize_with_checks"]
 Factory = Callable[[], "Scheduler"]
 Check = Callable[[Factory], None]
 
-COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0, "task": 1.0}
+KERNEL_COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0, "task": 1.0}
 """In proportion to their flop; any would do."""
 
 
@@ -80,7 +80,7 @@ def _name(factory: Factory) -> str:
 
 
 def _run(graph: TaskGraph, platform: Platform, factory: Factory, seed: int = 0) -> Run:
-    models = ConstantLibrary({name: COSTS[name] for name in graph.kernels})
+    models = ConstantLibrary({name: KERNEL_COSTS[name] for name in graph.kernels})
     return Simulation(graph, platform, models, factory(), seed=seed).run(check=True)
 
 

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Models(Protocol):
-    """Where kernel models come from: a folder of coefficient files, or given constants."""
+    """A source of kernel models: a folder of coefficient files, or given constants."""
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel* on *architecture*; :exc:`InputError` if there is none."""
@@ -46,7 +46,7 @@ class Models(Protocol):
 
 @runtime_checkable
 class PerTask(Protocol):
-    """What knows the duration of each task by itself, such as a recorded run, not of kernels."""
+    """A source of durations task by task, such as a recorded run."""
 
     def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
         """Return the duration of each task in each class of workers, as :func:`durations` does."""
@@ -84,7 +84,7 @@ def durations(
 
 
 class Demands:
-    """What is asked of which models, found once; their answers, as often as wanted.
+    """The questions to the models of a graph, found once, and their answers.
 
     Parameters and errors are those of :func:`durations`.
     """
@@ -97,7 +97,7 @@ class Demands:
 
     @property
     def asked(self) -> Sequence[Demand] | None:
-        """What is asked of each model; None where each task's duration is known by itself."""
+        """The demand on each model; None where each task's duration is known by itself."""
         return self._all if self._seconds is None else None
 
     def means(self) -> NDArray[np.float64]:
@@ -134,7 +134,7 @@ class Demand(NamedTuple):
     table: NDArray[np.float64]
     rows: NDArray[np.integer]
     speed: float | NDArray[np.float64]
-    """What durations are divided by: one number, or one per task."""
+    """The divisor of durations: one number, or one per task."""
 
 
 def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[Demand]:
@@ -168,7 +168,7 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
 
 
 class Asked:
-    """What models are asked for the tasks of a graph: each different row of parameters once.
+    """The parameters of a graph's tasks for their models, each different row once.
 
     A model may ask for ``size_bytes``, which the kernel does not have: that is the size of the
     data that a task accesses, scratch left out. Tasks of one configuration may differ in it.

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FarCharge", "FarPart"]
 
-LEAST_SHARE = 0.1
-"""The least share of a modelled duration that is left when all data are near. Shares were regressed
-and durations may be drawn, so what far data are thought to cost may exceed a whole duration; a
-tenth keeps it positive. Models of large kernels never come near (those shipped leave 94 %); those
-of tasks of microseconds may."""
+MIN_NEAR_SHARE = 0.1
+"""Smallest share of a modelled duration that is left when all data are near. Shares are regressed
+and durations may be drawn, so the estimated cost of far data may exceed a whole duration; a tenth
+keeps it positive. Models of large kernels never come near (those shipped leave 94 %); those of
+tasks of microseconds may."""
 
 
 class FarCharge:
-    """What far data cost: ``extra_s`` must be asked once per task, in the order of starts.
+    """Cost of far data; ``extra_s`` must be called once per task, in the order of starts.
 
     *reach_bytes* and *seconds_per_byte* have a row per class of workers and a column per task.
     """
@@ -64,7 +64,7 @@ class FarCharge:
 
 
 class FarPart(NamedTuple):
-    """What far data cost, and what the models' means contain of it, in seconds."""
+    """Cost of far data, and the part of it that the models' means contain, in seconds."""
 
     reach_bytes: NDArray[np.float64]
     seconds_per_byte: NDArray[np.float64]
@@ -92,7 +92,7 @@ class FarPart(NamedTuple):
             contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
             # Each kernel its own: kernels that were calibrated apart may differ.
             reach[index, tasks] = locality.reach_bytes
-        room_s = (1.0 - LEAST_SHARE) * means_s
+        room_s = (1.0 - MIN_NEAR_SHARE) * means_s
         beyond = contained > room_s
         per_byte[beyond] *= room_s[beyond] / contained[beyond]
         contained[beyond] = room_s[beyond]
@@ -102,7 +102,7 @@ class FarPart(NamedTuple):
         """Return modelled durations with all data near."""
         # At least a little remains, whatever was drawn.
         near_s: NDArray[np.float64] = np.maximum(
-            durations_s - self.contained_s, LEAST_SHARE * durations_s
+            durations_s - self.contained_s, MIN_NEAR_SHARE * durations_s
         )
         return near_s
 

@@ -15,14 +15,14 @@ __all__ = ["Outcome", "machine", "records"]
 
 
 class Lives(Protocol):
-    """What became of the tasks: a ledger, or what the core has noted."""
+    """Lives of the tasks: a ledger, or the columns of the core."""
 
     def table(self) -> TaskTable:
         """Return it as the table of a run."""
 
 
 class Copies(Protocol):
-    """What became of the data: a log of copies, or what the core has noted."""
+    """Copies of the data: a log, or the columns of the core."""
 
     def transfers(self, graph: TaskGraph) -> TransferTable:
         """Return the copies of the data of *graph* as the table of a run."""
@@ -32,7 +32,7 @@ class Copies(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What became of the tasks and, where there are several memories, of the data."""
+    """Result of a replay: lives of the tasks and, where there are several memories, copies."""
 
     ledger: Lives
     log: Copies | None = None

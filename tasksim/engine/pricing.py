@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Noise", "Prices"]
 
 Noise = Literal["none", "model"]
-"""What a task costs: its model's mean, or a draw from its model's distribution."""
+"""Cost of a task: its model's mean, or a draw from its model's distribution."""
 
 
 class Prices:

@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 __all__ = ["SOURCES", "Drawing", "Replication", "Replicator"]
 
 SOURCES: Final = ("models", "runs", "tasks")
-"""What may be uncertain, the outermost first."""
+"""Sources of uncertainty, the outermost first."""
 _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN: Final = 0
 """Key of the luck of slowdowns; those of kernels and architectures are checksums of their names."""
-LEAST_MOOD_DEVIATION: Final = 0.03
+MIN_MOOD_DEVIATION: Final = 0.03
 """Least standard deviation of the logarithm of runs on this machine from minute to minute. Other
 virtual machines of the host, which no account of processor time shows, slow it for minutes, and a
 calibration sees one or two of these (docs/fidelity.md)."""
-FURTHEST_RUN: Final = float(np.log(3.0))
-"""Runs do not differ by more than a factor of 3, as a rule: of two runs that were measured,
-Student's distribution would have them differ by anything."""
-LOOKS: Final = 200
-"""Draws that tell the variance of a model: to a tenth, which moves no quantile noticeably."""
-KEPT: Final = 256
-"""Drawn models that are kept: as many groups as threads work on at a time ask for them again."""
-FEW_RUNS: Final = 5
-"""Of fewer runs the difference between runs is known to a factor of two at best."""
+MAX_RUN_DEVIATION: Final = float(np.log(3.0))
+"""Largest deviation of a run, as a logarithm: runs differ by a factor of 3 at most, as a rule. From
+two measured runs alone, Student's distribution would allow any difference."""
+VARIANCE_DRAWS: Final = 200
+"""Number of draws for the variance of a model: to a tenth, which moves no quantile noticeably."""
+MAX_KEPT_MODELS: Final = 256
+"""Limit of the drawn models that are kept: each thread asks again for those of its group."""
+MIN_RUNS_FOR_SPREAD: Final = 5
+"""Number of runs below which the spread between runs is known to a factor of two at best."""
 
 
 class Replication(NamedTuple):
@@ -63,7 +63,7 @@ class Replication(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What was drawn for a replication.
+    """The draws of a replication.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Replicator:
         self.expected_s = np.array([part.expected_s.mean() for part in self._parts])
         self.sources = tuple(name for name in SOURCES if name in sources and self._known(name))
         self._freedom = _freedom_together(self._parts)
-        self._model = lru_cache(maxsize=KEPT)(self._drawn)
+        self._model = lru_cache(maxsize=MAX_KEPT_MODELS)(self._drawn)
         if not self.sources:
             raise InputError(f"nothing is known of what is uncertain: {'; '.join(self.notes)}")
 
@@ -186,7 +186,7 @@ class Replicator:
                 f"run to run: {_named(p.demand.model.label for p in single)} measured in one run, "
                 "which tells nothing of others; calibrate again (tasksim calibrate)"
             )
-        if known and min(known) < FEW_RUNS:
+        if known and min(known) < MIN_RUNS_FOR_SPREAD:
             self.notes.append(f"run to run: known from {min(known)} runs only")
         return bool(known) or self._slowdown is not None
 
@@ -248,11 +248,9 @@ class Replicator:
             freedom = np.array([effect.runs - 1.0])
             scale = np.array([student_stretch(freedom, rng)[0] for rng in found])
             luck = np.array([rng.standard_normal() for rng in found])
-        shared = (
-            effect.shared if self._slowdown is None else max(effect.shared, LEAST_MOOD_DEVIATION)
-        )
+        shared = effect.shared if self._slowdown is None else max(effect.shared, MIN_MOOD_DEVIATION)
         differ = np.array([shared, effect.own])
-        deviations = np.clip(differ * scale, 0.0, FURTHEST_RUN)
+        deviations = np.clip(differ * scale, 0.0, MAX_RUN_DEVIATION)
         level = float(deviations @ luck) / effect.runs**0.5
         if "runs" in self.sources:
             luck = np.array([self._luck(_RUNS, key, *which[:2]).standard_normal() for key in keys])
@@ -283,7 +281,7 @@ def _freedom_together(parts: list[_Part]) -> float | None:
             continue
         rng, rows = np.random.default_rng(part.key), part.demand.rows
         weights = np.bincount(rows, part.expected_s, len(part.demand.table))
-        shifts = [part.drawer.normal(rng) @ weights for _ in range(LOOKS)]
+        shifts = [part.drawer.normal(rng) @ weights for _ in range(VARIANCE_DRAWS)]
         variances.append(float(np.mean(np.square(shifts))))
         freedoms.append(float(part.drawer.freedom @ weights / weights.sum()))
     whole = sum(variances)

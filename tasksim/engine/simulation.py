@@ -178,7 +178,7 @@ class Simulation(NamedTuple):
 
 
 class Settled:
-    """What is known of graphs, platforms and models that go together, by these; it keeps them.
+    """Prices, parts and series of graphs, platforms and models, each made once and kept.
 
     Threads may share it.
     """

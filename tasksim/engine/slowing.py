@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
 
 _ALONE: Final = Contention()
-_MOST_KEPT: Final = 1 << 16
+_MAX_KEPT_ANSWERS: Final = 1 << 16
 """Answers that are kept: of four kinds on 24 cores there are fewer; of many kinds, some MB."""
 
 
@@ -72,7 +72,7 @@ class Kinds:
 
 
 class Slowing:
-    """How tasks of *kinds* slow each other down in the memory domains of *platform*."""
+    """Contention: the slowdown of tasks of *kinds* in the memory domains of *platform*."""
 
     def __init__(self, kinds: Kinds, platform: Platform) -> None:
         self.kinds = kinds
@@ -95,7 +95,7 @@ class Slowing:
             stretches = [1.0] * len(counts)
             for kind in running:
                 stretches[kind] = self.stretch(kind, running, counts, curve)
-            if len(self._known) >= _MOST_KEPT:
+            if len(self._known) >= _MAX_KEPT_ANSWERS:
                 self._known.clear()
             found = self._known[curve, key] = tuple(stretches)
         return found

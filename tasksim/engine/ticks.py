@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 __all__ = ["TICKS_PER_S", "TICK_S", "OverheadTicks", "ticks"]
 
 TICK_S: Final = 1e-9
-"""What one tick of a clock of whole nanoseconds is, in seconds."""
+"""Length of a tick, in seconds."""
 
 TICKS_PER_S: Final = 1e9
-"""How many ticks a second has; ticks divided by it are the nearest to the last bit, which ticks
+"""Ticks per second; ticks divided by it are the nearest to the last bit, which ticks
 multiplied by :data:`TICK_S` are not."""
 
 
@@ -23,7 +23,7 @@ def ticks(seconds: float) -> int:
 
 
 class OverheadTicks(NamedTuple):
-    """What :class:`~tasksim.platform.costs.Overheads` says, in ticks."""
+    """The costs of :class:`~tasksim.platform.costs.Overheads`, in ticks."""
 
     submission: int
     task: int

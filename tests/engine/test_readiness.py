@@ -12,7 +12,7 @@ from tiers import few
 
 import tasksim
 from tasksim.engine.data.copies import Copies
-from tasksim.engine.data.readiness import MANY, Readiness
+from tasksim.engine.data.readiness import MAX_HEAP_ENTRIES_PER_TASK, Readiness
 from tasksim.engine.replay import Replay
 from tasksim.graph.builder import R
 from tasksim.schedulers import queues
@@ -96,7 +96,7 @@ def test_what_is_kept_does_not_grow_with_the_number_of_changes():
         ready.first()
         ready.remove(0)
         ready.add(0)
-    assert len(ready._heap) <= MANY * len(NEEDS) + 1
+    assert len(ready._heap) <= MAX_HEAP_ENTRIES_PER_TASK * len(NEEDS) + 1
     assert sum(map(len, ready._users.values())) <= sum(map(len, NEEDS))
 
 

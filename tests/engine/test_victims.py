@@ -10,7 +10,7 @@ from scripted import GPU0, GPU1, RAM, machine, tasks
 from tiers import few
 
 from tasksim.engine.data.copies import Copies
-from tasksim.engine.data.store import MANY
+from tasksim.engine.data.store import MAX_HEAP_ENTRIES_PER_DATUM
 from tasksim.graph.builder import R
 
 SIZES = [3, 3, 3, 2, 2, 3]
@@ -123,7 +123,7 @@ def test_what_is_sorted_does_not_grow_with_the_number_of_searches():
         assert store.victim(2, keep_wanted=False) == 4
         assert store.victim(9, keep_wanted=False) is None
     entries = sum(len(heap) for heap in store._candidates._heaps.values())
-    assert entries <= MANY * len(SIZES) * len(store._candidates._heaps)
+    assert entries <= MAX_HEAP_ENTRIES_PER_DATUM * len(SIZES) * len(store._candidates._heaps)
 
 
 class Plain:

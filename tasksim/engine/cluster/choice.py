@@ -24,7 +24,7 @@ __all__ = ["ClusterQuestion", "ClusterReplayed", "replayed", "replayed_by_core"]
 
 
 class ClusterQuestion(NamedTuple):
-    """What is replayed: what the two replays of clusters are made of."""
+    """A question to an engine: one replay of a cluster."""
 
     distribution: Distribution
     nodes: Sequence[NodeQuestion]
@@ -40,7 +40,7 @@ class ClusterQuestion(NamedTuple):
 
 
 class ClusterReplayed(NamedTuple):
-    """What came out, the engine that made it, and why it was not the core."""
+    """The result of a replay, the engine that made it, and why it was not the core."""
 
     outcome: ClusterOutcome
     engine: str

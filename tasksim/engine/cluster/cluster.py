@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.schedulers.base import Scheduler
 
-__all__ = ["SEEDS", "ClusterReplay", "Member", "NodeQuestion", "messages_of"]
+__all__ = ["SEEDS_PER_RUN", "ClusterReplay", "Member", "NodeQuestion", "messages_of"]
 
-SEEDS: Final = 1 << 20
-"""The seeds of the nodes of one run are consecutive, those of the next are so far away: there are
-fewer nodes."""
+SEEDS_PER_RUN: Final = 1 << 20
+"""Distance of the seeds of two runs; those of the nodes of one run are consecutive, and there are
+fewer nodes than this."""
 
 
 class NodeQuestion(NamedTuple):
@@ -196,7 +196,7 @@ class ClusterReplay:
         communicators = [member.communicator for member in self.members]
         for number, member in enumerate(self.members):
             member.communicator.begin(member.node, communicators)
-            member.node.begin(random.Random(seed * SEEDS + number))
+            member.node.begin(random.Random(seed * SEEDS_PER_RUN + number))
         for member in self.members:
             member.submission.begin()
 

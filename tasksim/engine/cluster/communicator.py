@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.network.model import Model
 
 __all__ = [
-    "COMMUNICATE",
+    "COMMUNICATION_RANK",
     "MPI",
     "PLAIN",
     "STARPU",
@@ -72,13 +72,13 @@ class Messages:
         self.started = [-1] * count
         self.ended = [-1] * count
         self.done = 0
-        """How many have been received."""
+        """The number of messages that have been received."""
         self.under_way = 0
         """Messages and envelopes that move."""
 
 
 class NotedMessages:
-    """What is left of messages: when they moved, in ticks, and what *send* and *receive* said."""
+    """Messages of a replay that has ended: when they moved, in ticks, and their two tasks."""
 
     def __init__(self, send: Int32, receive: Int32) -> None:
         self.send, self.receive = send, receive
@@ -96,7 +96,7 @@ def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32,
 
 
 class Protocol(NamedTuple):
-    """What happens around the data of each message.
+    """The steps around the data of each message.
 
     StarPU-MPI sends an *envelope* before the data. A node awaits one envelope at a time, while a
     receive of its is ready that none has come for, and asks for the data once it has it.
@@ -104,9 +104,9 @@ class Protocol(NamedTuple):
 
     name: str
     envelope_bytes: float | None
-    """What is sent before the data, and handled one after the other; None: nothing is."""
+    """Size of the envelope before the data; envelopes are handled one by one. None: no envelope."""
     in_flight: int
-    """So many messages at most are on their way from a node."""
+    """Limit of the messages on their way from a node."""
 
 
 STARPU: Final = Protocol("starpu", envelope_bytes=32, in_flight=10)
@@ -127,7 +127,7 @@ def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
     return STARPU if model.envelope_bytes else PLAIN
 
 
-COMMUNICATE: Final = 1024.0
+COMMUNICATION_RANK: Final = 1024.0
 """The rank of communication within an instant: after all that workers do, even counted in steps,
 and before the shares of the links are settled."""
 
@@ -158,7 +158,7 @@ class Communicator:
     ) -> None:
         self.number = number
         self.expected = 0
-        """How many receives are ready of which no envelope has come."""
+        """The number of receives that are ready and of which no envelope has come."""
         self._message, self._messages, self._flows = message, messages, flows
         self._protocol, self._model = protocol, model
         self._out: list[tuple[int, int, int]] = []
@@ -196,7 +196,7 @@ class Communicator:
         if self._landing is not None:
             self._find_readers()
         self._routine = Routine(node.clock)
-        self._routine.rank = COMMUNICATE
+        self._routine.rank = COMMUNICATION_RANK
         self._routine.begin(self._steps())
 
     def take(self, task: int) -> None:
@@ -271,7 +271,7 @@ class Communicator:
             if not (routine.woken or self._done):
                 yield routine.sleep()
             routine.woken = False
-            routine.rank = COMMUNICATE
+            routine.rank = COMMUNICATION_RANK
             yield routine.wait(0)
             yield from self._send()
             self._listen()
@@ -409,7 +409,7 @@ class Communicator:
 
 
 class Courier:
-    """Who brings the datum of a communication *task* to main memory for *communicator*."""
+    """Taker of the datum of a communication *task* in main memory, for *communicator*."""
 
     __slots__ = ("_communicator", "memory", "priority", "task")
 

@@ -18,7 +18,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from tasksim.engine.cluster.shares import AT_LIMIT, settle
-from tasksim.engine.cluster.ways import ROUNDING, Ways
+from tasksim.engine.cluster.ways import END_ROUNDING_TICKS, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +53,10 @@ class Flow:
         self.since = 0
 
 
-LAST = inf
+LAST_RANK = inf
 """The rank of what happens at the end of an instant."""
-SLACK = 1 + 1e-12
-"""A link whose flows could take this much of it does not hold them back: sums are rounded."""
+FULL_LINK_SLACK = 1 + 1e-12
+"""Demand on a link, over its capacity, up to which it holds no flow back: sums are rounded."""
 
 
 class Flows:
@@ -79,7 +79,7 @@ class Flows:
         self._on: dict[int, dict[int, tuple[Flow, float]]] = {}
         """The flows on each link that has any, by number, and what a byte of each takes of it."""
         self._demand: dict[int, float] = {}
-        """What the flows on a link would take of it if nothing else held them back."""
+        """The share of a link that its flows would take if nothing else held them back."""
         self._count = 0
         self._changed: dict[int, float] = {}
         """The links on which flows have come or gone in this instant: the demand before it."""
@@ -166,7 +166,7 @@ class Flows:
         """Settle at the end of this instant."""
         if not self._settling:
             self._settling = True
-            self._clock.alarm(0, self._settle, rank=LAST)
+            self._clock.alarm(0, self._settle, rank=LAST_RANK)
 
     def _settle(self, _event: Any) -> None:
         self._settling = False
@@ -194,16 +194,16 @@ class Flows:
     def _matters(self, link: int, before: float) -> bool:
         """Return whether a *link* has flows that it holds back, or held back *before*."""
         return link in self._on and (
-            before > self._capacity[link] * SLACK or self._can_be_full(link)
+            before > self._capacity[link] * FULL_LINK_SLACK or self._can_be_full(link)
         )
 
     def _can_be_full(self, link: int) -> bool:
-        return self._demand[link] > self._capacity[link] * SLACK
+        return self._demand[link] > self._capacity[link] * FULL_LINK_SLACK
 
     def _end(self, flow: Flow) -> int:
         """Return the tick at which *flow* ends, as things stand."""
         left = flow.remaining / (flow.share * flow.factor)
-        return flow.since + max(0, ceil(left - ROUNDING))
+        return flow.since + max(0, ceil(left - END_ROUNDING_TICKS))
 
     def _set_alarm(self) -> None:
         """Wait for the flow that ends first; forget ends that have moved."""

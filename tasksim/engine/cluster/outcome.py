@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["ClusterOutcome", "NodeOutcome", "cluster_machine", "cluster_records"]
 
 
-TIMES: Final = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
-"""Of a task, as its table has them."""
+TIME_COLUMNS: Final = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
+"""Columns of times in the table of tasks."""
 
 
 class NodeOutcome(NamedTuple):
-    """What is left on a node.
+    """Result of a replay on one node.
 
     *lives* are columns of its tasks, communication behind them, by their names in a run's table of
     tasks; *log* is None where it has one memory.
@@ -48,7 +48,7 @@ class NodeOutcome(NamedTuple):
 
 
 class ClusterOutcome(NamedTuple):
-    """What is left of a cluster's replay."""
+    """Result of a cluster's replay."""
 
     distribution: Distribution
     nodes: Sequence[NodeOutcome]
@@ -84,7 +84,7 @@ def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:
 def _tasks(outcome: ClusterOutcome) -> TaskTable:
     graph = outcome.distribution.graph
     tasks = len(graph)
-    times: dict[str, NDArray[Any]] = {name: np.zeros(tasks) for name in TIMES}
+    times: dict[str, NDArray[Any]] = {name: np.zeros(tasks) for name in TIME_COLUMNS}
     worker, released_by = np.zeros(tasks, np.int32), np.full(tasks, -1, np.int32)
     sent_by = np.append(_senders(outcome), np.int32(-1))  # the last: of no message
     first = 0

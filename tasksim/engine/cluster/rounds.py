@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rounds_s"]
 
-TICKS_PER_S: Final = 1e12
+PICOSECONDS_PER_S: Final = 1e12
 """Picoseconds: collectives of many rounds keep the digits of each."""
 
 
@@ -60,7 +60,7 @@ def rounds_s(
     places = range(ranks) if nodes is None else nodes
     replay = _Replay(network.sized(max(places) + 1), list(places), reduce_s_per_byte)
     ends = replay.run(programs)
-    return [[tick / TICKS_PER_S for tick in row] for row in ends]
+    return [[tick / PICOSECONDS_PER_S for tick in row] for row in ends]
 
 
 class _Replay:
@@ -68,7 +68,7 @@ class _Replay:
 
     def __init__(self, network: Network, places: list[int], reduce_s_per_byte: float) -> None:
         self.clock = Clock()
-        self.flows = Flows(self.clock, network, TICKS_PER_S)
+        self.flows = Flows(self.clock, network, PICOSECONDS_PER_S)
         self.model, self.places, self.reduce = network.model, places, reduce_s_per_byte
         self.sent: dict[tuple[int, int], deque[_Message]] = {}
         """Messages whose receive has not been posted yet, by their ends."""
@@ -136,7 +136,7 @@ class _Replay:
     def received(self, message: _Message) -> None:
         """Let the receiver go on, when it has paid for the receive."""
         assert message.receiver is not None
-        cost = round(cost_s(self.model.receive_costs, message.size) * TICKS_PER_S)
+        cost = round(cost_s(self.model.receive_costs, message.size) * PICOSECONDS_PER_S)
         if cost:
             self.clock.alarm(cost, message.receiver.over)
         else:
@@ -213,7 +213,7 @@ class _Rank:
         while self.unsent:
             peer, size = self.unsent.popleft()
             cost_of = model.send_costs if blocking else model.isend_costs
-            cost = round(cost_s(cost_of, size) * TICKS_PER_S)
+            cost = round(cost_s(cost_of, size) * PICOSECONDS_PER_S)
             if cost:
                 self.replay.clock.alarm(cost, self.paid, (peer, size))
                 return
@@ -232,5 +232,5 @@ class _Rank:
         if self.waits == 0:
             step = self.programs[len(self.ends)][self.step]
             self.step += 1
-            pause = round(step.reduced_bytes * self.replay.reduce * TICKS_PER_S)
+            pause = round(step.reduced_bytes * self.replay.reduce * PICOSECONDS_PER_S)
             self.replay.clock.alarm(pause, self.go_on)

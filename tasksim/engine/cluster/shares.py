@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_LIMIT", "Claim", "Filling", "On", "settle"]
 
-LEAST = 1e-18
-"""Of a share, in bytes per tick: never zero, for a flow must end."""
+MIN_SHARE = 1e-18
+"""Smallest share, in bytes per tick: never zero, for a flow must end."""
 AT_LIMIT: Final = -1
-"""Where a flow stopped that no link held back."""
+"""The stop of a flow that no link held back."""
 
 
 class Claim(Protocol):
-    """What a flow claims: its weight, its limit, and what a byte takes of each link it uses."""
+    """The claim of a flow: its weight, its limit, and what a byte takes of each link it uses."""
 
     weight: float
     limit: float
@@ -54,7 +54,7 @@ class Filling:
     def __init__(self, claims: Sequence[Claim], left: Mapping[int, float]) -> None:
         self.claims = claims
         self.shares = [0.0] * len(claims)
-        """What each flow gets, after :meth:`fill`."""
+        """The share of each flow, after :meth:`fill`."""
         self.stops = [AT_LIMIT] * len(claims)
         """Which link holds each flow back."""
         self.left = dict(left)
@@ -101,7 +101,7 @@ class Filling:
 
     def _stop(self, number: int, share: float, where: int) -> None:
         claim = self.claims[number]
-        self.shares[number] = max(share, LEAST)
+        self.shares[number] = max(share, MIN_SHARE)
         self.stops[number] = where
         for link, use in claim.uses:
             if link in self.left:
@@ -113,8 +113,8 @@ class Filling:
 On: TypeAlias = "Mapping[int, Mapping[int, tuple[Flow, float]]]"
 """Per link, by number, the flows on it, each with what a byte takes."""
 
-TOLERANCE = 1e-11
-"""By how much levels may differ that are equal: the rounding of sums of ten thousand flows."""
+LEVEL_TOLERANCE = 1e-11
+"""Relative difference of levels that count as equal: the rounding of sums of 10,000 flows."""
 
 
 def settle(
@@ -147,7 +147,7 @@ def settle(
         size = len(region)
         for link in left:
             members = [flows[number] for number in filling.on[link]]
-            slack = filling.left[link] > capacity[link] * TOLERANCE
+            slack = filling.left[link] > capacity[link] * LEVEL_TOLERANCE
             _join(link, members, slack, region, on)
         if len(region) == size:
             return
@@ -169,8 +169,8 @@ def _join(link: int, members: Sequence[Flow], slack: bool, region: dict[int, Flo
         highest = max(highest, level)
         if flow.stop == link:
             lowest = min(lowest, level)
-    lowest *= 1 + TOLERANCE
-    highest *= 1 - TOLERANCE
+    lowest *= 1 + LEVEL_TOLERANCE
+    highest *= 1 - LEVEL_TOLERANCE
     for number, (flow, _) in on[link].items():
         if number not in region:
             level = flow.share / flow.way.weight

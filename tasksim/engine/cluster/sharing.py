@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedCores"]
 
-ROUNDING = 1e-6
-"""Of a tick: without it, a task that ends on a tick would end one later."""
+END_ROUNDING_TICKS = 1e-6
+"""Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
 
 
 class SharedCores:
@@ -67,7 +67,7 @@ class SharedCores:
         if not running:
             self._alarm = inf
             return
-        left = ceil((self._running[0][0] - self._done) / self._rate - ROUNDING)
+        left = ceil((self._running[0][0] - self._done) / self._rate - END_ROUNDING_TICKS)
         end = self._clock.now + max(0, left)
         if end != self._alarm:
             self._alarm = end
@@ -79,7 +79,7 @@ class SharedCores:
         self._alarm = inf
         self._come_to_now()
         ended = []
-        while self._running and self._running[0][0] - self._done <= ROUNDING:
+        while self._running and self._running[0][0] - self._done <= END_ROUNDING_TICKS:
             _, number, routine = heappop(self._running)
             self._ended.add(number)
             ended.append(routine)

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
     from tasksim.network.description import Network
 
-__all__ = ["ROUNDING", "Way", "Ways"]
+__all__ = ["END_ROUNDING_TICKS", "Way", "Ways"]
 
-ROUNDING: Final = 1e-6
-"""Of a tick: without it, what ends on a tick would end one later."""
+END_ROUNDING_TICKS: Final = 1e-6
+"""Rounding error of ends, in ticks: without it, a message that ends on a tick would end later."""
 
-REMEMBERED: Final = 100_000
+MAX_KNOWN_ROUTES: Final = 100_000
 """Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
 more than three hundred forget any."""
 
 
 class Way:
-    """What all messages from one host to another have in common.
+    """The way from one host to another, which all messages between them share.
 
     *limit* is the most that one gets, bytes per tick; *uses* are the links that they share with
     others, each with what a byte takes of it.
@@ -63,7 +63,7 @@ class Ways:
         way = self._ways.get((source, target))
         if way is None:
             way = self._make(source, target)
-            if len(self._ways) < REMEMBERED:
+            if len(self._ways) < MAX_KNOWN_ROUTES:
                 self._ways[source, target] = way
         return way
 
@@ -90,7 +90,7 @@ class Ways:
     def alone(self, way: Way, size_bytes: float) -> int:
         """Return the ticks that a message of *size_bytes* takes on *way*, alone on all links."""
         latency, factor, size = self.transfer(way, size_bytes)
-        return latency + max(0, ceil(size / (way.limit * factor) - ROUNDING))
+        return latency + max(0, ceil(size / (way.limit * factor) - END_ROUNDING_TICKS))
 
     def _make(self, source: int, target: int) -> Way:
         links = self._topology.route(source, target)

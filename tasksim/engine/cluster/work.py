@@ -90,7 +90,7 @@ class Work:
 
     @property
     def hints(self) -> Hints:
-        """What is said of data, after how many submissions."""
+        """Hints about data, each with the number of submissions before it."""
         return Hints.of(self._given, self.hint_waits)
 
     def charge(self, far: FarPart) -> FarCharge:
@@ -107,7 +107,7 @@ class Work:
 
     @property
     def hint_waits(self) -> HintWaits:
-        """What each hint waits for: who writes its datum, and who reads it if it was received."""
+        """Tasks that each hint waits for: writers of its datum, and readers if it was received."""
         receive = len(self._given.kernels) - 1
         pointers, tasks, drops = hint_waits(self._given, receive)
         return HintWaits(pointers, self.order[tasks].astype(np.int64), drops)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NotedCopies", "ended", "read_tasks"]
 
-EVENTS: Final = 100_000
-"""Events between two looks whether the user wants to stop; the core comes back after 20 ms, too."""
+EVENTS_PER_CALL: Final = 100_000
+"""Limit of the events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
 
 
 def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
@@ -30,14 +30,14 @@ def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
 
     Raises :exc:`~tasksim.base.stop.Stopped` in a thread that was asked to give up.
     """
-    status = go_on(handle, EVENTS)
+    status = go_on(handle, EVENTS_PER_CALL)
     if status != interface.MORE:
         return status
     from tasksim.base.stop import give_up_if_asked
 
     while status == interface.MORE:
         give_up_if_asked()
-        status = go_on(handle, EVENTS)
+        status = go_on(handle, EVENTS_PER_CALL)
     return status
 
 

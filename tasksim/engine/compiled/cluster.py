@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.core import interface
-from tasksim.engine.cluster.cluster import SEEDS
+from tasksim.engine.cluster.cluster import SEEDS_PER_RUN
 from tasksim.engine.cluster.communicator import NotedMessages, ends_of_messages, protocol_of
 from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.ways import Ways
@@ -171,7 +171,7 @@ class CompiledCluster:
         costs[:, : work.own_tasks] = asked.costs[:, work.task]
         question = self._question(policy, asked, costs, estimates, work)
         view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
-        rng = random.Random(seed * SEEDS + node)
+        rng = random.Random(seed * SEEDS_PER_RUN + node)
         told = policy_structure(policy, view, rng, self._kept)
         self._kept += [graph, visible, platform, question, told]
         return interface.Member(

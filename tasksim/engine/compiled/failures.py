@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["failure"]
 
-_WHY: Final = {
+_REASONS: Final = {
     interface.BAD_ARRAYS: "the core does not take these numbers",
     interface.NO_MEMORY: "there is not enough memory for the core",
     interface.UNKNOWN: "the core does not have this scheduler",
@@ -60,7 +60,7 @@ def failure(
         return dropped(scheduler, graph, states, outcome.now_s)
     if status == interface.LIVELOCK:
         return livelock(scheduler, graph, states, outcome.now_s, outcome.number)
-    return Refused(_WHY.get(status, f"the core has failed with status {status}"))
+    return Refused(_REASONS.get(status, f"the core has failed with status {status}"))
 
 
 def _needed_bytes(graph: TaskGraph, task: int) -> int:

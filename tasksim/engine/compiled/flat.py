@@ -125,7 +125,7 @@ class FlatContention:
 
     @property
     def address(self) -> int:
-        """Where the structure is."""
+        """The address of the structure."""
         return ctypes.addressof(self._given)
 
 

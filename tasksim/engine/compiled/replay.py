@@ -142,13 +142,13 @@ class CompiledReplay:
 
     @property
     def why(self) -> str:
-        """What there is to say of how it was made: nothing, or that the scheduler is called."""
+        """Remark on the engine: empty, or that the scheduler is called back."""
         policy = self._policy
         return "" if isinstance(policy, Ported) else f"scheduler {policy.scheduler.name} is called"
 
     @property
     def events(self) -> int:
-        """How many events there were."""
+        """The number of events."""
         return int(self._outcome.events)
 
     def table(self) -> TaskTable:

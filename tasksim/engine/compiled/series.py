@@ -26,7 +26,7 @@ __all__ = ["Desk", "Series"]
 
 T = TypeVar("T")
 
-MOST_SEEDS: Final = 2**64
+SEED_RANGE: Final = 2**64
 """The core's seeds are less; Python's may be any number."""
 
 
@@ -61,7 +61,7 @@ class Series:
 
         Then one by itself, with the same seed and costs, says why.
         """
-        if not 0 <= seed < MOST_SEEDS:
+        if not 0 <= seed < SEED_RANGE:
             return None
         try:
             desk = self._desks.pop()
@@ -75,7 +75,7 @@ class Series:
 
 
 class Desk:
-    """Where one replay after the other is made: what the core is told, and where it answers."""
+    """A desk for one replay after the other: the question to the core, and room for its answer."""
 
     def __init__(
         self,

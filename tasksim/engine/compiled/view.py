@@ -23,7 +23,7 @@ __all__ = ["KnownView"]
 
 
 class KnownView(View):
-    """What is known before the clock starts, each made when it is first asked for.
+    """Facts that are known before the clock starts, each made when it is first asked for.
 
     Most policies of the core ask for nothing; those that plan ask for all.
     """
@@ -53,7 +53,7 @@ class KnownView(View):
 
     @property
     def power(self) -> PowerInfo | None:
-        """What the machine draws; None: nobody knows."""
+        """Power of the machine; None if it is not known."""
         if self.platform.power is None:
             return None
         from tasksim.run.power import power_info
@@ -148,4 +148,4 @@ _MADE: Final[dict[str, Callable[[KnownView], Any]]] = {
     "estimates": lambda view: view._fitting[0],
     "able": lambda view: view._fitting[1],
 }
-"""What a view has as plain lists, and how they are made."""
+"""Attributes of a view that are plain lists, with the functions that make them."""

@@ -32,7 +32,7 @@ Need: TypeAlias = tuple[int, bool, bool]
 """One of the data that a task accesses: which, whether it is read, whether it is written."""
 
 Needs: TypeAlias = Sequence[Need]
-"""What a task accesses."""
+"""The accesses of a task."""
 
 _READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
 _WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
@@ -41,7 +41,7 @@ COPIED: Final = np.flatnonzero(_READ | _WRITTEN)
 
 
 class TaskAccesses(NamedTuple):
-    """What each task accesses, what of it is read, and how urgent copies for it are."""
+    """The accesses of each task, the data that it reads, and the priority of copies for it."""
 
     needs: Sequence[Needs]
     reads: Sequence[Sequence[int]]
@@ -126,7 +126,7 @@ def writers(graph: TaskGraph) -> list[list[int]]:
 
 
 class Hints(NamedTuple):
-    """What the graph says will not be used any more.
+    """Hints of a graph that data will not be used any more.
 
     ``said`` has a (number of tasks submitted before, handle) per hint; ``waits`` the tasks whose
     ends each waits for; ``drops`` whether it drops a copy that was received.
@@ -147,7 +147,7 @@ class Hints(NamedTuple):
 
 
 class HintWaits(NamedTuple):
-    """What hints wait for: ``tasks[pointers[i]:pointers[i + 1]]``, and whether each ``drops``."""
+    """Tasks that hint *i* waits for: ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``."""
 
     pointers: Int64
     tasks: Int64

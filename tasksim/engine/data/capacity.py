@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["keep_where_data_fit", "no_room", "too_large"]
 
-FEW_SIZES: Final = 16
-"""Data of so many different sizes are tried for whether as many of each as a task has at most fit:
-dense graphs have one to three sizes, and with many of them one of them would not."""
+MAX_DISTINCT_SIZES: Final = 16
+"""Number of distinct sizes of data up to which a quick test is tried: do as many of each fit as any
+task has? Dense graphs have one to three sizes; among many sizes, one would not fit."""
 
 
 def keep_where_data_fit(
@@ -93,7 +93,7 @@ def _all_fit(needs: Sequence[Needs], copies: Copies, pools: list[tuple[int, Pool
     if not pools:
         return True
     sizes, most = set(copies.size), max(map(len, needs), default=0)
-    return len(sizes) <= FEW_SIZES and all(
+    return len(sizes) <= MAX_DISTINCT_SIZES and all(
         pool.fits([size] * most) for size in sizes for _, pool in pools
     )
 

@@ -59,9 +59,9 @@ class Post:
         self._groups = [self.inward, *([channel] for channel in self.outward)]
         self.limits = limits
         self.waiting = 0
-        """How many requests wait."""
+        """The number of requests that wait."""
         self.arrived = 0
-        """How many copies have ended that the driver has not seen yet."""
+        """The number of copies that have ended and that the driver has not seen yet."""
         self._last = 0
         self._first = 0
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Eviction"]
 
-AT_ONCE = 2
+WRITE_BACK_FACTOR = 2
 """What has the only copy is written home this many times the size that is needed at a time: the
 next request then often finds room at once (StarPU frees twice what is asked for,
 ``datawizard/memalloc.c``)."""
@@ -98,7 +98,7 @@ class Eviction:
             found = store.pool.allocate(size)
             if found is not None:
                 return found
-        for only in store.only_copies(AT_ONCE * size, keep_wanted=keep_wanted):
+        for only in store.only_copies(WRITE_BACK_FACTOR * size, keep_wanted=keep_wanted):
             self._write_back(only, memory)
         return None
 

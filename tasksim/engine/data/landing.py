@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from tasksim.engine.clock import Clock, Routine, Steps
     from tasksim.platform.costs import Allocation
 
-__all__ = ["LONG", "MAIN", "PINNED_AT", "Landing"]
+__all__ = ["MAIN", "MAX_PIN_TURN_TICKS", "PIN_UNIT_BYTES", "Landing"]
 
 MAIN: Final = 0
 """Main memory, from which messages are sent and into which they are received."""
 
-PINNED_AT: Final = 1 << 20
-"""The size in bytes that ``pin_s`` is the time for."""
+PIN_UNIT_BYTES: Final = 1 << 20
+"""Size in bytes whose pinning takes ``pin_s``."""
 
 Asked: TypeAlias = "tuple[int, int, int, Callable[[], None]]"
-"""Who waits for memory: urgency, turn, size, and what to call."""
+"""A request for memory that waits: urgency, turn, size in bytes, and the function to call."""
 
-LONG: Final = 1_000_000
-"""After a millisecond a worker leaves the rest to others (StarPU's ``MAX_PUSH_TIME``)."""
+MAX_PIN_TURN_TICKS: Final = 1_000_000
+"""Ticks after which a worker leaves the rest to others (StarPU's ``MAX_PUSH_TIME``)."""
 
 
 class Landing:
@@ -64,11 +64,11 @@ class Landing:
         self._pool = Pool(inf, allocation)
         self._kept: dict[int, int] = {}
         self._queue: list[Asked] = []
-        """Who waits."""
+        """The requests that wait."""
         self._turn = 0
         self._pinned_by = 0  # when the last who pins will be ready: one does at a time
         self.open = 0
-        """How many ask for memory and have none yet."""
+        """The number of requests that have no memory yet."""
 
     def ask(self, size: int, priority: int, done: Callable[[], None]) -> bool:
         """Return whether there is room for *size* bytes at once; else *done* is called later."""
@@ -99,7 +99,7 @@ class Landing:
             return False
         taken = [heappop(self._queue) for _ in range(min(self._at_once, len(self._queue)))]
         begun = self._clock.now
-        while taken and self._clock.now < begun + LONG:
+        while taken and self._clock.now < begun + MAX_PIN_TURN_TICKS:
             _, _, size, done = taken.pop(0)
             if not self._take_kept(size):
                 now = self._clock.now
@@ -129,4 +129,4 @@ class Landing:
             return 0
         small = size <= allocation.largest_bytes
         pinned = allocation.chunk_bytes if small else size
-        return ticks(allocation.pin_s * pinned / PINNED_AT)
+        return ticks(allocation.pin_s * pinned / PIN_UNIT_BYTES)

@@ -18,7 +18,7 @@ __all__ = ["Mover", "Taker"]
 
 
 class Taker(Protocol):
-    """Who takes in the data of a task that a worker has popped."""
+    """A taker of the data of a task that a worker has popped."""
 
     task: int
     memory: int
@@ -29,7 +29,7 @@ class Taker(Protocol):
 
 
 class Mover:
-    """What tasks and hints ask of the memories of a node."""
+    """Mover of data between the memories of a node, for tasks and hints."""
 
     def __init__(self, copies: Copies, requests: OpenRequests, eviction: Eviction) -> None:
         self._copies = copies

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Network", "Path", "fair_rates", "paths_of"]
 
-SHORTEST = 1e-9
+MIN_LATENCY_S = 1e-9
 """A latency of zero counts as this many seconds when shares are weighted: a tick, the least that
 the clock knows, so that such a flow gets next to all that others leave."""
 
@@ -41,7 +41,7 @@ class Path:
         self.limit = limit
         self.links = tuple((link, links.count(link)) for link in dict.fromkeys(links))
         self.latency = ticks(latency_s)
-        self.weight = 1.0 / max(latency_s, SHORTEST)
+        self.weight = 1.0 / max(latency_s, MIN_LATENCY_S)
 
 
 def paths_of(platform: Platform) -> dict[tuple[int, int], Path]:
@@ -62,7 +62,7 @@ def _path(platform: Platform, number: int, links: Sequence[int]) -> Path:
     return Path(number, shared, sum(link.latency_s for link in route), min(alone, default=inf))
 
 
-REMEMBERED = 20_000
+MAX_KNOWN_COMBINATIONS = 20_000
 """Combinations of flows whose rates are remembered: 5 MB (measured: 250 bytes each). Runs with
 three devices have 400 to 900, so only machines with many more forget any."""
 
@@ -149,7 +149,7 @@ class Network:
         rates = self._known.get(combination)
         if rates is None:
             rates = fair_rates([flow.path for flow in flows], self._capacity)
-            if len(self._known) < REMEMBERED:
+            if len(self._known) < MAX_KNOWN_COMBINATIONS:
                 self._known[combination] = rates
         first = inf
         for flow, rate in zip(flows, rates, strict=True):

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenRequests"]
 
-MANY: Final = 16
-"""Where a datum has more open requests than this, those of each task are kept apart as well: a
-datum that thousands of tasks read has one for each that was given to a device. Few have so many,
-and to go over them costs less than to keep them apart."""
+MANY_REQUESTS: Final = 16
+"""Number of open requests for a datum above which those of each task are kept apart as well. If
+thousands of tasks read a datum, it has a request for each task that was given to a device. Most
+data have fewer, and going over them costs less than keeping them apart."""
 
 
 class OpenRequests:
@@ -178,7 +178,7 @@ class OpenRequests:
         request.asked = self._clock.now
         requests = self.of.setdefault(handle, [])
         requests.append(request)
-        if len(requests) > MANY or handle in self._apart:
+        if len(requests) > MANY_REQUESTS or handle in self._apart:
             self._keep_apart(requests, request)
         key = handle * self._memories + target
         self._towards[key] = self._towards.get(key, 0) + 1

@@ -17,9 +17,9 @@ Lacks: TypeAlias = tuple[int, int, int, int, int]
 """What a task lacks, in bytes: not there, of that on no way, without a place; then its place among
 the tasks, and itself."""
 
-MANY: Final = 4
-"""A heap with so many entries per task is cleaned of those that are out of date: so seldom that it
-costs nothing, and memory stays bounded."""
+MAX_HEAP_ENTRIES_PER_TASK: Final = 4
+"""Entries per task at which a heap is cleaned of those that are out of date: seldom enough to cost
+nothing, and memory stays bounded."""
 
 
 class Readiness:
@@ -96,7 +96,7 @@ class Readiness:
         heap = self._heap
         self._lacks[lacks[4]] = lacks
         heappush(heap, lacks)
-        if len(heap) > MANY * len(self._lacks):
+        if len(heap) > MAX_HEAP_ENTRIES_PER_TASK * len(self._lacks):
             heap[:] = self._lacks.values()
             heapify(heap)
 

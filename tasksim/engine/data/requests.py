@@ -50,7 +50,7 @@ PLACING: Final = 2
 UNDER_WAY: Final = 3
 """Its copy is being made, or that of another request which it follows."""
 DONE: Final = 4
-"""What it asked for is there, or was given up."""
+"""The datum is there, or the request was given up."""
 
 
 Purpose: TypeAlias = tuple[int, int, int]

@@ -28,9 +28,9 @@ ONLY: Final = -1
 UNNEEDED: Final = -(1 << 60)
 """The place of the first datum that nobody needs: they come before the others, which count from 0,
 and there are fewer of either than this."""
-MANY: Final = 4
-"""A heap with so many entries per datum that is sorted is cleaned of those that do not count: so
-seldom that it costs nothing, and memory stays bounded."""
+MAX_HEAP_ENTRIES_PER_DATUM: Final = 4
+"""Entries per sorted datum at which a heap is cleaned of those that do not count: seldom enough to
+cost nothing, and memory stays bounded."""
 
 
 class Candidates:
@@ -85,7 +85,7 @@ class Candidates:
             heap = self._heaps.get(sort)
             if heap is None:
                 heap = self._heaps[sort] = []
-            elif len(heap) > MANY * len(self.places):
+            elif len(heap) > MAX_HEAP_ENTRIES_PER_DATUM * len(self.places):
                 heap[:] = [entry for entry in heap if self._counts(entry, sort)]
                 heapify(heap)
             heappush(heap, (self.places[handle], handle))

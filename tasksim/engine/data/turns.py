@@ -15,7 +15,7 @@ __all__ = ["Turns", "turns_of"]
 
 
 class Turns:
-    """Who may bring the data of a task to the memory of *pool* now, and who waits for a turn.
+    """Turns of workers that bring the data of their tasks to the memory of *pool*.
 
     A task keeps what it has of its data while the rest is brought. Two that do so in a memory too
     small for both would wait for each other for ever; so the data of a task are brought only

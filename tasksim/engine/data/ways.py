@@ -17,7 +17,7 @@ Hop = tuple[int, int]
 
 
 class Ways:
-    """How data get from one memory of *platform* to another.
+    """Ways of data from one memory of *platform* to another.
 
     *devices* says per memory whether it is a device's.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.clock import RUN
+from tasksim.engine.clock import END_RANK
 from tasksim.engine.machine.driver import COMING
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             if not (routine.woken or pinned):
                 yield from _sleep(driver, overheads.wakeup)
             continue
-        routine.rank = RUN
+        routine.rank = END_RANK
         yield from node.unlocked(task, routine)
         overhead = intake.fetch(task) + overheads.task
         if overhead:

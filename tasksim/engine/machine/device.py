@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import RUN, Routine
+from tasksim.engine.clock import END_RANK, Routine
 from tasksim.engine.machine.driver import BLOCKED, COMING, EMPTY, THERE
-from tasksim.engine.machine.instant import SERVE
+from tasksim.engine.machine.instant import SERVE_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,9 +45,9 @@ class Device:
         self._held: deque[int] = deque()
         """The tasks popped and not finished, the oldest first; the intake's is the newest."""
         self._queued: deque[int] = deque()
-        """Of those, the ones whose kernels the device runs, or will: the first runs."""
+        """The tasks among them whose kernels are queued on the device; the first one runs."""
         self._over = 0
-        """How many of the oldest have ended on the device."""
+        """The number of the oldest that have ended on the device."""
 
     def steps(self) -> Steps:
         """Drive the device: one round of the loop after the other, for ever."""
@@ -75,7 +75,7 @@ class Device:
                 yield routine.sleep()  # a round of the loop that would find nothing to do
                 continue
             if stepwise:
-                routine.rank = SERVE
+                routine.rank = SERVE_STEPS
                 clock.keep_order()  # two waits
             else:
                 routine.rank = driver.rank
@@ -111,7 +111,7 @@ class Device:
             if cost:
                 yield routine.wait(cost)
         else:  # nothing can come between: the kernel is queued in one go
-            routine.rank = RUN
+            routine.rank = END_RANK
             yield routine.wait(cost + self._overheads.kernel)
             intake.state = EMPTY
             self._queue(task)
@@ -124,7 +124,7 @@ class Device:
             node.started(task, worker)
         if self._alone[task]:
             self._start[task] = node.clock.now
-            routine.rank = RUN
+            routine.rank = END_RANK
             node.clock.keep_order()
             yield routine.wait(node.charges.ticks(task, worker))
             self._end[task] = node.clock.now
@@ -132,7 +132,7 @@ class Device:
             yield from node.finish(self._driver, task)
             return
         if self._overheads.kernel:
-            routine.rank = RUN
+            routine.rank = END_RANK
             yield routine.wait(self._overheads.kernel)
         self._queue(task)
 

@@ -78,7 +78,7 @@ class Intake:
         """The task whose data came last, or come now."""
         self.priority = 0
         self.missing = 0
-        """How many of its data are not there yet."""
+        """The number of its data that are not there yet."""
 
     def fetch(self, task: int) -> int:
         """Ask for the data of *task*; return how long that takes the worker, in ticks."""

@@ -23,7 +23,7 @@ __all__ = ["HintFollower", "Writing"]
 
 
 class HintFollower:
-    """What becomes of the *hints* of a graph: each lets its datum leave first, and go home.
+    """Follower of the *hints* of a graph: each lets its datum leave first, and go home.
 
     Hints are known by their numbers.
     """

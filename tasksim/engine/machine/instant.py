@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tasksim.platform.description import Platform
 
-__all__ = ["BY_NUMBER", "SERVE", "Instant", "in_steps"]
+__all__ = ["BY_NUMBER", "SERVE_STEPS", "Instant", "in_steps"]
 
-POP: Final = 2.0
+POP_RANK: Final = 2.0
 """Rank of the pop of worker 0; those of the others follow in order of number."""
 MAX_WORKERS: Final = 1 << 16
 """Bound of the number of workers; a power of two, so that the ranks of pops are exact."""
-PUSH: Final = 3.0
+PUSH_RANK: Final = 3.0
 """Rank of a push that takes time, and of a choice when pushes do not see each other."""
-COMMIT: Final = 4.0
+COMMIT_RANK: Final = 4.0
 """Rank of the commitment to a choice that was made without seeing the others."""
 
-SERVE: Final = 3.0
+SERVE_STEPS: Final = 3.0
 """Steps of a driver from the end of its wait to the requests that it looks after."""
-CHOOSE: Final = 5.0
+CHOICE_STEPS: Final = 5.0
 """Steps of a push to the choice of a worker."""
-ASK: Final = 18.0
+POP_STEPS: Final = 18.0
 """Steps of a worker from the end of its wait to the scheduler's pop, without devices."""
-ASK_PER_DEVICE: Final = 16.0
+POP_STEPS_PER_DEVICE: Final = 16.0
 """More for each device's memory: a worker looks at the requests to and from every one."""
-ASK_AFTER_COPY: Final = 15.0
+POP_STEPS_AFTER_COPY: Final = 15.0
 """Steps of a driver that has just begun a copy to the pop: it waited for the copy's start."""
-COMMIT_OWN: Final = 56.0
+COMMIT_OWN_STEPS: Final = 56.0
 """Steps of a push to the commitment of a choice of the worker that pushes."""
-COMMIT_OTHER: Final = 60.0
+COMMIT_OTHER_STEPS: Final = 60.0
 """The same for a choice of another worker, whose lock has to be taken."""
 
 
@@ -62,12 +62,12 @@ class Instant(NamedTuple):
 
 BY_NUMBER: Final = Instant(
     stepwise=False,
-    pop=POP,
+    pop=POP_RANK,
     per_worker=1 / MAX_WORKERS,
-    pop_after_copy=POP,
-    push=PUSH,
-    commit=COMMIT,
-    commit_own=COMMIT,
+    pop_after_copy=POP_RANK,
+    push=PUSH_RANK,
+    commit=COMMIT_RANK,
+    commit_own=COMMIT_RANK,
 )
 """Workers that ask come in order of their number, then pushes, then what they have chosen."""
 
@@ -77,10 +77,10 @@ def in_steps(platform: Platform) -> Instant:
     driven = {w.memory for w in platform.workers if platform.device(w.architecture).pipeline}
     return Instant(
         stepwise=True,
-        pop=ASK + ASK_PER_DEVICE * len(driven),
+        pop=POP_STEPS + POP_STEPS_PER_DEVICE * len(driven),
         per_worker=0.0,
-        pop_after_copy=ASK_AFTER_COPY,
-        push=CHOOSE,
-        commit=COMMIT_OTHER,
-        commit_own=COMMIT_OWN,
+        pop_after_copy=POP_STEPS_AFTER_COPY,
+        push=CHOICE_STEPS,
+        commit=COMMIT_OTHER_STEPS,
+        commit_own=COMMIT_OWN_STEPS,
     )

@@ -87,7 +87,7 @@ class Membership(NamedTuple):
     over: Callable[[], bool]
     """Whether all nodes have done everything."""
     cores: SharedCores | None = None
-    """What its workers run on beside those of other nodes; None: each on a core of its own."""
+    """Cores that its workers share with those of other nodes; None: each has a core of its own."""
 
 
 class Node:
@@ -134,7 +134,7 @@ class Node:
         self._member = member
         self.shared_cores = None if member is None else member.cores
         self.own_tasks = len(graph) if member is None else len(member.visible)
-        """How many tasks workers run; those of higher numbers are communication."""
+        """The number of tasks that workers run; those of higher numbers are communication."""
         self.order: Sequence[int] = range(len(graph)) if member is None else member.order
         """The tasks as they are submitted."""
         self.rate = None

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Rate"]
 
-LAST: Final = inf
+LAST_RANK: Final = inf
 """The rank of what happens at the end of an instant."""
-ROUNDING: Final = 1e-6
-"""Of a tick: without it, a task that ends on a tick would end one later."""
+END_ROUNDING_TICKS: Final = 1e-6
+"""Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
 
 
 class _Running:
@@ -40,7 +40,7 @@ class _Running:
 
 
 class _Domain:
-    """What runs in a memory domain: how many of each kind, and the task of each worker.
+    """The tasks that run in a memory domain: their number by kind, and the task of each worker.
 
     Tasks do not move as others end: each worker has its place, where *ends* is infinite while it
     runs nothing, and until it is known.
@@ -56,7 +56,7 @@ class _Domain:
         self.fresh: list[int] = []
         """The places of the tasks that have begun, and have no end yet."""
         self.stretches: tuple[float, ...] = ()
-        """Those with which the others were timed."""
+        """The stretches with which the other tasks were timed."""
         self.alarm: float = inf
 
     def place(self) -> int:
@@ -124,7 +124,7 @@ class Rate:
     def _settle_soon(self, domain: _Domain) -> None:
         """Settle *domain* at the end of this instant."""
         if not self._changed:
-            self._clock.alarm(0, self._settle, rank=LAST)
+            self._clock.alarm(0, self._settle, rank=LAST_RANK)
         self._changed[domain] = None
 
     def _settle(self, _event: Any) -> None:
@@ -155,7 +155,7 @@ class Rate:
             if running.stretch:
                 running.remaining -= (now - running.since) / running.stretch
             running.since, running.stretch = now, stretch
-            left = ceil(running.remaining * stretch - ROUNDING)
+            left = ceil(running.remaining * stretch - END_ROUNDING_TICKS)
             ends[place] = now + left if left > 0 else now
         domain.fresh.clear()
 
