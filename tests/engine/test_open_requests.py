@@ -42,14 +42,14 @@ def test_a_run_is_the_same_whether_requests_are_kept_apart_by_task_or_not(
     scheduler, size, monkeypatch
 ):
     graph = shared(120)
-    monkeypatch.setattr(open_requests, "MANY", 10**9)
+    monkeypatch.setattr(open_requests, "MANY_REQUESTS", 10**9)
     together = replayed(graph, scheduler, size)
-    monkeypatch.setattr(open_requests, "MANY", 1)
+    monkeypatch.setattr(open_requests, "MANY_REQUESTS", 1)
     assert replayed(graph, scheduler, size) == together
 
 
 def test_nothing_is_left_when_all_is_done(monkeypatch):
-    monkeypatch.setattr(open_requests, "MANY", 1)
+    monkeypatch.setattr(open_requests, "MANY_REQUESTS", 1)
     graph = tasksim.generate("cholesky", tiles=6, tile_size=1)
     platform = machine(devices=2, cores=1, size=100)
     replay = Replay(graph, platform, create("dmda"), [[1.0] * len(graph)] * 3)
