@@ -120,9 +120,7 @@ class Demands:
 
     @cached_property
     def _samplers(self) -> list[Draw]:
-        from tasksim.models.draws import sampler_of
-
-        return [sampler_of(demand.model, demand.table[demand.rows]) for demand in self._all]
+        return [demand.model.sampler(demand.table[demand.rows]) for demand in self._all]
 
 
 class Demand(NamedTuple):

@@ -308,7 +308,9 @@ def _part(
         np.asarray(expected[demand.rows] / demand.speed),
         crc32(f"{name} on {group.models}".encode()),
         crc32(group.models.encode()),
-        drawer_of(model, demand.table) if "models" in sources and model.needs_fit else None,
+        drawer_of(model, model.uncertainty_, demand.table)
+        if "models" in sources and model.needs_fit
+        else None,
         noise_of(model, demand.table[demand.rows]) if "tasks" in sources else None,
         None if find is None else find(name, group.models),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
 
 __all__ = [
     "CLOCK",
@@ -39,7 +39,7 @@ MAX_LISTED_NAMES: Final = 5
 
 
 def columns(
-    model: KernelModel,
+    model: FittedModel,
     names: Sequence[str],
     table: NDArray[np.float64],
     clock_hz: float | None = None,
@@ -72,12 +72,12 @@ def columns(
     return chosen
 
 
-def highest_clock(model: KernelModel) -> float:
+def highest_clock(model: FittedModel) -> float:
     """Return the default clock of a model: the highest one measured."""
     return model.domain_[CLOCK][1]
 
 
-def bounding_parameters(model: KernelModel) -> tuple[str, ...]:
+def bounding_parameters(model: FittedModel) -> tuple[str, ...]:
     """Return the names of the parameters whose measured range limits interpolation.
 
     These are the parameters that predictions depend on, and those with a single value in all
@@ -88,7 +88,7 @@ def bounding_parameters(model: KernelModel) -> tuple[str, ...]:
     return tuple(name for name in model.names_ if name in used or name in fixed)
 
 
-def in_box(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+def in_box(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which rows lie within the measured range of every bounding parameter."""
     bounding = bounding_parameters(model)
     low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
@@ -97,7 +97,7 @@ def in_box(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def unlike_fixed(
-    model: KernelModel, names: Sequence[str], table: NDArray[np.float64]
+    model: FittedModel, names: Sequence[str], table: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the values in *table* that differ from a parameter's single value in the samples.
 

@@ -26,7 +26,6 @@ import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
 from tasksim.models.columns import columns
-from tasksim.models.draws import sampler_of
 from tasksim.models.examples import example_samples, examples_for
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.registry import from_json
@@ -212,8 +211,8 @@ def samples_by_the_seed(factory: Factory) -> None:
     rows = _rows(model)
     first, second = (model.sample(rows, np.random.default_rng(7)) for _ in range(2))
     _demand(bool((first == second).all()), "the same seed gives other draws")
-    third = sampler_of(model, rows)(np.random.default_rng(7))
-    _demand(bool((first == third).all()), "sampler_of() draws other values than sample()")
+    third = model.sampler(rows)(np.random.default_rng(7))
+    _demand(bool((first == third).all()), "sampler() draws other values than sample()")
     _refused(lambda: model.sample(rows, None), InputError, "rng is not a generator")  # type: ignore[arg-type]
 
 

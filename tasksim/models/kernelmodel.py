@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError
+from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
 from tasksim.models.columns import in_box
 from tasksim.models.quantiles import FENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.base.documents.json_document import Node
+    from tasksim.models.draws import Draw
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.doubt import Doubt
     from tasksim.models.uncertainty.intervals import Uncertainty
 
-__all__ = ["KernelModel"]
+__all__ = ["KernelModel", "fit_report", "nothing_reported"]
 
 # Simulations with given durations need only this class and the prediction of a constant. Fitting,
 # drawing, reading and writing are imported where they are used, which keeps start-up short.
@@ -136,7 +139,6 @@ class KernelModel(ABC):
         InputError
             If the samples are too few, or do not determine the model.
         """
-        from tasksim.models.fitreport import fit_report
         from tasksim.models.samples import unfit_duration
 
         for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
@@ -191,16 +193,33 @@ class KernelModel(ABC):
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a random duration for each row, in seconds, whose mean is the prediction."""
-        from tasksim.models.draws import checked_generator, sampler_of
+        from tasksim.models.draws import checked_generator
 
+        return self.sampler(parameters)(checked_generator(rng))
+
+    def sampler(self, parameters: ArrayLike) -> Draw:
+        """Return :meth:`sample` for these *parameters*, with all that is certain precomputed.
+
+        Kinds with costly preparations define ``_sampler(table)``. A subclass of such a kind may
+        override ``_sample`` instead: the most derived definition wins.
+        """
         self._check_fitted("sample")
-        return sampler_of(self, parameters)(checked_generator(rng))
+        table = self._table(parameters)
+        if self.uncertainty_ is not None:
+            return self.uncertainty_.sampler(self, table)
+        for kind in type(self).__mro__:
+            if "_sampler" in vars(kind):
+                found: Draw = self._sampler(table)  # type: ignore[attr-defined]
+                return found
+            if "_sample" in vars(kind):
+                break
+        return partial(self._sample, table)
 
     def draw(self, parameters: ArrayLike, rng: Any, size: int = 1) -> NDArray[np.float64]:
         """Return predictions of models of other, equally plausible samples: shape (size, rows)."""
         from tasksim.models.uncertainty.drawn import draws
 
-        return draws(self, parameters, rng, size)
+        return draws(self, self.uncertainty_, parameters, rng, size)
 
     def interval(
         self, parameters: ArrayLike, level: float = 0.9
@@ -318,10 +337,23 @@ class KernelModel(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Return the model as plain data, which :meth:`from_json` reads."""
-        from tasksim.models.modeldata import model_data
+        from tasksim.base.documents.json_document import to_data
+        from tasksim.models.rows import plain_number
 
         self._check_fitted("to_json")
-        return model_data(self)
+        data = {
+            "kind": self.kind,
+            "options": self.get_params(),
+            "parameters": self.names_,
+            "domain": {n: tuple(map(plain_number, box)) for n, box in self.domain_.items()},
+            **({"fixed": dict(self.fixed_)} if self.fixed_ else {}),
+            **self._to_json(),
+            "report": self._report,
+        }
+        if self.uncertainty_ is not None:
+            data["uncertainty"] = self.uncertainty_.to_json()
+        plain: dict[str, Any] = to_data(data)
+        return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any] | Node) -> Self:
@@ -332,9 +364,39 @@ class KernelModel(ABC):
         FormatError
             An :exc:`InputError` with the path to the missing or wrong value.
         """
-        from tasksim.models.modeldata import read_model
+        from tasksim.base.documents.json_document import Node
 
-        return read_model(cls, data)
+        node = data
+        if not isinstance(node, Node):
+            node = Node(dict(data) if isinstance(data, Mapping) else data)
+        if node["kind"].text() != cls.kind:
+            raise node["kind"].expected(f"'{cls.kind}'")
+        options = node["options"].mapping()
+        known = cls.option_names()
+        for name in options:
+            if name not in known:
+                said = unknown(f"option of {cls.kind} models", name, known)
+                raise node["options"].error(str(said))
+        for name, parameter in inspect.signature(cls).parameters.items():
+            if parameter.default is parameter.empty and name not in options:
+                raise node["options"].error(f"'{name}' is missing")
+        model = cls(**options)
+        model._from_json(node)
+        if not cls.needs_fit:
+            return model
+        model.names_ = node["parameters"].texts()
+        model.domain_ = {}
+        for name in model.names_:
+            low, high = node["domain"][name].vector(2).tolist()
+            model.domain_[name] = (low, high)
+        if "fixed" in node.mapping():
+            model.fixed_ = {name: value.number() for name, value in node["fixed"].items()}
+        model._report = node["report"].mapping()
+        if "uncertainty" in node.mapping():
+            from tasksim.models.uncertainty.intervals import Uncertainty
+
+            model.uncertainty_ = Uncertainty.from_json(node["uncertainty"], model)
+        return model
 
     def get_params(self) -> dict[str, Any]:
         """Return the options that the model was created with."""
@@ -351,9 +413,18 @@ class KernelModel(ABC):
         return f"{type(self).__name__}({', '.join(given)})"
 
     def _repr_html_(self) -> str:
-        from tasksim.models.kernelhtml import kernel_html
+        from tasksim.base.notebook import html_summary
 
-        return kernel_html(self)
+        facts = [("kind", self.kind), ("made with", repr(self))]
+        if not hasattr(self, "names_"):
+            facts.append(("fitted", "not yet"))
+        else:
+            facts.append(("parameters", ", ".join(self.names_) or "none"))
+            if self.domain_:
+                facts.append(("fitted to", self.measured()))
+            if formula := self.formula():
+                facts.append(("seconds", formula))
+        return html_summary(f"Kernel model {self.label}".strip(), facts)
 
     @abstractmethod
     def _fit(self, samples: Samples) -> NDArray[np.bool_]:
@@ -411,3 +482,27 @@ class KernelModel(ABC):
     def _refusal(self, message: str, kind: type[InputError] = InputError) -> InputError:
         """Return an error with *message*, after the model's label if it has one."""
         return kind(f"{self.label}: {message}" if self.label else message)
+
+
+def fit_report(model: KernelModel, samples: Samples, kept: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the report of *model*, just fitted to the samples that it *kept*."""
+    from tasksim.base.documents.json_document import to_data
+    from tasksim.models.validation.metrics import fit_errors
+
+    used = samples.select(kept)
+    rows, inverse = used.configurations()
+    report = {
+        "kind": model.kind,
+        "samples": len(samples),
+        "dropped": len(samples) - len(used),
+        **fit_errors(used, rows, inverse, model._predict(rows)),
+        **model._details(),
+    }
+    plain: dict[str, Any] = to_data(report)
+    return plain
+
+
+def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:
+    """Return the report of a model whose accuracy is unknown."""
+    counts = {"samples": samples, "dropped": 0, "configurations": 0}
+    return {"kind": kind, **counts, **dict.fromkeys(("mlogq", "bias", "mape", "worst"))}

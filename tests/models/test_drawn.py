@@ -121,7 +121,7 @@ def test_noise_of_few_samples_is_as_wide_as_their_deviation_says(n):
 
 def test_a_drawn_model_of_few_samples_stretches_the_noise():
     model = HistoryModel().fit(_samples(3))
-    draw = drawer_of(model, np.array([[64.0]]))
+    draw = drawer_of(model, model.uncertainty_, np.array([[64.0]]))
     stretches = [draw(np.random.default_rng(seed)).stretch[0] for seed in range(200)]
     assert max(stretches) > 3 > 1 > min(stretches)
 

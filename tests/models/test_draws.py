@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tasksim.models.draws import sampler_of
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 
@@ -29,7 +28,7 @@ class AsBefore(Twice):
 
 def test_draws_go_on_as_the_model_does():
     model = HistoryModel().fit(SAMPLES)
-    draw, one, other = sampler_of(model, ROWS), np.random.default_rng(3), np.random.default_rng(3)
+    draw, one, other = model.sampler(ROWS), np.random.default_rng(3), np.random.default_rng(3)
     for _ in range(4):
         assert draw(one).tolist() == model.sample(ROWS, other).tolist()
 

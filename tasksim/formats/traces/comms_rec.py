@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.formats.traces.copyrecords import CopyRecords
-from tasksim.formats.traces.records import LARGEST_SIZE
+from tasksim.formats.traces.records import LARGEST_SIZE, CopyRecords
 from tasksim.formats.traces.recutils import job_id, nanoseconds, node_memory, records
 
 if TYPE_CHECKING:

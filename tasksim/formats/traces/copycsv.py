@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import write_text
-from tasksim.formats.traces.copyrecords import REASONS, CopyRecords
-from tasksim.formats.traces.records import LARGEST_SIZE
+from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords
 from tasksim.formats.traces.textlines import csv_rows
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError
-from tasksim.formats.traces.copyrecords import REASONS, CopyRecords
+from tasksim.formats.traces.records import REASONS, CopyRecords
 from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:

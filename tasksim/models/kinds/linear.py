@@ -14,10 +14,9 @@ from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.models.columns import columns
 from tasksim.models.draws import scattered
-from tasksim.models.fitreport import fit_report, nothing_reported
 from tasksim.models.forms import LinearForm
 from tasksim.models.groups import group_means, group_medians
-from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kernelmodel import KernelModel, fit_report, nothing_reported
 from tasksim.models.kinds.loglog import LEAST_S
 from tasksim.models.kinds.termtable import read_interval, read_terms, term_table, undecidable
 from tasksim.models.outliers import inliers

@@ -9,10 +9,9 @@ import numpy as np
 from tasksim.base.arguments import finite_number
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.columns import SIZE
-from tasksim.models.fitreport import nothing_reported
 from tasksim.models.forms import PowerForm
 from tasksim.models.groups import group_means
-from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kernelmodel import KernelModel, nothing_reported
 from tasksim.models.kinds.loglog import LEAST_S, fit_power, log_normal
 
 if TYPE_CHECKING:

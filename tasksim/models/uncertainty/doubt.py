@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
 __all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_kind", "read_doubt"]
@@ -69,25 +69,25 @@ class Doubt(Protocol):
     """The name of this kind in files."""
 
     @classmethod
-    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
+    def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:
         """Estimate the doubt about *model*, which was fitted to *samples*.
 
         At most *resamples* models are fitted to samples drawn with the *seed*.
         """
 
     def variance(
-        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² plus the variance of the prediction, per row of *table*."""
 
-    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
         """Return joint random shifts of *model* at the rows of *table*."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the doubt as data, including its kind."""
 
     @classmethod
-    def from_json(cls, node: Node, model: KernelModel) -> Self:
+    def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
 
 
@@ -104,7 +104,7 @@ class Covariance:
     matrix: NDArray[np.float64]
 
     @classmethod
-    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
+    def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
         """Return the cluster-robust covariance of the coefficients.
 
         The sandwich estimator with configurations as clusters (Liang and Zeger, "Longitudinal
@@ -121,13 +121,13 @@ class Covariance:
         return cls(bread @ meat @ bread)
 
     def variance(
-        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² + g·C·g per row."""
         g = model._elasticities(table)
         return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
 
-    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
         """Return shifts from multivariate t coefficients.
 
         The degrees of freedom are the configurations minus the coefficients, from which the
@@ -147,7 +147,7 @@ class Covariance:
         return {"kind": self.kind, "matrix": self.matrix}
 
     @classmethod
-    def from_json(cls, node: Node, model: KernelModel) -> Self:
+    def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         size = model._elasticities(np.empty((0, len(model.names_)))).shape[1]
         return cls(np.array([row.vector(size) for row in _rows(node["matrix"], size)]))
@@ -166,14 +166,14 @@ class Counts:
     prior: float
 
     @classmethod
-    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
+    def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
         """Return the doubt, which does not depend on *samples*: the model has their counts."""
         from tasksim.models.uncertainty.spread import PRIOR_SAMPLES
 
         return cls(PRIOR_SAMPLES)
 
     def variance(
-        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the variance of another sample of each row's configuration."""
         count, spread = model._repetitions(table)
@@ -182,7 +182,7 @@ class Counts:
         mixed = (self.prior * noise**2 + freedom * own) / (self.prior + freedom)
         return np.asarray(mixed * (1 + 1 / count))
 
-    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
         """Return shifts of the means: Student's t, independent between configurations."""
         from tasksim.models.uncertainty.spread import relative_spread
 
@@ -199,7 +199,7 @@ class Counts:
         return {"kind": self.kind, "prior": self.prior}
 
     @classmethod
-    def from_json(cls, node: Node, model: KernelModel) -> Self:  # noqa: ARG003
+    def from_json(cls, node: Node, model: FittedModel) -> Self:  # noqa: ARG003
         """Read what :meth:`to_json` wrote."""
         return cls(node["prior"].positive())
 
@@ -221,7 +221,7 @@ class Anchors:
     shifts: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, model: KernelModel, samples: Samples, *, seed: int, resamples: int) -> Self:
+    def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:
         """Return the variance of models fitted to configurations drawn with replacement."""
         rng = np.random.default_rng(seed)
         points = _anchor_points(model, samples, rng)
@@ -246,13 +246,13 @@ class Anchors:
         return cls(logs / scale, scale, variances, shifts)
 
     def variance(
-        self, model: KernelModel, table: NDArray[np.float64], noise: NDArray[np.float64]
+        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return noise² plus the variance interpolated at each row."""
         del model
         return np.asarray(noise**2 + self._weights(table) @ self.variances)
 
-    def shifter(self, model: KernelModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
         """Return shifts distributed like those of models fitted to resampled samples.
 
         They are random sums of the models' shifts and so have their covariance: predictions for
@@ -291,7 +291,7 @@ class Anchors:
         }
 
     @classmethod
-    def from_json(cls, node: Node, model: KernelModel) -> Self:
+    def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         parameters = len(model.names_)
         points = np.array([row.vector(parameters) for row in node["points"]])
@@ -303,7 +303,7 @@ class Anchors:
         )
 
 
-def doubt_kind(model: KernelModel) -> type[Doubt]:
+def doubt_kind(model: FittedModel) -> type[Doubt]:
     """Return the class of the doubt of *model*: the one it names, or :class:`Anchors`."""
     said = model.doubt_kind
     if isinstance(said, str):
@@ -311,7 +311,7 @@ def doubt_kind(model: KernelModel) -> type[Doubt]:
     return said or Anchors
 
 
-def read_doubt(node: Node, model: KernelModel) -> Doubt:
+def read_doubt(node: Node, model: FittedModel) -> Doubt:
     """Read what ``to_json`` wrote for *model*: its own kind of doubt, or anchors."""
     kind = node["kind"]
     for known in (doubt_kind(model), Anchors):
@@ -335,7 +335,7 @@ def _rows(node: Node, count: int) -> list[Node]:
 
 
 def _anchor_points(
-    model: KernelModel, samples: Samples, rng: np.random.Generator
+    model: FittedModel, samples: Samples, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return some configurations of *samples*, and some far outside if the model extrapolates."""
     rows, _ = samples.configurations()
@@ -350,7 +350,7 @@ def _anchor_points(
 
 
 def _predicted(
-    model: KernelModel, samples: Samples, points: NDArray[np.float64]
+    model: FittedModel, samples: Samples, points: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
     """Return predictions of a model fitted to other *samples* at *points*; None if it fails."""
     try:

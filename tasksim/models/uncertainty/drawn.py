@@ -22,7 +22,7 @@ from tasksim.models.uncertainty.spread import relative_spread, student_stretch
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
     from tasksim.models.uncertainty.intervals import Uncertainty
 
 __all__ = ["Drawer", "Drawn", "drawer_of", "draws"]
@@ -100,9 +100,13 @@ class Drawer:
 
 
 def draws(
-    model: KernelModel, parameters: ArrayLike, rng: object, size: object
+    model: FittedModel,
+    known: Uncertainty | None,
+    parameters: ArrayLike,
+    rng: object,
+    size: object,
 ) -> NDArray[np.float64]:
-    """Return predictions of *size* drawn models, shape (size, rows).
+    """Return predictions of *size* models drawn by the *known* uncertainty, shape (size, rows).
 
     Raises
     ------
@@ -115,15 +119,19 @@ def draws(
     table, generator = model._table(parameters), checked_generator(rng)
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
         raise InputError(f"size: got {size!r}; legal: a whole number, at least 0")
-    predicted, drawer = model.predict(table), drawer_of(model, table)
+    predicted, drawer = model.predict(table), drawer_of(model, known, table)
     if drawer is None:
         return np.tile(predicted, (int(size), 1))
     shifts = [drawer(generator).shift for _ in range(int(size))]
     return np.asarray(predicted * np.exp(np.reshape(shifts, (int(size), len(predicted)))))
 
 
-def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer | None:
+def drawer_of(
+    model: FittedModel, known: Uncertainty | None, table: NDArray[np.float64]
+) -> Drawer | None:
     """Return a sampler of *model* at the rows of *table*; None if its durations are given.
+
+    *known* is the uncertainty of the model, for models that are more than means.
 
     Raises
     ------
@@ -134,15 +142,15 @@ def drawer_of(model: KernelModel, table: NDArray[np.float64]) -> Drawer | None:
         return None
     if _has_counts(model):
         return _of_counts(model, table)
-    if model.uncertainty_ is not None:
-        return _of_doubt(model, model.uncertainty_, table)
+    if known is not None:
+        return _of_doubt(model, known, table)
     raise ModelError(
         f"{model.label or model.kind}: the file has no uncertainty of the {model.kind} model: "
         "fit or calibrate it again, or ask for the uncertainty of runs and tasks only"
     )
 
 
-def _has_counts(model: KernelModel) -> bool:
+def _has_counts(model: FittedModel) -> bool:
     if model.means() is None:
         return False
     try:
@@ -152,7 +160,7 @@ def _has_counts(model: KernelModel) -> bool:
     return True
 
 
-def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
+def _of_counts(model: FittedModel, table: NDArray[np.float64]) -> Drawer:
     """Return a sampler of means: Student's t, independent between configurations."""
     rows, index = distinct_rows(table)
     count, spread, freedom = relative_spread(model, rows)
@@ -169,7 +177,7 @@ def _of_counts(model: KernelModel, table: NDArray[np.float64]) -> Drawer:
     return Drawer(shifter, index, freedom, np.log1p(spread**2))
 
 
-def _of_doubt(model: KernelModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
+def _of_doubt(model: FittedModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
     """Return a sampler by calibrated doubt, and by the drift outside the domain.
 
     The drift shifts all rows outside in the same direction.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
     Table = NDArray[np.float64]
@@ -79,7 +79,7 @@ class Drift:
     @classmethod
     def of(
         cls,
-        model: KernelModel,
+        model: FittedModel,
         samples: Samples,
         covered: Callable[[Table, Table, Table], Table],
         seed: int,
@@ -145,7 +145,7 @@ def _thinned(samples: Samples, seed: int) -> Samples:
 
 
 def _slope(
-    model: KernelModel,
+    model: FittedModel,
     samples: Samples,
     covered: Callable[[Table, Table, Table], Table],
     distance: Side,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.documents.json_document import Node
     from tasksim.models.draws import Draw
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
 
 __all__ = ["LEVELS", "Uncertainty"]
 
@@ -78,14 +78,14 @@ class Uncertainty:
     by_duration: ByDuration | None = None
 
     def deviation(
-        self, model: KernelModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
+        self, model: FittedModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return s at each row of *table*, for the predictions *expected_s* of *model*."""
         noise = self.noise(expected_s)
         return np.asarray(np.sqrt(self.doubt.variance(model, table, noise)))
 
     def interval(
-        self, model: KernelModel, table: NDArray[np.float64], level: float
+        self, model: FittedModel, table: NDArray[np.float64], level: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return bounds that contain a measurement with probability *level*.
 
@@ -102,7 +102,7 @@ class Uncertainty:
         exponents = np.clip([low * deviation, high * deviation], -MAX_EXPONENT, MAX_EXPONENT)
         return expected * np.exp(exponents[0]), expected * np.exp(exponents[1])
 
-    def sampler(self, model: KernelModel, table: NDArray[np.float64]) -> Draw:
+    def sampler(self, model: FittedModel, table: NDArray[np.float64]) -> Draw:
         """Return a sampler of a measurement for each row; its mean is exactly the prediction.
 
         The drift is left out: a law that is wrong in some range makes all tasks there longer or
@@ -134,7 +134,7 @@ class Uncertainty:
         }
 
     @classmethod
-    def from_json(cls, node: Node, model: KernelModel) -> Self:
+    def from_json(cls, node: Node, model: FittedModel) -> Self:
         """Read what :meth:`to_json` wrote for *model*."""
         node["levels"].exactly(list(LEVELS))
         quantiles = node["quantiles"].vector(len(LEVELS))

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
 
 __all__ = ["PRIOR_SAMPLES", "relative_spread", "student_stretch"]
 
@@ -29,7 +29,7 @@ def student_stretch(freedom: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def relative_spread(
-    model: KernelModel, table: NDArray[np.float64]
+    model: FittedModel, table: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return number of samples, relative deviation and degrees of freedom per row, for means.
 

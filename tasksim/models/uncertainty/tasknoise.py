@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tasksim.models.draws import sampler_of
 from tasksim.models.quantiles import LEVELS
 from tasksim.models.rows import distinct_rows
 from tasksim.models.uncertainty.intervals import LEVELS as FINER
@@ -51,7 +50,7 @@ def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
         return _of_history(model, table)
     if model.uncertainty_ is not None:
         return _of_uncertainty(model, table)
-    predicted, draw = model.predict(table), sampler_of(model, table)
+    predicted, draw = model.predict(table), model.sampler(table)
 
     def factors(rng: np.random.Generator, stretch: NDArray[np.float64]) -> NDArray[np.float64]:
         del stretch  # draws of other kinds cannot be stretched

@@ -19,7 +19,7 @@ from tasksim.models.validation.metrics import log_ratio
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
 __all__ = ["FOLDS", "By", "LeftOut", "left_out", "predicted_where_possible"]
@@ -72,7 +72,7 @@ class LeftOut:
         return found
 
 
-def left_out(model: KernelModel, samples: Samples, *, folds: int = FOLDS, seed: int = 0) -> LeftOut:
+def left_out(model: FittedModel, samples: Samples, *, folds: int = FOLDS, seed: int = 0) -> LeftOut:
     """Return the predictions of models with the options of *model* for samples left out of fits.
 
     Whole configurations are left out, since a model that has seen some repetitions of one knows
@@ -113,7 +113,7 @@ def _fold_of_samples(group: NDArray[np.intp], folds: int, seed: int) -> NDArray[
     return fold
 
 
-def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> NDArray[np.float64]:
+def _by_folds(model: FittedModel, samples: Samples, fold: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the predictions for each fold; NaN if its model fails, unless all fail."""
     predicted = np.full(len(samples), np.nan)
     refusal: TasksimError | None = None
@@ -134,7 +134,7 @@ def _by_folds(model: KernelModel, samples: Samples, fold: NDArray[np.intp]) -> N
     return predicted
 
 
-def predicted_where_possible(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def predicted_where_possible(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return predictions; NaN for rows outside, if the model refuses them."""
     try:
         return model.predict(table)
