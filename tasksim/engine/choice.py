@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.engine.replay import Replay
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
-    "ENGINES", "Engine", "Question", "Replayed", "SimultaneousPushes", "check_engine", "chosen",
+    "ENGINES", "Engine", "Question", "Replayed", "check_engine", "chosen",
     "needs_machine", "replayed", "series_of",
 ]  # fmt: skip
 
@@ -37,9 +38,6 @@ T = TypeVar("T")
 Engine = Literal["auto", "simpy", "compiled"]
 """``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
 ENGINES: Final = get_args(Engine)
-
-SimultaneousPushes = Literal["serial", "blind"]
-"""Whether a push sees the others of its instant that came before it."""
 
 
 @dataclass(frozen=True, eq=False)

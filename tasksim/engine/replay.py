@@ -17,6 +17,7 @@ from tasksim.base.memory import no_garbage_collection
 from tasksim.engine.clock import Clock
 from tasksim.engine.machine.node import Charges, Node
 from tasksim.engine.machine.submission import Submission
+from tasksim.engine.machine.workers import begin
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks, ticks
 from tasksim.runtime.blame import blaming
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.locality import FarCharge
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -111,7 +112,7 @@ class Replay:
         Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
         """
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
-            self.node.begin(rng)
+            begin(self.node, rng)
             self._submission.begin()
             with suppress(AllDone):
                 self._clock.run()

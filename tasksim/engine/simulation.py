@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.engine.choice import Engine, Question, SimultaneousPushes, check_engine, replayed
+from tasksim.engine.choice import Engine, Question, check_engine, replayed
 from tasksim.engine.outcome import machine, records
 from tasksim.engine.pricing import Noise, Prices
 from tasksim.platform.description import Platform
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.choice import ClusterQuestion
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.durations import Models
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.distribution.owners import Grid
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph

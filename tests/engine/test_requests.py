@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.engine.data.channels import Post
-from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, UNDER_WAY, Request
+from tasksim.engine.data.requests import (
+    DONE,
+    FETCH,
+    IDLE,
+    NOBODY,
+    PREFETCH,
+    UNDER_WAY,
+    Post,
+    Request,
+)
 
 
 def request(kind, priority=0, handle=0):

@@ -1,5 +1,5 @@
 // Replay of a task graph on cores that share one memory: what the replay of machines does for these
-// (engine/machine/core.py), without coroutines, data or devices.
+// (engine/machine/workers.py), without coroutines, data or devices.
 //
 // At a task's end the scheduler hears of it, and its successors are released and pushed. Once all
 // that ends at this instant has done so, the workers that are awake ask for tasks, in order of their

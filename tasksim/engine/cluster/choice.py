@@ -14,9 +14,10 @@ from tasksim.engine.threads import can_be_threads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.choice import Engine, SimultaneousPushes
+    from tasksim.engine.choice import Engine
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.outcome import ClusterOutcome
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 

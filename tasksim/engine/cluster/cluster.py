@@ -28,6 +28,7 @@ from tasksim.engine.cluster.sharing import SharedCores
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.machine.node import Charges, Membership, Node
 from tasksim.engine.machine.submission import Submission
+from tasksim.engine.machine.workers import begin
 from tasksim.engine.ticks import TICKS_PER_S, OverheadTicks
 from tasksim.runtime.blame import blamed
 from tasksim.runtime.facts import Facts
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.locality import FarPart
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
@@ -196,7 +197,7 @@ class ClusterReplay:
         communicators = [member.communicator for member in self.members]
         for number, member in enumerate(self.members):
             member.communicator.begin(member.node, communicators)
-            member.node.begin(random.Random(seed * SEEDS_PER_RUN + number))
+            begin(member.node, random.Random(seed * SEEDS_PER_RUN + number))
         for member in self.members:
             member.submission.begin()
 

@@ -17,40 +17,16 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.cluster.shares import AT_LIMIT, settle
+from tasksim.engine.cluster.shares import Flow, settle
 from tasksim.engine.cluster.ways import END_ROUNDING_TICKS, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.engine.clock import Clock
-    from tasksim.engine.cluster.ways import Way
     from tasksim.network.description import Network
 
-__all__ = ["Flow", "Flows"]
-
-
-class Flow:
-    """A message under way; bytes, and shares in bytes per tick.
-
-    ``settled`` and ``stop`` are what :func:`tasksim.engine.cluster.shares.settle` says: the share
-    it is to have, and the link that holds it back.
-    """
-
-    __slots__ = (
-        "done", "factor", "number", "remaining", "settled",
-        "share", "since", "stop", "value", "way",
-    )  # fmt: skip
-
-    def __init__(
-        self, way: Way, factor: float, size: float, done: Callable[[Any], None], value: Any
-    ) -> None:
-        self.way, self.factor, self.remaining = way, factor, size
-        self.done, self.value = done, value
-        self.number = 0
-        self.share = self.settled = 0.0
-        self.stop = AT_LIMIT
-        self.since = 0
+__all__ = ["Flows"]
 
 
 LAST_RANK = inf

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tasksim.engine.cluster.flows import Flow
+    from tasksim.engine.cluster.ways import Way
 
-__all__ = ["AT_LIMIT", "Claim", "Filling", "On", "settle"]
+__all__ = ["AT_LIMIT", "Claim", "Filling", "Flow", "On", "settle"]
 
 MIN_SHARE = 1e-18
 """Smallest share, in bytes per tick: never zero, for a flow must end."""
@@ -108,6 +108,29 @@ class Filling:
                 self.left[link] -= use * share
                 self._load[link] -= use * claim.weight
                 self._rising[link] -= 1
+
+
+class Flow:
+    """A message under way; bytes, and shares in bytes per tick.
+
+    ``settled`` and ``stop`` are what :func:`settle` says: the share
+    it is to have, and the link that holds it back.
+    """
+
+    __slots__ = (
+        "done", "factor", "number", "remaining", "settled",
+        "share", "since", "stop", "value", "way",
+    )  # fmt: skip
+
+    def __init__(
+        self, way: Way, factor: float, size: float, done: Callable[[Any], None], value: Any
+    ) -> None:
+        self.way, self.factor, self.remaining = way, factor, size
+        self.done, self.value = done, value
+        self.number = 0
+        self.share = self.settled = 0.0
+        self.stop = AT_LIMIT
+        self.since = 0
 
 
 On: TypeAlias = "Mapping[int, Mapping[int, tuple[Flow, float]]]"

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tasksim.engine.choice import SimultaneousPushes
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.communicator import Protocol
+    from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.engine.clock import Routine
 from tasksim.engine.data.copies import Copies
 from tasksim.engine.data.copy_log import CopyLog
 from tasksim.engine.data.engines import CopyEngines
@@ -19,7 +20,7 @@ from tasksim.platform.copyestimates import CopyEstimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Clock, Routine
+    from tasksim.engine.clock import Clock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
@@ -29,15 +30,16 @@ __all__ = ["Memories"]
 class Memories:
     """The memories of *platform* with the data of *graph* in them.
 
-    *keepers* has, per memory, the routine that looks after its requests. The parts are
-    attributes: ``copies`` (where data are), ``requests`` (what was asked for), ``handling``
-    (what drivers do), ``mover`` (what tasks ask for), ``locks``, ``estimates``, ``log``.
+    *routines* are those of the workers. The parts are attributes: ``copies`` (where data are),
+    ``requests`` (open requests for copies), ``handling`` (the work of drivers), ``mover`` (the
+    interface for tasks), ``locks``, ``estimates``, ``log``.
     """
 
     def __init__(
-        self, clock: Clock, graph: TaskGraph, platform: Platform, keepers: Sequence[Routine]
+        self, clock: Clock, graph: TaskGraph, platform: Platform, routines: Sequence[Routine]
     ) -> None:
         devices = device_memories(platform)
+        keepers = _keepers(clock, platform, routines)
         copying, overheads = platform.copying, platform.overheads
         progress = ticks(overheads.progress_s)
         ways = Ways(platform, devices)
@@ -68,3 +70,15 @@ class Memories:
             ticks(overheads.copy_s),
         )
         self.mover = Mover(self.copies, self.requests, eviction)
+
+
+def _keepers(clock: Clock, platform: Platform, routines: Sequence[Routine]) -> list[Routine]:
+    """Return, per memory, who looks after its requests: the first worker that drives a device.
+
+    Where there is none, a routine of the memory's own.
+    """
+    keepers: list[Routine | None] = [None] * len(platform.memories)
+    for worker, routine in zip(platform.workers, routines, strict=True):
+        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
+            keepers[worker.memory] = routine
+    return [routine or Routine(clock) for routine in keepers]

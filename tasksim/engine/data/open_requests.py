@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tasksim.engine.data.channels import Post
 from tasksim.engine.data.requests import (
     CANCELLED,
     IDLE,
     NOBODY,
     NOWHERE,
     WRITE_BACK,
+    Post,
     Purpose,
     Request,
 )

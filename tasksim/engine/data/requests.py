@@ -1,13 +1,21 @@
-"""Request: a copy of a datum that somebody wants in a memory, and the states it goes through."""
+"""Requests for copies of data, and the channels in which they queue.
+
+A request goes to the memory whose driver *handles* it: a device's for copies between it and main
+memory, both ways; the target's between two devices. There it queues in a *channel*, one
+per peer and direction, by class (data a task waits for; data brought ahead; copies nobody
+waits for) and, inside a class, by priority. A driver starts what the limits of its channels
+allow, class by class: StarPU's ``datawizard/data_request.c`` and ``datawizard.c``.
+"""
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tasksim.engine.data.channels import Channel
+    from tasksim.engine.clock import Steps
     from tasksim.engine.data.store import Store
     from tasksim.engine.data.ways import Hop
 
@@ -23,6 +31,8 @@ __all__ = [
     "UNDER_WAY",
     "WAITING",
     "WRITE_BACK",
+    "Channel",
+    "Post",
     "Purpose",
     "Request",
 ]
@@ -97,3 +107,155 @@ class Request:
         """Say that it is not needed any more, unless its copy has begun."""
         if self.state < UNDER_WAY:
             self.state = CANCELLED
+
+
+class Channel:
+    """The requests between a memory and one peer in one direction, at the one that handles them."""
+
+    __slots__ = ("arrived", "pending", "queues", "waiting")
+
+    def __init__(self) -> None:
+        self.queues: tuple[list[tuple[int, int, Request]], ...] = ([], [], [])
+        self.waiting = 0
+        self.pending = 0
+        """Copies under way, whatever their class."""
+        self.arrived: list[Request] = []
+
+    def next(self, kind: int) -> Request | None:
+        """Remove and return the first request of class *kind*; None if there is none."""
+        queue = self.queues[kind]
+        while queue:
+            request = heappop(queue)[2]
+            # One whose class has changed was queued again where it belongs.
+            if request.kind == kind and request.state < UNDER_WAY:
+                return request
+        return None
+
+
+class Post:
+    """The requests that one memory handles, and their coming and going.
+
+    *inward* and *outward* have a channel per peer; *limits* says per class how many copies may be
+    under way in a channel.
+    """
+
+    def __init__(self, memories: int, limits: tuple[int, int, int]) -> None:
+        self.inward = [Channel() for _ in range(memories)]
+        self.outward = [Channel() for _ in range(memories)]
+        self._groups = [self.inward, *([channel] for channel in self.outward)]
+        self.limits = limits
+        self.waiting = 0
+        """The number of requests that wait."""
+        self.arrived = 0
+        """The number of copies that have ended and that the driver has not seen yet."""
+        self._last = 0
+        self._first = 0
+
+    def add(self, request: Request, channel: Channel) -> None:
+        """Queue *request* in *channel*."""
+        request.channel = channel
+        channel.waiting += 1
+        self.waiting += 1
+        self._append(request, channel)
+
+    def promote(self, request: Request, kind: int) -> None:
+        """Move *request* to the more urgent class *kind*."""
+        request.kind = kind
+        if request.channel is not None and request.state < UNDER_WAY:
+            self._append(request, request.channel)
+
+    def _append(self, request: Request, channel: Channel) -> None:
+        self._last += 1
+        heappush(channel.queues[request.kind], (-request.priority, self._last, request))
+
+    def serve(
+        self,
+        start: Callable[[Request], Steps],
+        arrive: Callable[[Request], Steps],
+    ) -> Steps:
+        """Note what has arrived, and start what the limits allow; say whether there was anything.
+
+        First all that comes in, over all peers, then what goes out, peer by peer. *start*
+        makes one copy begin, and takes the driver's time; it says False if there was no room.
+        """
+        worked = False
+        for channels in self._groups:
+            if self.arrived:
+                for channel in channels:
+                    if channel.arrived:
+                        worked = True
+                        yield from self._note_arrivals(channel, arrive)
+            if self.waiting:
+                busy = [channel for channel in channels if channel.waiting]
+                if busy:
+                    worked |= yield from self._start_all(channels, busy, start)
+        return worked
+
+    def _note_arrivals(self, channel: Channel, arrive: Callable[[Request], Steps]) -> Steps:
+        arrived, channel.arrived = channel.arrived, []
+        arrived.sort(key=lambda request: -request.priority)
+        self.arrived -= len(arrived)
+        for request in arrived:
+            yield from arrive(request)
+        channel.pending -= len(arrived)
+
+    def _start_all(
+        self,
+        channels: list[Channel],
+        busy: list[Channel],
+        start: Callable[[Request], Steps],
+    ) -> Steps:
+        """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
+        worked = False
+        for kind, limit in enumerate(self.limits):
+            if kind == IDLE and any(channel.pending for channel in channels):
+                break
+            for channel in busy:
+                if channel.queues[kind] and channel.pending < limit:
+                    started, room = yield from self._start(channel, kind, limit, start)
+                    worked |= started
+                    if not room:
+                        return worked
+        return worked
+
+    def _start(
+        self,
+        channel: Channel,
+        kind: int,
+        limit: int,
+        start: Callable[[Request], Steps],
+    ) -> Steps:
+        """Start requests of one class in one channel: whether any was, whether there was room."""
+        taken = self._take(channel, kind)
+        started = False
+        for place, request in enumerate(taken):
+            if channel.pending >= limit:
+                self._put_back(channel, taken[place:], kind)
+                break
+            if (yield from start(request)):
+                started = True
+                channel.waiting -= 1
+                self.waiting -= 1
+            else:
+                self._put_back(channel, taken[place:], kind)
+                return started, False
+        return started, True
+
+    def _take(self, channel: Channel, kind: int) -> list[Request]:
+        """Take from *channel* the requests of class *kind* that the limit allows to begin."""
+        taken: list[Request] = []
+        room = self.limits[kind] - channel.pending
+        while len(taken) < room and (request := channel.next(kind)):
+            taken.append(request)
+        return taken
+
+    def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
+        """Put *requests* back in front of their class, *kind*.
+
+        One that was promoted meanwhile is queued where it belongs already: twice in a queue, it
+        would be begun twice.
+        """
+        for request in reversed(requests):
+            if request.kind == kind:
+                self._first -= 1
+                heappush(channel.queues[kind], (-request.priority, self._first, request))

@@ -9,12 +9,15 @@ thread wakes and the one at which it reads or writes what others see of the sche
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from tasksim.platform.description import Platform
 
-__all__ = ["BY_NUMBER", "SERVE_STEPS", "Instant", "in_steps"]
+__all__ = ["BY_NUMBER", "SERVE_STEPS", "Instant", "SimultaneousPushes", "in_steps"]
+
+SimultaneousPushes = Literal["serial", "blind"]
+"""Whether a push sees the others of its instant that came before it."""
 
 POP_RANK: Final = 2.0
 """Rank of the pop of worker 0; those of the others follow in order of number."""

@@ -14,8 +14,6 @@ from tasksim.engine.data.capacity import keep_where_data_fit, no_room
 from tasksim.engine.data.landing import MAIN, Landing
 from tasksim.engine.data.memories import Memories
 from tasksim.engine.data.turns import turns_of
-from tasksim.engine.machine.core import core
-from tasksim.engine.machine.device import Device, alone_on, keeper, keepers_of
 from tasksim.engine.machine.driver import COMING, Driver, Intake
 from tasksim.engine.machine.hints import HintFollower, Writing
 from tasksim.engine.machine.instant import BY_NUMBER, in_steps
@@ -30,7 +28,6 @@ from tasksim.runtime.release import PAUSE
 from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Sequence
 
     from tasksim.engine.clock import Clock, Steps
@@ -126,7 +123,7 @@ class Node:
         graph, platform, scheduler, estimates, able = facts
         self.platform, self.scheduler = platform, scheduler
         self.clock, self.ledger, self.charges = clock, ledger, charges
-        self._graph, self._release, self._overheads = graph, release, overheads
+        self.graph, self._release, self.overheads = graph, release, overheads
         self._blind = blind and chooses_apart(scheduler)
         self.instant = in_steps(platform) if self._blind else BY_NUMBER
         if self.instant.stepwise:
@@ -146,12 +143,12 @@ class Node:
         self.needs, reads = ordered_accesses(graph, moved=self._several)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [Routine(clock) for _ in platform.workers]
-        self.memories = Memories(clock, graph, platform, keepers_of(clock, platform, routines))
+        self.memories = Memories(clock, graph, platform, routines)
         estimates = keep_where_data_fit(
             graph, platform.classes, self.needs, self.memories.copies, able, estimates
         )
         self.landing = self._landing(routines) if member is not None else None
-        self._drivers = self._make_drivers(routines, priorities)
+        self.drivers = self._make_drivers(routines, priorities)
         seen = facts._replace(estimates=estimates)
         if member is not None:
             own = self.own_tasks
@@ -174,7 +171,7 @@ class Node:
         drivers = []
         for worker, routine in zip(platform.workers, routines, strict=True):
             memory, turns = worker.memory, turns_in[worker.memory]
-            cost = self._overheads.fetch
+            cost = self.overheads.fetch
             intake = Intake(routine, memory, mover, turns, self.needs, priorities, cost)
             pipeline = platform.device(worker.architecture).pipeline
             rank = self.instant.pop_rank(worker.id)
@@ -197,26 +194,9 @@ class Node:
 
     # From the start to the end of a run
 
-    def begin(self, rng: random.Random) -> None:
-        """Attach the scheduler and let the workers ask it for tasks."""
-        self.scheduler.attach(self.view, rng)
-        architectures = self.platform.architectures
-        alone = {name: alone_on(self.platform, name, self._graph) for name in architectures}
-        workers = {id(driver.routine) for driver in self._drivers}
-        for memory, routine in enumerate(self.memories.requests.keepers):
-            if id(routine) not in workers:
-                routine.begin(keeper(self.memories, memory))
-        for driver in self._drivers:
-            if driver.pipeline:
-                architecture = self.platform.workers[driver.worker].architecture
-                device = Device(self, driver, self._overheads, alone[architecture])
-                driver.routine.begin(device.steps())
-            else:
-                driver.routine.begin(core(self, driver, self._overheads))
-
     def successors(self, task: int) -> list[int]:
         """Return the tasks, communication among them, that wait for *task*."""
-        return self._graph.successors_of(task)
+        return self.graph.successors_of(task)
 
     def _idle(self) -> bool:
         return self.ledger.idle() and not self.memories.requests.of
@@ -224,12 +204,12 @@ class Node:
     def refuse_what_is_stuck(self) -> None:
         """Raise :exc:`InputError` if the data of a task that was taken never came."""
         state = self.ledger.state
-        for driver in self._drivers:
+        for driver in self.drivers:
             taken = [task for task, w in enumerate(self.ledger.worker) if w == driver.worker]
             stuck = [task for task in taken if state[task] == TAKEN]
             if driver.intake.state == COMING and stuck:
                 memory = self.platform.memories[driver.memory].name
-                raise no_room(self._graph, stuck[-1], memory, self.view.now)
+                raise no_room(self.graph, stuck[-1], memory, self.view.now)
 
     # What workers do
 
@@ -300,7 +280,7 @@ class Node:
             return
         if self._blind:
             yield from self.unlocked(task, routine)  # a task that is released takes its data first
-        cost = self._overheads.push
+        cost = self.overheads.push
         if cost or self._blind:
             routine.rank = self.instant.push
             yield routine.wait(cost)
@@ -326,9 +306,9 @@ class Node:
         main thread, when nothing else is missing.
         """
         assert self._member is not None
-        if self._overheads.push and released_by >= 0:
+        if self.overheads.push and released_by >= 0:
             routine.rank = self.instant.push
-            yield routine.wait(self._overheads.push)
+            yield routine.wait(self.overheads.push)
         self.ledger.release(task, self.clock.now, released_by)
         self.ledger.hand_over(task)
         self._member.communicate(task)

@@ -63,7 +63,7 @@ struct Channel {
   std::vector<RequestRef> arrived;
 };
 
-// The requests that one memory handles, and their coming and going (engine/data/channels.py).
+// The requests that one memory handles, and their coming and going (engine/data/requests.py).
 class Post {
  public:
   explicit Post(int memories) : inward(memories), outward(memories) {

@@ -14,7 +14,7 @@
 namespace tasksim {
 
 // From a request that waits to one that is done (engine/data/handling.py), and the order in which
-// a driver goes through the channels of its memory (engine/data/channels.py, serve).
+// a driver goes through the channels of its memory (engine/data/requests.py, serve).
 class Handling {
  public:
   Handling(Clock &clock, const Platform &platform, Copies &copies, OpenRequests &requests,

@@ -1,4 +1,4 @@
-// Core: a worker that runs its tasks itself, one at a time (engine/machine/core.py).
+// Core: a worker that runs its tasks itself, one at a time (engine/machine/workers.py).
 #include "node.h"
 
 namespace tasksim {

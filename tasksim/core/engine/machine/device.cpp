@@ -1,5 +1,5 @@
 // Device: what a worker drives that brings the data of one task while another runs
-// (engine/machine/device.py).
+// (engine/machine/workers.py).
 #include "node.h"
 
 namespace tasksim {

@@ -1,18 +1,22 @@
-"""Device: what a worker drives that brings the data of one task while another runs."""
+"""Workers: the loops of cores and devices, as SimPy processes.
+
+The loops of StarPU's drivers, which sleep where those poll.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from tasksim.engine.clock import END_RANK, Routine
+from tasksim.engine.clock import END_RANK
 from tasksim.engine.machine.driver import BLOCKED, COMING, EMPTY, THERE
 from tasksim.engine.machine.instant import SERVE_STEPS
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Sequence
 
-    from tasksim.engine.clock import Clock, Steps
+    from tasksim.engine.clock import Steps
     from tasksim.engine.data.memories import Memories
     from tasksim.engine.machine.driver import Driver
     from tasksim.engine.machine.node import Node
@@ -20,10 +24,86 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["Device", "alone_on", "keeper", "keepers_of"]
+__all__ = ["begin"]
 
 
-class Device:
+def begin(node: Node, rng: random.Random) -> None:
+    """Attach the scheduler of *node* and let its workers ask for tasks."""
+    node.scheduler.attach(node.view, rng)
+    drives = {id(driver.routine) for driver in node.drivers}
+    for memory, routine in enumerate(node.memories.requests.keepers):
+        if id(routine) not in drives:
+            routine.begin(_keeper(node.memories, memory))
+    alone = {
+        name: _alone_on(node.platform, name, node.graph) for name in node.platform.architectures
+    }
+    for driver in node.drivers:
+        if driver.pipeline:
+            architecture = node.platform.workers[driver.worker].architecture
+            device = _Device(node, driver, node.overheads, alone[architecture])
+            driver.routine.begin(device.steps())
+        else:
+            driver.routine.begin(_core(node, driver, node.overheads))
+
+
+def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
+    """Ask for a task, wait for its data, run it, push its successors; for ever.
+
+    The loop of StarPU's ``drivers/cpu/driver_cpu.c``, which sleeps where that polls.
+    """
+    routine, intake = driver.routine, driver.intake
+    routine.rank = driver.rank
+    yield from _sleep(driver, overheads.wakeup)
+    while True:
+        routine.woken = False
+        routine.rank = driver.rank
+        yield routine.wait(overheads.progress)
+        pinned = node.landing is not None and (yield from node.landing.serve(routine))
+        task = node.pop(driver)
+        if task is None:
+            if not (routine.woken or pinned):
+                yield from _sleep(driver, overheads.wakeup)
+            continue
+        routine.rank = END_RANK
+        yield from node.unlocked(task, routine)
+        overhead = intake.fetch(task) + overheads.task
+        if overhead:
+            if node.instant.stepwise and not len(node.needs[task]) % 2:
+                node.clock.keep_order()  # a wait for each datum: the second turns the first around
+            yield routine.wait(overhead)
+        while intake.state == COMING:
+            routine.woken = False
+            yield from _sleep(driver, overheads.progress)
+        yield from _run_on_core(node, driver, task)
+        yield from node.finish(driver, task)
+
+
+def _sleep(driver: Driver, wakeup: int) -> Steps:
+    """Sleep until something wakes the worker, which takes *wakeup* ticks."""
+    yield driver.routine.sleep()
+    if wakeup:
+        yield driver.routine.wait(wakeup)
+
+
+def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:
+    """Run *task*: alone, beside others that slow it down, or on cores that workers share."""
+    worker, routine = driver.worker, driver.routine
+    node.ledger.start[task] = node.clock.now
+    if node.started is not None:
+        node.started(task, worker)
+    ticks = node.charges.ticks(task, worker)
+    if node.rate is not None and node.rate.begin(task, worker, ticks, routine):
+        yield from node.rate.until_over(worker, routine)
+    else:
+        node.clock.keep_order()
+        if node.shared_cores is None:
+            yield routine.wait(ticks)
+        else:
+            yield from node.shared_cores.run(ticks, routine)
+    node.ledger.end[task] = node.clock.now
+
+
+class _Device:
     """A device and the worker that drives it, and does nothing else.
 
     It pops while it holds fewer tasks than its pipeline, brings their data one task after the
@@ -170,7 +250,7 @@ class Device:
             node.started(following, self._worker)
 
 
-def alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[bool]:
+def _alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[bool]:
     """Return, per task, whether its kernel cannot be queued on devices of *architecture*."""
     synchronous = platform.device(architecture).synchronous
     if not synchronous:
@@ -179,7 +259,7 @@ def alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[bo
     return [kernels[kernel] for kernel in graph.kernel.tolist()]
 
 
-def keeper(memories: Memories, memory: int) -> Steps:
+def _keeper(memories: Memories, memory: int) -> Steps:
     """Serve the requests of *memory* as they come, for ever."""
     routine, post = memories.requests.keepers[memory], memories.requests.posts[memory]
     while True:
@@ -190,15 +270,3 @@ def keeper(memories: Memories, memory: int) -> Steps:
             worked = yield from memories.handling.serve(memory, routine)
         if not worked and not routine.woken:
             yield routine.sleep()
-
-
-def keepers_of(clock: Clock, platform: Platform, routines: list[Routine]) -> list[Routine]:
-    """Return, per memory, who looks after its requests: the first worker that drives a device.
-
-    Where there is none, a routine of the memory's own.
-    """
-    keepers: list[Routine | None] = [None] * len(platform.memories)
-    for worker, routine in zip(platform.workers, routines, strict=True):
-        if platform.device(worker.architecture).pipeline and keepers[worker.memory] is None:
-            keepers[worker.memory] = routine
-    return [routine or Routine(clock) for routine in keepers]
