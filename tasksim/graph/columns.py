@@ -153,63 +153,45 @@ class ColumnBuilder:
             If numbers of tasks are missing or given twice, or as
             :meth:`~tasksim.graph.builder.GraphBuilder.build`.
         """
-        self._parts.sort(key=lambda part: part.first)
-        configuration, priority = self._tasks()
-        accesses = merge_repeated(self._accesses(), self.tasks)
-        register, numbers = self._configurations()
-        return assembled(
-            self.name,
-            {},
-            self.model_names,
-            register,
-            numbers[configuration],
-            priority,
-            self._handles,
-            accesses,
-            from_edges(infer_dependencies(accesses), self.tasks),
-            self._hints(),
-        )
-
-    def _tasks(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return per task the part that it is of, and its priority."""
-        part_of, priority = np.full(self.tasks, -1, np.int32), np.empty(self.tasks, np.int32)
-        for number, part in enumerate(self._parts):
-            part_of[part.places] = number
-            priority[part.places] = part.priority
-        given = sum(len(part.places) for part in self._parts)
-        if given != self.tasks or (self.tasks and part_of.min() < 0):
-            got = f"{self.name}: {given} tasks were inserted"
-            raise GraphError(f"{got}, which are not all from 0 to {self.tasks - 1}")
-        return part_of, priority
-
-    def _accesses(self) -> Accesses:
-        """Return the accesses of all tasks, in order."""
-        counts = np.zeros(self.tasks, np.int64)
-        for part in self._parts:
+        parts, tasks = sorted(self._parts, key=lambda part: part.first), self.tasks
+        part_of, priority = np.full(tasks, -1, np.int32), np.empty(tasks, np.int32)
+        counts = np.zeros(tasks, np.int64)
+        # Configurations are numbered as they come first.
+        register, numbers = ConfigurationRegister(), []
+        for index, part in enumerate(parts):
+            part_of[part.places], priority[part.places] = index, part.priority
             counts[part.places] = len(part.accesses)
-        begins = pointers_of_counts(counts)
-        handle, mode = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.int8)
-        for part in self._parts:
-            begin = begins[part.places]
-            for offset, (given, handles) in enumerate(part.accesses):
-                handle[begin + offset], mode[begin + offset] = handles, given
-        return Accesses(np.repeat(np.arange(self.tasks, dtype=np.int32), counts), handle, mode)
-
-    def _configurations(self) -> tuple[ConfigurationRegister, NDArray[np.int64]]:
-        """Return the configurations, numbered as they come first, and that of each part."""
-        register = ConfigurationRegister()
-        numbers = []
-        for part in self._parts:
             key = (part.kernel, *part.parameters, *part.parameters.values())
             number = register.numbers.get(key)
             if number is None:
                 number = register.add(key, part.kernel, part.parameters, f"#{part.first}")
             numbers.append(number)
-        return register, np.array(numbers, np.int64)
-
-    def _hints(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        if not self._hint_after:
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        handle, after = np.concatenate(self._hint_handle), np.concatenate(self._hint_after)
-        order = np.argsort(after, kind="stable")
-        return handle[order].astype(np.int32), after[order].astype(np.int32)
+        given = sum(len(part.places) for part in parts)
+        if given != tasks or (tasks and part_of.min() < 0):
+            got = f"{self.name}: {given} tasks were inserted"
+            raise GraphError(f"{got}, which are not all from 0 to {tasks - 1}")
+        begins = pointers_of_counts(counts)
+        handle, mode = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.int8)
+        for part in parts:
+            begin = begins[part.places]
+            for offset, (access, handles) in enumerate(part.accesses):
+                handle[begin + offset], mode[begin + offset] = handles, access
+        task = np.repeat(np.arange(tasks, dtype=np.int32), counts)
+        accesses = merge_repeated(Accesses(task, handle, mode), tasks)
+        hints = np.empty(0, np.int32), np.empty(0, np.int32)
+        if self._hint_after:
+            hinted, after = np.concatenate(self._hint_handle), np.concatenate(self._hint_after)
+            order = np.argsort(after, kind="stable")
+            hints = hinted[order].astype(np.int32), after[order].astype(np.int32)
+        return assembled(
+            self.name,
+            {},
+            self.model_names,
+            register,
+            np.array(numbers, np.int64)[part_of],
+            priority,
+            self._handles,
+            accesses,
+            from_edges(infer_dependencies(accesses), tasks),
+            hints,
+        )

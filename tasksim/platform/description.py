@@ -379,17 +379,14 @@ def check_platform(platform: Platform) -> None:
     of the node, can be reached from every other of these, directly or through one memory; but
     not where a platform that comes from no file has neither links nor routes.
     """
-    checks = (
-        *(_numbers, _names, _nodes, _workers, _classes, _architectures, _devices),
-        *(_costs, _memory_costs, _copying, _links, _routes, _ways, _memory_domains),
-        _power,
-    )
+    checks = (_things, _workers, _costs, _connections, _ways, _memory_domains, _power)
     found = [problem for check in checks for problem in check(platform)]
     if found:
         raise InputError("\n".join(f"platform {platform.name}: {problem}" for problem in found))
 
 
-def _numbers(platform: Platform) -> Iterator[str]:
+def _things(platform: Platform) -> Iterator[str]:
+    """Yield what is wrong with the numbers, names and nodes of what there is."""
     kinds: dict[str, Sequence[Worker | Memory | Link]] = {
         "worker": platform.workers,
         "memory": platform.memories,
@@ -403,29 +400,19 @@ def _numbers(platform: Platform) -> Iterator[str]:
         for index, thing in enumerate(things):
             if thing.id != index:
                 yield f"{kind} {thing.name} has number {thing.id}, must be {index}"
-
-
-def _names(platform: Platform) -> Iterator[str]:
-    yield from _repeated("worker", (worker.name for worker in platform.workers))
-    yield from _repeated("memory", (memory.name for memory in platform.memories))
-    yield from _repeated("link", (link.name for link in platform.links))
-
-
-def _repeated(kind: str, names: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            yield f"two of its {kind} names are {name!r}"
-        seen.add(name)
-
-
-def _nodes(platform: Platform) -> Iterator[str]:
+    for kind, things in kinds.items():
+        seen: set[str] = set()
+        for thing in things:
+            if thing.name in seen:
+                yield f"two of its {kind} names are {thing.name!r}"
+            seen.add(thing.name)
     nodes = sorted({memory.node for memory in platform.memories})
     if nodes != list(range(len(nodes))):
         yield f"the nodes of its memories are {nodes}, must be consecutive from 0"
 
 
 def _workers(platform: Platform) -> Iterator[str]:
+    """Yield what is wrong with the workers, their classes, architectures and devices."""
     owner: dict[tuple[int, int], str] = {}
     for worker in platform.workers:
         if not _exists(worker.memory, platform.memories):
@@ -439,64 +426,36 @@ def _workers(platform: Platform) -> Iterator[str]:
             yield f"worker {worker.name} is bound to core {worker.core}, must be 0 or more"
         elif first != worker.name:
             yield f"worker {worker.name} is bound to core {worker.core}, as is {first}"
-
-
-def _exists(number: int, things: Sequence[object]) -> bool:
-    return 0 <= number < len(things)
-
-
-def _classes(platform: Platform) -> Iterator[str]:
     members = sorted(worker for group in platform.classes for worker in group.workers)
     if members != sorted(worker.id for worker in platform.workers):
         yield f"its classes have the workers {members}, must have each worker once"
-
-
-def _architectures(platform: Platform) -> Iterator[str]:
     for name in platform.architectures:
         if name not in platform.model_architecture:
             yield f"architecture {name} has no models to use"
     for name, speed in platform.speeds.items():
         if not (math.isfinite(speed) and speed > 0):
             yield f"architecture {name} has speed {speed}, must be positive"
-
-
-def _devices(platform: Platform) -> Iterator[str]:
     for name, device in platform.devices.items():
         if not (_whole(device.pipeline) and 0 <= device.pipeline <= MAX_PIPELINE):
             legal = f"must be a whole number from 0 to {MAX_PIPELINE}"
             yield f"architecture {name} has pipeline {device.pipeline}, {legal}"
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _costs(platform: Platform) -> Iterator[str]:
-    costs, memory = platform.overheads, platform.allocation
+    """Yield what is wrong with the costs of the runtime, of memory and of copies."""
+    costs, sizes = platform.overheads, platform.allocation
     named = {
         **{field.name.removesuffix("_s"): getattr(costs, field.name) for field in fields(costs)},
-        "allocate": memory.allocate_s,
-        "free": memory.free_s,
-        "pin": memory.pin_s,
+        "allocate": sizes.allocate_s,
+        "free": sizes.free_s,
+        "pin": sizes.pin_s,
     }
     for name, seconds in named.items():
         if not _at_least_0(seconds):
             yield f"{name} costs {seconds} s, must be 0 or more"
-
-
-def _at_least_0(value: float) -> bool:
-    return math.isfinite(value) and value >= 0
-
-
-def _positive(value: float) -> bool:
-    return math.isfinite(value) and value > 0
-
-
-def _memory_costs(platform: Platform) -> Iterator[str]:
     for memory in platform.memories:
         if memory.size_bytes is not None and not memory.size_bytes > 0:
             yield f"memory {memory.name} has size {memory.size_bytes}, must be positive"
-    sizes = platform.allocation
     for name, size in {"chunk": sizes.chunk_bytes, "unit": sizes.unit_bytes}.items():
         if not _positive(size):
             yield f"the {name} of allocations is {size}, must be positive"
@@ -507,9 +466,6 @@ def _memory_costs(platform: Platform) -> Iterator[str]:
             yield f"the {name} of allocations is {size}, must be at most the chunk"
     if not 0 < sizes.usable <= 1:
         yield f"{sizes.usable} of each memory is usable, must be more than 0 and at most 1"
-
-
-def _copying(platform: Platform) -> Iterator[str]:
     copying = platform.copying
     limits = {"fetches": copying.fetches, "prefetches": copying.prefetches, "idle": copying.idle}
     for name, limit in limits.items():
@@ -517,6 +473,67 @@ def _copying(platform: Platform) -> Iterator[str]:
             yield f"the limit of {name} is {limit}, must be a whole number and at least 1"
     if not _at_least_0(copying.contention):
         yield f"the contention of copies is {copying.contention}, must be 0 or more"
+
+
+def _connections(platform: Platform) -> Iterator[str]:
+    """Yield what is wrong with links and routes."""
+    for link in platform.links:
+        pair = link.between
+        if pair is not None and (
+            not all(_exists(end, platform.memories) for end in pair) or pair[0] == pair[1]
+        ):
+            yield f"link {link.name} must be between two memories (got {link.between})"
+        yield from _link_numbers(link)
+    seen: set[tuple[int, int]] = set()
+    for number, route in enumerate(platform.routes):
+        ends = route.source, route.target
+        if not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]:
+            yield f"route {number} must be from one memory to another (got {ends})"
+        elif ends in seen:
+            yield f"there are two routes {_from_to(platform, ends)}"
+        seen.add(ends)
+        if not route.links:
+            yield f"route {number} crosses no link"
+        for crossed in route.links:
+            if not _exists(crossed, platform.links):
+                yield f"route {number} crosses link {crossed}, which does not exist"
+
+
+def _ways(platform: Platform) -> Iterator[str]:
+    """Yield which memories cannot be reached from which."""
+    if not (platform.links or platform.routes or platform.path):
+        return  # made by hand, to run where nothing moves
+    ways = [(route.source, route.target) for route in platform.routes]
+    for link in platform.links:
+        if link.between is not None:
+            ways += [link.between, link.between[::-1]]
+
+    # Per node its first memory, where data are at first, and those with workers.
+    working = {worker.memory for worker in platform.workers}
+    used: dict[int, list[int]] = {}
+    for number, memory in enumerate(platform.memories):
+        here = used.setdefault(memory.node, [])
+        if not here or number in working:
+            here.append(number)
+    for memories in used.values():
+        for ends in unreached(memories, ways):
+            yield f"no way leads {_from_to(platform, ends)}, not through one other memory either"
+
+
+def _exists(number: int, things: Sequence[object]) -> bool:
+    return 0 <= number < len(things)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _at_least_0(value: float) -> bool:
+    return math.isfinite(value) and value >= 0
+
+
+def _positive(value: float) -> bool:
+    return math.isfinite(value) and value > 0
 
 
 def _memory_domains(platform: Platform) -> Iterator[str]:
@@ -539,16 +556,6 @@ def _domain_worker(platform: Platform, name: str, worker: int) -> Iterator[str]:
         yield f"memory domain {name} has {platform.workers[worker].name}, which drives a device"
 
 
-def _links(platform: Platform) -> Iterator[str]:
-    for link in platform.links:
-        ends = link.between
-        if ends is not None and (
-            not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]
-        ):
-            yield f"link {link.name} must be between two memories (got {link.between})"
-        yield from _link_numbers(link)
-
-
 def _link_numbers(link: Link) -> Iterator[str]:
     bandwidths = {
         "bandwidth": link.bandwidth_bytes_per_s,
@@ -566,42 +573,9 @@ def _link_numbers(link: Link) -> Iterator[str]:
             yield f"{name} of link {link.name} costs {seconds} s, must be 0 or more"
 
 
-def _routes(platform: Platform) -> Iterator[str]:
-    seen: set[tuple[int, int]] = set()
-    for number, route in enumerate(platform.routes):
-        ends = route.source, route.target
-        if not all(_exists(end, platform.memories) for end in ends) or ends[0] == ends[1]:
-            yield f"route {number} must be from one memory to another (got {ends})"
-        elif ends in seen:
-            yield f"there are two routes {_from_to(platform, ends)}"
-        seen.add(ends)
-        yield from _links_of(number, route, platform)
-
-
-def _links_of(number: int, route: Route, platform: Platform) -> Iterator[str]:
-    if not route.links:
-        yield f"route {number} crosses no link"
-    for link in route.links:
-        if not _exists(link, platform.links):
-            yield f"route {number} crosses link {link}, which does not exist"
-
-
 def _from_to(platform: Platform, ends: tuple[int, int]) -> str:
     source, target = (platform.memories[end].name for end in ends)
     return f"from {source} to {target}"
-
-
-def _ways(platform: Platform) -> Iterator[str]:
-    if not (platform.links or platform.routes or platform.path):
-        return  # made by hand, to run where nothing moves
-    ways = [(route.source, route.target) for route in platform.routes]
-    for link in platform.links:
-        if link.between is not None:
-            ways += [link.between, link.between[::-1]]
-
-    for memories in _used(platform).values():
-        for ends in unreached(memories, ways):
-            yield f"no way leads {_from_to(platform, ends)}, not through one other memory either"
 
 
 def _power(platform: Platform) -> Iterator[str]:
@@ -628,14 +602,3 @@ def _power(platform: Platform) -> Iterator[str]:
     for name in platform.architectures:
         if name not in platform.power.architectures:
             yield f"power says nothing of architecture {name}: of all workers or of none"
-
-
-def _used(platform: Platform) -> dict[int, list[int]]:
-    """Return per node its first memory, where data are at first, and those with workers."""
-    workers = {worker.memory for worker in platform.workers}
-    used: dict[int, list[int]] = {}
-    for number, memory in enumerate(platform.memories):
-        here = used.setdefault(memory.node, [])
-        if not here or number in workers:
-            here.append(number)
-    return used
