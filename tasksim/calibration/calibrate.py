@@ -156,23 +156,22 @@ def calibrate(
         path_of(library, "library"),
         machine or machine_name(),
         whole_number(workers, "workers", 1, MAX_WORKERS),
-        LinearKernels(terms),
     )
     one_of(search, ("irregular", "all", "none"), "search")
     flag(replace, "replace")
     found = named_items(items)
     for name in options.schedulers:
         refuse_without_estimates(create(name))
-    _check_preconditions(found, destination)
+    _check_preconditions(found, destination, terms)
     if options.makespan is not None:
         _check_steerable(found)
-    campaign = KernelCampaign(found, destination, options, search, progress, replace=replace)
+    campaign = KernelCampaign(found, destination, options, terms, search, progress, replace=replace)
     campaign.run(wait=True, tell=warnings.warn)
     report, refused = campaign.report, campaign.fits.refused
     report.interrupted = report.interrupted or campaign.interrupted
     if refused is not None and not report.interrupted:
         raise refused
-    report.notes += kept_terms(campaign.kept.keys() - terms.keys(), campaign.destination.choice)
+    report.notes += kept_terms(campaign.kept.keys() - terms.keys(), campaign.choice)
     report.seconds = time.monotonic() - begun
     return report
 
@@ -182,6 +181,8 @@ class KernelCampaign(Campaign):
 
     Attributes
     ----------
+    choice
+        Kernels with linear models.
     kept
         Kernel -> terms of an earlier calibration, which stay valid.
     fits
@@ -197,6 +198,7 @@ class KernelCampaign(Campaign):
         items: Sequence[TaskGraph | KernelCall],
         destination: Destination,
         options: CalibrationOptions,
+        terms: Mapping[str, str],
         search: Search,
         progress: Progress | None,
         *,
@@ -205,6 +207,7 @@ class KernelCampaign(Campaign):
         super().__init__(destination.models_folder, options.max_seconds, progress)
         self.items, self.destination, self.options = items, destination, options
         self._search, self._replace = search, replace
+        self.choice = LinearKernels(terms)
         self.kept: dict[str, str] = {}
         self.collected = KernelSamples()
         self.observed = Observed()
@@ -213,15 +216,13 @@ class KernelCampaign(Campaign):
 
     def open(self) -> None:
         """Read earlier samples and terms; choose the kernels with linear models."""
-        folder, destination = self.output, self.destination
-        earlier = {} if self._replace else earlier_samples(folder)
+        earlier = {} if self._replace else earlier_samples(self.output)
         if not (self._replace or self._search == "none"):
-            self.kept = earlier_terms(folder, _parameter_names(self.items))
-        terms = {**self.kept, **destination.choice.terms}
-        choice = choose_linear(self.items, terms, self._search, earlier)
-        self.destination = dataclasses.replace(destination, choice=choice)
-        _check_preconditions(self.items, self.destination)
-        self.collected = KernelSamples(earlier, choice.linear)
+            self.kept = earlier_terms(self.output, _parameter_names(self.items))
+        terms = {**self.kept, **self.choice.terms}
+        self.choice = choose_linear(self.items, terms, self._search, earlier)
+        _check_preconditions(self.items, self.destination, self.choice.terms)
+        self.collected = KernelSamples(earlier, self.choice.linear)
 
     @property
     def has_samples(self) -> bool:
@@ -268,10 +269,10 @@ class KernelCampaign(Campaign):
             return
         report.rows = list(self.collected.configurations(self.options))
         self.save()
-        choice, linear = self.destination.choice, self._linear
+        linear = self._linear
         try:
             interrupts.rearm()
-            if self.progress is not None and choice.searched & linear:
+            if self.progress is not None and self.choice.searched & linear:
                 self.progress("searching for terms", 1.0)
             self._fit_and_write(linear)
             interrupts.hold()
@@ -283,7 +284,7 @@ class KernelCampaign(Campaign):
         write_slowdowns_of(self.destination, self.collected, self.observed.slowdowns)
         report.by_kernel = summaries(self.collected, report.rows, self.fits.models, self.options)
         report.overheads = self._overheads()
-        report.notes += [*disturbed_runs(self.observed), *model_choices(choice, self.fits)]
+        report.notes += [*disturbed_runs(self.observed), *model_choices(self.choice, self.fits)]
         if self.steered is None and not interrupts.noted:
             report.notes += unknown_kernels(report.by_kernel, self.options)
         report.notes += missing_intervals(self.fits.without_interval)
@@ -298,7 +299,7 @@ class KernelCampaign(Campaign):
     @property
     def _linear(self) -> frozenset[str]:
         """Measured kernels with linear models."""
-        return self.destination.choice.linear & self.collected.new.keys()
+        return self.choice.linear & self.collected.new.keys()
 
     def _fit_and_write(self, kernels: Collection[str]) -> None:
         """Fit and write each of *kernels* with its samples, then the platform.
@@ -315,7 +316,7 @@ class KernelCampaign(Campaign):
         for kernel in sorted(kernels):
             samples = collected.samples[kernel]
             try:
-                model = fits.fit(kernel, samples, self.destination.choice)
+                model = fits.fit(kernel, samples, self.choice)
             except InputError as error:
                 path = write_samples_of(self.destination, kernel, samples)
                 fits.refused = fits.refused or InputError(
@@ -368,7 +369,9 @@ def named_items(items: object) -> list[TaskGraph | KernelCall]:
     return found
 
 
-def _check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: Destination) -> None:
+def _check_preconditions(
+    items: Sequence[TaskGraph | KernelCall], destination: Destination, terms: Mapping[str, str]
+) -> None:
     """Raise :exc:`InputError` for errors that would otherwise show only after the measurement.
 
     These are: no items, unknown kernels, a machine name that is no file name, terms of unmeasured
@@ -378,7 +381,7 @@ def _check_preconditions(items: Sequence[TaskGraph | KernelCall], destination: D
         raise InputError("nothing to calibrate: name a graph or a kernel")
     named_machine(destination.machine)
     kernels = _parameter_names(items)
-    for kernel, text in destination.choice.terms.items():
+    for kernel, text in terms.items():
         if kernel not in kernels:
             raise unknown("kernel", kernel, kernels, "terms")
         if text != AUTO:

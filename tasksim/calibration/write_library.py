@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -12,7 +12,6 @@ import yaml
 from tasksim.base.files import read_text
 from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
-from tasksim.calibration.fit_kernels import LinearKernels
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.samplefile import write_samples
@@ -62,8 +61,6 @@ class Destination:
     library: Path
     machine: str
     workers: int
-    choice: LinearKernels = field(default_factory=LinearKernels)
-    """Kernels that get linear models."""
 
     @property
     def models_folder(self) -> Path:
