@@ -73,10 +73,5 @@ def test_no_modules_import_each_other_in_a_circle():
     assert circles() == []
 
 
-WITH_CIRCLES_OF_TYPES = {"kernels"}
-"""Rooms in which modules still name each other's types."""
-
-
 def test_no_modules_name_each_others_types_in_a_circle():
-    rooms = {name.split(".")[1] for circle in circles(types=True) for name in circle}
-    assert rooms <= WITH_CIRCLES_OF_TYPES
+    assert circles(types=True) == []

@@ -15,10 +15,8 @@ from tasksim.base.arguments import short
 from tasksim.base.errors import InputError
 from tasksim.base.registry import where_raised
 from tasksim.graph.builder import Reduce, Scratch
-from tasksim.kernels.calls import CallTable
-from tasksim.kernels.errors import KernelError
-from tasksim.kernels.program import Residual
-from tasksim.kernels.together import ALONE
+from tasksim.kernels.calls import CallTable, KernelError
+from tasksim.kernels.program import ALONE, Residual
 
 if TYPE_CHECKING:
     import ctypes
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from tasksim.applications.kernel import Lock
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
-    from tasksim.kernels.together import Together
+    from tasksim.kernels.program import Together
 
 __all__ = ["FlowProgram"]
 

@@ -12,7 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
 from tasksim.base.registry import where_raised
 from tasksim.graph.access_mode import AccessMode
-from tasksim.kernels.buffer import Buffer
+from tasksim.kernels.pointers import Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -71,7 +71,7 @@ def _generators(library: Path | None) -> dict[str, str]:  # noqa: ARG001
 
 def _described(generator: Generator) -> str:
     """Return a line about it, one with its settings, and one if its graphs run for real."""
-    from tasksim.kernels.registry import EXECUTORS
+    from tasksim.kernels.program import EXECUTORS
 
     settings = _settings([(p.name, p.required, p.default) for p in generator.parameters])
     runs = generator.executor is not None or generator.name in EXECUTORS
@@ -178,7 +178,7 @@ def _panels(library: Path | None) -> dict[str, str]:  # noqa: ARG001
 
 def _executors(library: Path | None) -> dict[str, str]:  # noqa: ARG001
     from tasksim.graph.apps.registry import generators
-    from tasksim.kernels.registry import describe
+    from tasksim.kernels.program import describe
 
     applications = {g.name: g.summary for g in generators() if g.executor is not None}
     return {**describe(), **applications}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tasksim.kernels.calls import KernelError
 from tasksim.kernels.dense import kernel_names
-from tasksim.kernels.errors import KernelError
 from tasksim.kernels.program import Program, Residual, bind
 from tasksim.kernels.standalone import Standalone, standalone
 from tasksim.kernels.threads import blas_info, single_threaded_blas

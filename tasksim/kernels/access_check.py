@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.access_mode import AccessMode
-from tasksim.kernels.errors import KernelError
+from tasksim.kernels.calls import KernelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

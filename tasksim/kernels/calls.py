@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tasksim.base.errors import TasksimError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,11 +37,11 @@ __all__ = [
     "Calls",
     "Copies",
     "Function",
+    "KernelError",
     "Tells",
     "address_of",
     "bits_of",
 ]
-
 
 MOST_REALS: Final = 8
 """Largest number of real arguments, ``TASKSIM_MOST_REALS`` in ``tasksim_core.h``: the number of
@@ -196,3 +198,18 @@ def address_of(reference: Reference | Any) -> int:
     7
     """
     return ctypes.cast(reference, ctypes.c_void_p).value or 0
+
+
+class KernelError(TasksimError):
+    """A failure of a kernel: a matrix that is not positive definite, a zero pivot, an exception.
+
+    ``kernel`` is the name of the kernel. The caller that executes a task knows which task failed.
+    """
+
+    def __init__(self, kernel: str, message: str) -> None:
+        super().__init__(kernel, message)
+        self.kernel = kernel
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"kernel {self.kernel}: {self.message}"

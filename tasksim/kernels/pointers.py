@@ -6,7 +6,7 @@ for Cython, and ctypes releases the lock around a call of them.
 
 Fortran takes every argument by address. The functions :func:`integer`, :func:`real` and
 :func:`character` cache their references, so that a call is ``gemm(*arguments)`` with a tuple made
-once.
+once. :class:`Buffer` is the memory of their operands, :class:`Workspace` a worker's scratch memory.
 """
 
 from __future__ import annotations
@@ -14,14 +14,25 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from tasksim.base.errors import InputError, nearest, unknown
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
 __all__ = [
+    "ALIGNMENT_BYTES",
+    "Buffer",
     "Precision",
     "Reference",
     "Routine",
+    "Workspace",
+    "aligned",
     "argument_count",
     "character",
     "integer",
@@ -129,3 +140,62 @@ def _signature(capsule: Any) -> str:
     """Return the C declaration, which Cython keeps as the name of the capsule."""
     declaration: bytes = _name_of(capsule)
     return declaration.decode()
+
+
+class Workspace:
+    """One worker's scratch memory, with the ``info`` of its routines.
+
+    Parameters
+    ----------
+    elements
+        The largest number of elements that any kernel needs.
+    precision
+        The precision of the elements.
+    """
+
+    def __init__(self, elements: int, precision: Precision) -> None:
+        self.info = ctypes.c_int(0)
+        self._elements = ctypes.c_int(elements)
+        self._buffer = Buffer(elements * precision.size_bytes)
+
+    def tail(self, names: tuple[str, ...]) -> tuple[Reference, ...]:
+        """Return the last arguments of a call: *names* are from ``work``, ``lwork``, ``info``."""
+        references = {
+            "work": self._buffer.reference(),
+            "lwork": ctypes.byref(self._elements),
+            "info": ctypes.byref(self.info),
+        }
+        return tuple(references[name] for name in names)
+
+
+ALIGNMENT_BYTES = 64
+"""Size of a cache line in bytes: tiles start at a cache line, so that no two of them share one."""
+
+
+def aligned(size_bytes: int) -> int:
+    """Return *size_bytes* rounded up to whole cache lines."""
+    return -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+
+
+class Buffer:
+    """One aligned block of memory, initially zero.
+
+    Parameters
+    ----------
+    size_bytes
+        The size of the block.
+    """
+
+    def __init__(self, size_bytes: int) -> None:
+        raw = np.zeros(aligned(size_bytes) + ALIGNMENT_BYTES, dtype=np.uint8)
+        start = -raw.ctypes.data % ALIGNMENT_BYTES
+        self.bytes: NDArray[np.uint8] = raw[start : start + aligned(size_bytes)]
+        self._block = (ctypes.c_char * len(self.bytes)).from_buffer(self.bytes.data)
+
+    def reference(self, offset: int = 0) -> Reference:
+        """Return a reference to the byte at *offset* for a call of a routine."""
+        return ctypes.byref(self._block, offset)
+
+    def array(self, offset: int, shape: Sequence[int], dtype: str) -> NDArray[Any]:
+        """Return a column-major array of *shape* at *offset*, which shares the memory."""
+        return np.ndarray(shape, dtype, self.bytes.data, offset, order="F")

@@ -1,4 +1,15 @@
-"""Programs: task graphs that are bound to data and ready to execute."""
+"""Programs: task graphs that are bound to data and ready to execute, and their executors.
+
+An executor is a class or function, ``executor(graph, workers, seed)``, that returns the graph
+bound to data, a :class:`Program`. It is registered under the name of the generator whose graphs it
+runs. Another package registers its executors as entry points of the group ``tasksim.programs``. An
+application is an executor of its own graphs.
+
+A program whose result is checked by several processes together has an attribute ``together``, by
+default :data:`ALONE`. With another value, all processes call ``check()`` and ``errors()`` together:
+each works with its own data, and sums are taken over all processes, without gathering the result.
+The result is the value that the first process returns.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +17,15 @@ import ctypes
 import weakref
 from dataclasses import dataclass
 from threading import TIMEOUT_MAX, Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.registry import Registry
 from tasksim.graph.apps.registry import GENERATORS
 from tasksim.graph.taskgraph import TaskGraph
-from tasksim.kernels.calls import CallTable, Function, Tells, address_of
-from tasksim.kernels.errors import KernelError
-from tasksim.kernels.registry import EXECUTORS
+from tasksim.kernels.calls import CallTable, Function, KernelError, Tells, address_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,9 +33,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.kernels.calls import Calls
-    from tasksim.kernels.registry import Executor
 
-__all__ = ["FunctionProgram", "Program", "Residual", "WaitingProgram", "bind"]
+    Executor = Callable[[TaskGraph, int, int], "Program"]
+    T = TypeVar("T")
+    Fetch = Callable[[int], Any]
+
+__all__ = [
+    "ALONE",
+    "EXECUTORS",
+    "Alone",
+    "FunctionProgram",
+    "Program",
+    "Residual",
+    "Together",
+    "WaitingProgram",
+    "bind",
+    "describe",
+]
 
 
 @dataclass(frozen=True)
@@ -253,3 +277,93 @@ class FunctionProgram:
 
     def check(self) -> None:
         """Return None: only the functions can tell a correct result."""
+
+
+def _adopt(name: str, found: Any) -> Executor:
+    if not callable(found):
+        raise InputError(f"executor '{name}': {found!r} cannot be called")
+    executor: Executor = found
+    return executor
+
+
+EXECUTORS: Registry[Executor] = Registry(
+    "executor",
+    "tasksim.programs",
+    {
+        "cholesky": "tasksim.kernels.factorisations:Cholesky",
+        "lu": "tasksim.kernels.factorisations:Lu",
+        "qr": "tasksim.kernels.factorisations:Qr",
+        "fmm": "tasksim.kernels.fmm.program:FmmProgram",
+        "cg": "tasksim.kernels.grids.conjugate_gradient:conjugate_gradient",
+        "jacobi": "tasksim.kernels.grids.jacobi:jacobi",
+        "summa": "tasksim.kernels.summa:summa",
+        "chain": "tasksim.kernels.program:WaitingProgram",
+        "fork-join": "tasksim.kernels.program:WaitingProgram",
+        "random-layered": "tasksim.kernels.program:WaitingProgram",
+    },
+    _adopt,
+)
+"""All executors. A new one is a file, and a line here or an entry point of its package."""
+
+
+def describe() -> dict[str, str]:
+    """Return the first line of each executor's docstring by name, without broken executors."""
+    return {
+        name: (found.__doc__ or "").strip().partition("\n")[0]
+        for name, found in EXECUTORS.items().items()
+    }
+
+
+class Together(Protocol):
+    """The processes of one run from the point of view of one of them."""
+
+    rank: int
+    """The rank of this process."""
+
+    def counts(self, handle: int) -> bool:
+        """Return whether this process counts *handle*; exactly one process counts each datum."""
+
+    def executor(self, task: int) -> int:
+        """Return the rank of the process that executed *task* and has its results."""
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the *values* of all processes."""
+
+    def pass_on(self, values: NDArray[Any], source: int, target: int) -> None:
+        """Copy the *values* of the process *source* to *target*; other processes do nothing."""
+
+    def asked(self, judge: Callable[[Fetch], T], give: Fetch) -> T | None:
+        """Return the result of *judge*, which the first process calls with a fetch function.
+
+        The process that counts a datum calls *give* for it on request, one datum at a time. All
+        processes except the first return None.
+        """
+
+
+class Alone:
+    """A single process with all data."""
+
+    rank = 0
+
+    def counts(self, handle: int) -> bool:  # noqa: ARG002
+        """Return True."""
+        return True
+
+    def executor(self, task: int) -> int:  # noqa: ARG002
+        """Return 0."""
+        return 0
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return *values*."""
+        return values
+
+    def pass_on(self, values: NDArray[Any], source: int, target: int) -> None:
+        """Do nothing."""
+
+    def asked(self, judge: Callable[[Fetch], T], give: Fetch) -> T | None:
+        """Return the result of *judge* with *give*."""
+        return judge(give)
+
+
+ALONE = Alone()
+"""The default: this process is the only one."""

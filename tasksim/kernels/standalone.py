@@ -9,13 +9,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.buffer import Buffer
-from tasksim.kernels.calls import address_of
+from tasksim.kernels.calls import KernelError, address_of
 from tasksim.kernels.dense import DenseKernel, PreparedCall, dense_kernel
-from tasksim.kernels.errors import KernelError
-from tasksim.kernels.pointers import Precision, precision_of
+from tasksim.kernels.pointers import Buffer, Precision, Workspace, precision_of
 from tasksim.kernels.tiled import failure
-from tasksim.kernels.workspace import Workspace
 
 if TYPE_CHECKING:
     import ctypes

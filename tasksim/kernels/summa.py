@@ -10,9 +10,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.kernels.dense import PreparedCall, dense_kernel
 from tasksim.kernels.grids import loops
-from tasksim.kernels.grids.blockprogram import executor_of
-from tasksim.kernels.grids.blocks import Blocks
-from tasksim.kernels.grids.calledtasks import CalledTasks
+from tasksim.kernels.grids.blocks import Blocks, CalledTasks, executor_of
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:

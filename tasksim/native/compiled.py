@@ -18,8 +18,7 @@ from tasksim.base.errors import TaskFailed
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.core import interface
 from tasksim.core.native_interface import KERNEL, Program, declared
-from tasksim.kernels.calls import CallTable
-from tasksim.kernels.errors import KernelError
+from tasksim.kernels.calls import CallTable, KernelError
 from tasksim.native.called_back import CalledProgram, CalledScheduler, CompiledView
 from tasksim.native.cores import usable_cores
 from tasksim.native.processor_time import ProcessorUses

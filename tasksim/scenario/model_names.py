@@ -187,7 +187,7 @@ def _as_words(graph: TaskGraph) -> str | None:
     import shlex
 
     from tasksim.graph.apps.registry import GENERATORS
-    from tasksim.kernels.registry import EXECUTORS
+    from tasksim.kernels.program import EXECUTORS
 
     if graph.name not in GENERATORS:
         return None

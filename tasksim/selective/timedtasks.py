@@ -103,7 +103,7 @@ class TimedTasks:
     def run(self, task: int, worker: int, *, safe: bool) -> None:
         """Execute *task* as *worker*; *safe*: on data that it cannot fail on.
 
-        Raise :exc:`tasksim.kernels.errors.KernelError` if it fails.
+        Raise :exc:`tasksim.kernels.calls.KernelError` if it fails.
         """
         if safe and self._make_safe is not None:
             self._make_safe(task)

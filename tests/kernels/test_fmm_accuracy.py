@@ -9,9 +9,8 @@ from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
 from tasksim.graph.octree.morton import decode
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.graph.octree.tree import tree_of_particles
-from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.interpolation import l2p, p2m
-from tasksim.kernels.fmm.p2p import symmetric, within
+from tasksim.kernels.fmm.p2p import direct, symmetric, within
 from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 DIMENSIONS = (2, 3)

@@ -14,9 +14,8 @@ from lock_of_python import lets_others_run
 
 from tasksim.base.errors import InputError
 from tasksim.graph.octree.morton import decode
-from tasksim.kernels.fmm.direct import direct
 from tasksim.kernels.fmm.interpolation import l2p, node_coordinates, p2m, weights
-from tasksim.kernels.fmm.p2p import one_sided, symmetric, within
+from tasksim.kernels.fmm.p2p import direct, one_sided, symmetric, within
 from tasksim.kernels.fmm.translations import by_octant, by_position, operators
 
 DIMENSIONS = (2, 3)

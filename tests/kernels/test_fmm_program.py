@@ -22,7 +22,7 @@ from tasksim.graph.apps.registry import generate
 from tasksim.graph.octree.particles import DISTRIBUTIONS, all_positions, charges
 from tasksim.kernels import bind
 from tasksim.kernels.access_check import AccessCheckedProgram
-from tasksim.kernels.errors import KernelError
+from tasksim.kernels.calls import KernelError
 from tasksim.kernels.fmm.layout import Layout
 from tasksim.kernels.fmm.program import MAX_COMPARED_PARTICLES, FmmProgram, tolerance
 from tasksim.native.execute import execute

@@ -13,7 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.registry import PluginWarning
 from tasksim.cli.main import cli
 from tasksim.graph.apps import registry
-from tasksim.kernels.registry import EXECUTORS, describe
+from tasksim.kernels.program import EXECUTORS, describe
 
 PACKAGE = '''
 from tasksim.graph.apps.parameters import Count

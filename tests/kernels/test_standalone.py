@@ -9,7 +9,7 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.kernels import kernel_names, standalone
-from tasksim.kernels.buffer import ALIGNMENT_BYTES
+from tasksim.kernels.pointers import ALIGNMENT_BYTES
 
 SIZES = {"m": 20, "n": 12, "k": 12, "ib": 5}
 

@@ -9,7 +9,7 @@ import pytest
 
 import tasksim
 from tasksim.core.library import status
-from tasksim.kernels.errors import KernelError
+from tasksim.kernels.calls import KernelError
 from tasksim.kernels.program import bind
 from tasksim.selective import timedtasks
 from tasksim.selective.timedtasks import TimedTasks

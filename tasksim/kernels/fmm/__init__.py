@@ -7,8 +7,8 @@ method needs only the kernel itself from the physics.
 - :mod:`~tasksim.kernels.fmm.interpolation` goes from particles to the expansions of their leaves
   and back (P2M, L2P).
 - :mod:`~tasksim.kernels.fmm.translations` goes from cells to cells (M2M, M2L, L2L).
-- :mod:`~tasksim.kernels.fmm.p2p` sums over particles of leaves that touch.
-- :mod:`~tasksim.kernels.fmm.direct` sums over all particles, for comparison.
+- :mod:`~tasksim.kernels.fmm.p2p` sums over particles of leaves that touch, and for comparison over
+  all particles.
 
 The potential is 1/r in 3-D and -log r in 2-D. The force on a particle is minus its charge times the
 gradient of the potential there. Arrays of particles have one row per coordinate, [d, n], with

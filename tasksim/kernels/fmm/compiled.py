@@ -44,7 +44,7 @@ _REORDERING_FLAGS = {"reassoc", "contract", "nsz"}
 class LoopCall(NamedTuple):
     """A call of a loop with all its arguments.
 
-    A task in this form can be called by address, see :mod:`tasksim.kernels.fmm.entries`.
+    A task in this form can be called by address, see :mod:`tasksim.kernels.fmm.plan`.
     """
 
     loop: Callable[..., None]

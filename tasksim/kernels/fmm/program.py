@@ -24,12 +24,10 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
 
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.fmm.data import Data, Groups, Held
-from tasksim.kernels.fmm.direct import due_to
-from tasksim.kernels.fmm.layout import layout_of
+from tasksim.kernels.fmm.layout import Data, Groups, Held, layout_of
+from tasksim.kernels.fmm.p2p import due_to
 from tasksim.kernels.fmm.plan import arrays_of_handles, calls
-from tasksim.kernels.program import Residual
-from tasksim.kernels.together import ALONE
+from tasksim.kernels.program import ALONE, Residual
 
 if TYPE_CHECKING:
     import ctypes
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.layout import Layout
-    from tasksim.kernels.together import Together
+    from tasksim.kernels.program import Together
 
 __all__ = ["MAX_COMPARED_PARTICLES", "FmmProgram", "tolerance"]
 
@@ -119,7 +117,7 @@ class FmmProgram:
 
     def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
         """Return the calls of all tasks without Python."""
-        from tasksim.kernels.fmm.entries import entry_calls
+        from tasksim.kernels.fmm.plan import entry_calls
 
         return entry_calls(self._calls)
 

@@ -1,21 +1,42 @@
-"""Aligned blocks of memory, one per datum of a graph, by handle."""
+"""Block programs: tasks that call functions on aligned blocks of memory, one per datum of a graph.
+
+A :class:`Computation` defines the blocks, the call of each task, the initial values of the blocks,
+and the expected result.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import ctypes
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.memory import refuse_too_large
-from tasksim.kernels.buffer import Buffer, aligned
+from tasksim.kernels.calls import CallTable, Function, Tells
+from tasksim.kernels.pointers import Buffer, aligned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+    from tasksim.kernels.calls import Calls
+    from tasksim.kernels.program import Executor, Residual
 
-__all__ = ["Blocks"]
+    Held = NDArray[np.integer] | None
+
+__all__ = [
+    "FACING_SIDES",
+    "BlockProgram",
+    "Blocks",
+    "CalledTasks",
+    "Computation",
+    "Halos",
+    "executor_of",
+    "whole_grid",
+]
 
 
 class Blocks:
@@ -89,3 +110,168 @@ class Blocks:
     def clear(self) -> None:
         """Set all data to zero."""
         self._buffer.bytes[:] = 0
+
+
+FACING_SIDES = (1, 0, 3, 2)
+"""The side that faces a block, of its neighbour above, below, left and right: the lower, upper,
+right and left edge."""
+
+
+class Halos:
+    """The edges that tasks read, with zeros at the border of the grid.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Blocks with the matrices ``edge0`` to ``edge3``: the upper, lower, left and right edges.
+    size : int
+        The number of points of an edge.
+    """
+
+    def __init__(self, blocks: Blocks, size: int) -> None:
+        self._blocks = blocks
+        self._nothing = np.zeros(size)
+        self._side = {}
+        for side in range(len(FACING_SIDES)):
+            block = blocks.block(f"edge{side}")
+            self._side.update(dict.fromkeys(range(block.first, block.end), side))
+
+    def addresses(self, handles: list[int]) -> list[int]:
+        """Return the addresses of the values above, below, left and right.
+
+        *handles* may contain other data. Raises :exc:`InputError` if two edges face the same side.
+        """
+        found = {}
+        for handle in handles:
+            if handle in self._side:
+                side = self._side[handle]
+                if side in found:
+                    raise InputError("a block has two neighbours on one side")
+                found[side] = int(self._blocks.addresses[handle])
+        return [found.get(side, self._nothing.ctypes.data) for side in FACING_SIDES]
+
+
+def whole_grid(graph: TaskGraph, blocks: Blocks, name: str, size: int) -> NDArray[np.float64]:
+    """Return the matrix *name* as one grid; this process must have all its blocks."""
+    block = blocks.block(name)
+    rows, columns = block.rows, block.columns or 1
+    found = np.empty((rows * size, columns * size))
+    for row in range(rows):
+        for column in range(columns):
+            data = blocks.array(blocks.handle(name, row, column))
+            if data is None:
+                raise InputError(
+                    f"graph {graph.name}: {name}[{row}, {column}] is on another process"
+                )
+            place = np.s_[row * size : (row + 1) * size, column * size : (column + 1) * size]
+            found[place] = data[: size * size].reshape(size, size)
+    return found
+
+
+_UNTYPED = ctypes.CFUNCTYPE(None)
+
+
+class CalledTasks:
+    """The calls of a graph's tasks: addresses of functions that cannot fail, and of their data.
+
+    Parameters
+    ----------
+    tasks : int
+        The number of tasks.
+    kept : object
+        The owner of the memory behind the addresses, kept alive.
+    """
+
+    def __init__(self, tasks: int, kept: object) -> None:
+        self._kept = kept
+        self._tasks = tasks
+        self._rows: dict[tuple[int, int], list[tuple[int, Sequence[int]]]] = {}
+        self._call: list[tuple[Any, tuple[Any, ...]]] = [(None, ())] * tasks
+
+    def add(self, task: int, address: int, arguments: Sequence[int]) -> None:
+        """Let *task* call the function at *address*; *arguments* are addresses or integers."""
+        self._rows.setdefault((address, len(arguments)), []).append((task, arguments))
+        self._call[task] = _UNTYPED(address), tuple(map(ctypes.c_void_p, arguments))
+
+    def run(self, task: int) -> None:
+        """Make the call of *task*."""
+        function, arguments = self._call[task]
+        function(*arguments)
+
+    def calls(self) -> Calls:
+        """Return the calls for callers outside Python."""
+        table = CallTable(self._tasks)
+        for (address, _), rows in self._rows.items():
+            tasks = np.array([task for task, _ in rows], np.int64)
+            arguments = np.array([list(found) for _, found in rows], np.int64)
+            table.add(Function(address, Tells.NOTHING), tasks, arguments.reshape(len(rows), -1))
+        return table.calls([self._kept, self])
+
+
+class Computation(Protocol):
+    """A computation of the tasks of a graph on blocks.
+
+    Attributes
+    ----------
+    graph : TaskGraph
+    blocks : Blocks
+        The data of the graph.
+    tasks : CalledTasks
+        The call of each task.
+    """
+
+    graph: TaskGraph
+    blocks: Blocks
+    tasks: CalledTasks
+
+    def fill(self) -> None:
+        """Set the blocks, which are zero, to their initial values."""
+
+    def check(self) -> Residual:
+        """Return the residual of the result of all tasks."""
+
+
+class BlockProgram:
+    """A computation on blocks as a program that runs with and without Python.
+
+    Parameters
+    ----------
+    computation : Computation
+    """
+
+    def __init__(self, computation: Computation) -> None:
+        self._computation = computation
+        self.graph, self.blocks = computation.graph, computation.blocks
+        self.datum, self.pieces = self.blocks.datum, self.blocks.pieces
+        self.reset()
+
+    def run(self, task: int, worker: int) -> None:  # noqa: ARG002
+        """Execute *task*."""
+        self._computation.tasks.run(task)
+
+    def calls(self, core: ctypes.CDLL) -> Calls:  # noqa: ARG002
+        """Return the calls of all tasks without Python."""
+        return self._computation.tasks.calls()
+
+    def reset(self) -> None:
+        """Restore the initial blocks."""
+        self.blocks.clear()
+        self._computation.fill()
+
+    def check(self) -> Residual:
+        """Return the residual of the result of all tasks."""
+        return self._computation.check()
+
+
+def executor_of(computation: Callable[[TaskGraph, int, Held], Computation]) -> Executor:
+    """Return the executor of the graphs of *computation*.
+
+    *computation* is called with a graph, a seed, and the data that have memory (None for all).
+    """
+
+    def executor(graph: TaskGraph, workers: int, seed: int = 0, held: Held = None) -> BlockProgram:  # noqa: ARG001
+        return BlockProgram(computation(graph, seed, held))
+
+    executor.__doc__ = computation.__doc__
+    executor.holds_parts = True  # type: ignore[attr-defined]
+    return executor

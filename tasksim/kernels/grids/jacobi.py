@@ -8,10 +8,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.kernels.grids import loops
-from tasksim.kernels.grids.blockprogram import executor_of
-from tasksim.kernels.grids.blocks import Blocks
-from tasksim.kernels.grids.calledtasks import CalledTasks
-from tasksim.kernels.grids.halos import Halos, whole_grid
+from tasksim.kernels.grids.blocks import Blocks, CalledTasks, Halos, executor_of, whole_grid
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def _wait(requests: list[Any]) -> None:
 
 
 class AmongRanks:
-    """The ranks of a run, for :class:`tasksim.kernels.together.Together`.
+    """The ranks of a run, for :class:`tasksim.kernels.program.Together`.
 
     Parameters
     ----------

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.csr import Int32
     from tasksim.graph.distribution.parts import LocalPart
-    from tasksim.kernels.calls import Calls
-    from tasksim.kernels.errors import KernelError
+    from tasksim.kernels.calls import Calls, KernelError
     from tasksim.kernels.program import Program, Residual
 
 __all__ = ["RankProgram", "selected_calls"]
