@@ -30,7 +30,7 @@ from tasksim.calibration.application_campaign import parse_settings_domain
 from tasksim.calibration.counters.campaign import CounterOptions, timed, timed_application
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.formats.samples import read_samples
-from tasksim.models.groups import group_means
+from tasksim.models.quantiles import group_means
 from tasksim.models.samples import Samples
 from tasksim.models.selection import select
 from tasksim.models.validation.crossvalidation import predicted_where_possible

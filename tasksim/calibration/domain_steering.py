@@ -33,7 +33,7 @@ import numpy as np
 from tasksim.base.errors import InputError, ModelError, OutOfDomainError
 from tasksim.base.units import duration_text
 from tasksim.calibration.precision import percent
-from tasksim.models.groups import group_means
+from tasksim.models.quantiles import group_means
 from tasksim.models.samples import Samples
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration.precision import TotalTime, newest_runs, relative_half_width, total_time
-from tasksim.models.kinds.typicalmean import typical_mean
-from tasksim.models.outliers import inliers
-from tasksim.models.quantiles import FENCE
+from tasksim.models.kinds.history import typical_mean
+from tasksim.models.quantiles import FENCE, inliers
 from tasksim.models.samples import Samples
 from tasksim.run.disturbance import has_processor_times, undisturbed_s
 

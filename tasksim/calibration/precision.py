@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasksim.models.groups import group_means
-from tasksim.models.outliers import inliers
-from tasksim.models.quantiles import FENCE
+from tasksim.models.quantiles import FENCE, group_means, inliers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -34,9 +34,8 @@ from tasksim.engine.batch import task_tables
 from tasksim.engine.simulation import Simulation
 from tasksim.kernels.dense import kernel_names
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.models.groups import group_means
 from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.quantiles import within_fence
+from tasksim.models.quantiles import group_means, within_fence
 from tasksim.models.samples import Samples
 from tasksim.platform.description import Platform
 from tasksim.run.critical import tasks_on_path

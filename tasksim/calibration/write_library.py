@@ -15,7 +15,6 @@ from tasksim.base.units import exact_quantity
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
 from tasksim.models.files.samplefile import write_samples
-from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.models.files.store import (
     Entry,
     Measured,
@@ -25,6 +24,7 @@ from tasksim.models.files.store import (
     samples_path,
 )
 from tasksim.models.terms.candidates import AUTO
+from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Overheads
 from tasksim.platform.load import dump, load

@@ -158,7 +158,7 @@ def _completed(kernel: str, settings: Sequence[str]) -> list[str]:
 
 def _text(summary: CounterSummary) -> list[str]:
     from tasksim.base.units import format_time
-    from tasksim.models.counters.columns import COUNTERS
+    from tasksim.models.samples import COUNTERS
 
     found = f"{summary.samples} samples of {summary.configurations} configurations"
     lines = [f"{summary.kernel}: {found}, {format_time(summary.seconds)}"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.models.columns import CLOCK, columns, unlike_fixed
-from tasksim.models.counters.clocks import with_clock
-from tasksim.models.groups import group_means
-from tasksim.models.unused import Unused, unused_text
+from tasksim.models.fitted import columns, unlike_fixed
+from tasksim.models.quantiles import group_means
+from tasksim.models.rows import CLOCK
+from tasksim.models.samples import Unused, unused_text, with_clock
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.models.validation.metrics import METRICS, all_metrics
 

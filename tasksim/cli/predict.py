@@ -115,7 +115,8 @@ def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple
 
 def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
     """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
-    from tasksim.models.columns import CLOCK, highest_clock
+    from tasksim.models.fitted import highest_clock
+    from tasksim.models.rows import CLOCK
 
     known = (*model.names_, *model.fixed_)
     given: dict[str, float] = {}
@@ -162,7 +163,7 @@ def _outside(
     model: KernelModel, values: dict[str, float]
 ) -> Iterator[tuple[str, dict[str, float | None]]]:
     """Yield the parameters outside what was measured, and by which factor."""
-    from tasksim.models.columns import bounding_parameters
+    from tasksim.models.fitted import bounding_parameters
 
     for name, value in values.items():
         fixed = model.fixed_.get(name, value)
@@ -177,7 +178,7 @@ def _outside(
 
 def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     from tasksim.base.units import format_time
-    from tasksim.models.columns import CLOCK
+    from tasksim.models.rows import CLOCK
 
     yield f"duration  {format_time(result['duration_s'])}"
     level = f"{100 * result['level']:g} %"

@@ -229,7 +229,7 @@ def _trace(path: Path, library: Path | None) -> str:  # noqa: ARG001
 
 def _measured(path: Path, library: Path | None) -> str:  # noqa: ARG001
     from tasksim.formats.samples import samples_in
-    from tasksim.models.unused import unused_text
+    from tasksim.models.samples import unused_text
 
     samples = samples_in(path)
     unused = f"; not used: {unused_text(samples.unused)}" if samples.unused else ""

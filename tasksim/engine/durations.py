@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.columns import DURATION, SIZE, columns
+from tasksim.models.fitted import columns
+from tasksim.models.rows import DURATION, SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.contention import Contention
-    from tasksim.models.draws import Draw
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
+    from tasksim.models.quantiles import Draw
     from tasksim.platform.description import Platform
 
 __all__ = [
@@ -277,7 +278,7 @@ def stretch(
     >>> stretch(ConstantModel(1.0), None, None, slower=2.0)
     2.0
     """
-    from tasksim.models.computeshare import compute_share
+    from tasksim.models.contention import compute_share
 
     share = compute_share(model, table, contention)
     if share is None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.durations import Demands
+from tasksim.models.uncertainty.doubt import student_stretch
 from tasksim.models.uncertainty.drawn import drawer_of
 from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
-from tasksim.models.uncertainty.spread import student_stretch
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.base.files import is_file
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.kinds.processors import GivenCosts, parameter
+from tasksim.models.kinds.given import GivenCosts, parameter
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
 

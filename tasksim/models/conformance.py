@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
-from tasksim.models.columns import columns
-from tasksim.models.examples import example_samples, examples_for
+from tasksim.models.fitted import columns
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.registry import from_json
+from tasksim.models.registry import from_json, kinds
+from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     Factory = Callable[[], KernelModel]
     Check = Callable[[Factory], None]
 
-__all__ = ["check_model", "checks", "example_samples", "parametrize_with_checks"]
+__all__ = [
+    "check_model",
+    "checks",
+    "example_samples",
+    "example_sizes",
+    "examples_for",
+    "parametrize_with_checks",
+]
 
 COMMON_REPORT_KEYS = (
     "kind",
@@ -260,8 +267,6 @@ def survives_json(factory: Factory) -> None:
 
 def is_registered(factory: Factory) -> None:
     """Check that :func:`tasksim.models.registry.from_json` finds an installed kind."""
-    from tasksim.models.registry import kinds
-
     model = _fitted(factory)
     if model.kind in kinds():
         _demand(_same(from_json(model.to_json()), model), "the registry makes another model")
@@ -405,3 +410,46 @@ def _refused(ask: Callable[[], object], kind: type[TasksimError], when: str) -> 
             f"{when}: {type(error).__name__} instead of {kind.__name__}: {error}"
         ) from error
     raise CheckFailed(f"{when}, but {kind.__name__} is not raised")
+
+
+BLOCK_SIZES = (64.0, 96.0, 128.0, 192.0)
+"""Block sizes typical of applications, not all of them powers of 2."""
+
+
+def example_samples(repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return durations of a matrix product with 5 % of noise, measured at 64 sizes."""
+    rng = np.random.default_rng(seed)
+    grid = np.array([(m, n, k) for m in BLOCK_SIZES for n in BLOCK_SIZES for k in BLOCK_SIZES])
+    table = np.repeat(grid, repetitions, axis=0)
+    durations_s = (2e-6 + 6e-11 * table.prod(axis=1)) * rng.lognormal(0.0, 0.05, len(table))
+    return Samples(("m", "n", "k"), table, durations_s, np.arange(len(table)) % repetitions)
+
+
+def example_sizes(repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return durations of products of square matrices of 64 sizes, by their bytes."""
+    rng = np.random.default_rng(seed)
+    orders = np.repeat(np.arange(64.0, 128.0), repetitions)
+    durations_s = (2e-6 + 6e-11 * orders**3) * rng.lognormal(0.0, 0.05, len(orders))
+    sizes = 3 * 8 * orders[:, None] ** 2
+    return Samples(("size_bytes",), sizes, durations_s, np.arange(len(orders)) % repetitions)
+
+
+def examples_for(model: KernelModel, repetitions: int = 12, seed: int = 0) -> Samples:
+    """Return samples that *model* can be fitted to, with the parameters and counters it needs."""
+    make = example_sizes if model.parameter_count == 1 else example_samples
+    samples = make(repetitions, seed)
+    return _counted(samples) if model.needs_counters else samples
+
+
+def _counted(samples: Samples) -> Samples:
+    """Return *samples* of a product with plausible counters."""
+    table = samples.parameters
+    product, sides = table.prod(axis=1), table.sum(axis=1)
+    counters = {
+        "instructions": 1000 + 0.5 * product,
+        "l1_hits": 0.15 * product + 10 * sides,
+        "l2_hits": 0.01 * product,
+        "memory_accesses": sides,
+        "frequency_hz": np.full(len(samples), 3e9),
+    }
+    return Samples(samples.names, table, samples.durations_s, samples.runs, counters)

@@ -15,12 +15,18 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Contended", "Contention"]
+    from numpy.typing import NDArray
+
+    from tasksim.models.kernelmodel import KernelModel
+
+__all__ = ["Contended", "Contention", "KnowsComputing", "compute_share"]
 
 
 @dataclass(frozen=True)
@@ -103,3 +109,26 @@ class Contended(Protocol):
 
     def contention(self, kernel: str, architecture: str) -> Contention | None:
         """Return the contention of *kernel*; None if it is unknown."""
+
+
+@runtime_checkable
+class KnowsComputing(Protocol):
+    """A kernel model that separates computing from waiting for memory."""
+
+    def compute_share(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the share of the duration that scales with the clock, 0 to 1, per row."""
+
+
+def compute_share(
+    model: KernelModel, table: NDArray[np.float64], contention: Contention | None = None
+) -> NDArray[np.float64] | None:
+    """Return the share of the duration that scales with the clock, per row of *table*.
+
+    The rest is spent waiting for memory, which has its own clock. If the *model* cannot separate
+    the two, the memory share of the kernel's *contention* is used. None if neither is known.
+    """
+    if isinstance(model, KnowsComputing):
+        return model.compute_share(table)
+    if contention is None or not contention.memory_share:
+        return None
+    return np.full(len(table), 1.0 - contention.memory_share)

@@ -1,20 +1,34 @@
-"""Fitted models as others ask them: predictions, domains, and other fits of the same kind."""
+"""Fitted models as others ask them: predictions, domains, and other fits of the same kind.
+
+A kernel model is asked for columns of parameters by name (:func:`columns`).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+
+import numpy as np
+
+from tasksim.base.errors import nearest
+from tasksim.models.rows import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.base.errors import InputError
     from tasksim.models.forms import MeansForm
     from tasksim.models.samples import Samples
 
-__all__ = ["FittedModel"]
+__all__ = [
+    "FittedModel",
+    "bounding_parameters",
+    "columns",
+    "highest_clock",
+    "in_box",
+    "unlike_fixed",
+]
 
 
 class FittedModel(Protocol):
@@ -60,3 +74,96 @@ class FittedModel(Protocol):
     def _repetitions(
         self, table: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+
+
+MAX_LISTED_NAMES: Final = 5
+"""Number of names listed in a message, so that they fit one line of a terminal."""
+
+
+def columns(
+    model: FittedModel,
+    names: Sequence[str],
+    table: NDArray[np.float64],
+    clock_hz: float | None = None,
+) -> NDArray[np.float64]:
+    """Return the columns of *table* that *model* needs, in its order.
+
+    Parameters
+    ----------
+    names
+        The names of the columns of *table*, as in a task graph. Columns that the model does
+        not need are ignored.
+    clock_hz
+        The clock for a model measured at several clocks; by default its highest.
+
+    Raises
+    ------
+    InputError
+        If columns other than the clock are missing.
+    """
+    model._check_fitted("predict")
+    missing = [name for name in model.names_ if name not in names and name != CLOCK]
+    if missing:
+        unseen = [name for name in names if name not in model.names_]
+        raise model._refusal(_wrong_columns(missing, unseen))
+    if CLOCK in model.names_ and CLOCK not in names:
+        clock = highest_clock(model) if clock_hz is None else clock_hz
+        names = (*names, CLOCK)
+        table = np.column_stack([table, np.full(len(table), clock)])
+    chosen: NDArray[np.float64] = table[:, [names.index(name) for name in model.names_]]
+    return chosen
+
+
+def highest_clock(model: FittedModel) -> float:
+    """Return the default clock of a model: the highest one measured."""
+    return model.domain_[CLOCK][1]
+
+
+def bounding_parameters(model: FittedModel) -> tuple[str, ...]:
+    """Return the names of the parameters whose measured range limits interpolation.
+
+    These are the parameters that predictions depend on, and those with a single value in all
+    samples, since their effect is unknown.
+    """
+    used = model.used_parameters()
+    fixed = {name for name, (low, high) in model.domain_.items() if low == high}
+    return tuple(name for name in model.names_ if name in used or name in fixed)
+
+
+def in_box(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows lie within the measured range of every bounding parameter."""
+    bounding = bounding_parameters(model)
+    low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
+    chosen = table[:, [model.names_.index(name) for name in bounding]]
+    return np.asarray(((chosen >= low) & (chosen <= high)).all(axis=1))
+
+
+def unlike_fixed(
+    model: FittedModel, names: Sequence[str], table: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the values in *table* that differ from a parameter's single value in the samples.
+
+    *names* are the columns of *table*. Parameters without a column are skipped.
+    """
+    found = {}
+    for name, value in model.fixed_.items():
+        if name in names:
+            column = table[:, names.index(name)]
+            if (column != value).any():
+                found[name] = column[column != value]
+    return found
+
+
+def _wrong_columns(missing: list[str], unseen: list[str]) -> str:
+    message = (
+        "the parameters should match those of the samples that the model was fitted to; "
+        f"seen at fit time, yet now missing: {_listed(missing)}"
+    )
+    if not unseen:
+        return message
+    return f"{message}; unseen at fit time: {_listed(unseen)}{nearest(unseen[0], missing)}"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return ", ".join(names[:MAX_LISTED_NAMES]) + more

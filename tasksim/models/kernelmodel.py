@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError, NotFittedError, OutOfDomainError, unknown
-from tasksim.models.columns import in_box
-from tasksim.models.quantiles import FENCE
+from tasksim.models.fitted import in_box
+from tasksim.models.quantiles import FENCE, checked_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.draws import Draw
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
+    from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.doubt import Doubt
     from tasksim.models.uncertainty.intervals import Uncertainty
@@ -108,7 +108,7 @@ class KernelModel(ABC):
     languages: ClassVar[tuple[str, ...]] = ()
     """The programming languages that :meth:`source` can generate."""
     fence: float | None = FENCE
-    """The fence (:func:`~tasksim.models.outliers.inliers`) outside of which samples are outliers,
+    """The fence (:func:`~tasksim.models.quantiles.inliers`) outside of which samples are outliers,
     for a fit and for its evaluation; None: no sample is an outlier."""
 
     label: str = ""
@@ -168,7 +168,7 @@ class KernelModel(ABC):
         ----------
         parameters : array_like, shape (n, p)
             One row per task, the columns in the order of ``names_`` (see
-            :func:`~tasksim.models.columns.columns`).
+            :func:`~tasksim.models.fitted.columns`).
 
         Raises
         ------
@@ -193,8 +193,6 @@ class KernelModel(ABC):
 
     def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return a random duration for each row, in seconds, whose mean is the prediction."""
-        from tasksim.models.draws import checked_generator
-
         return self.sampler(parameters)(checked_generator(rng))
 
     def sampler(self, parameters: ArrayLike) -> Draw:

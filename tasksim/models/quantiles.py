@@ -1,25 +1,32 @@
-"""Distributions stored as a few quantiles: estimation and random draws."""
+"""Statistics of samples: quantiles and draws, means of groups, outliers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tasksim.base.documents.json_document import Node
+    from tasksim.models.samples import Samples
 
 __all__ = [
     "FENCE",
     "LEVELS",
+    "Draw",
+    "checked_generator",
     "draw",
+    "group_means",
+    "group_medians",
     "group_quantiles",
+    "inliers",
     "mean_of_quantiles",
     "read_quantiles",
+    "scattered",
     "within_fence",
 ]
 
@@ -125,3 +132,70 @@ def read_quantiles(node: Node) -> NDArray[np.float64]:
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
         raise node.expected("positive numbers in ascending order")
     return quantiles
+
+
+def group_means(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the mean of the *values* of each group; no group may be empty."""
+    means: NDArray[np.float64] = np.bincount(groups, weights=values) / np.bincount(groups)
+    return means
+
+
+def group_medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the median of the *values* of each group; no group may be empty."""
+    return group_quantiles(values, groups, (0.5,))[:, 0]
+
+
+MIN_RUNS: Final = 5
+"""Smallest number of runs whose median is meaningful: two runs can move the median of fewer. With
+fewer, only the fence decides."""
+
+
+def inliers(samples: Samples, groups: NDArray[np.intp], fence: float | None) -> NDArray[np.bool_]:
+    """Return which samples are not outliers, for configurations numbered by *groups*.
+
+    An outlier is far from its configuration (:func:`~tasksim.models.quantiles.within_fence`)
+    and rare: it exceeds the upper quartile of its configuration by more seconds than the
+    worst sample of the median run. Tasks of some microseconds have a long tail in every run,
+    of page faults and interrupts, a tenth of them and half of their time; a predicted run will
+    have this tail, too. A core that is lost for milliseconds, in one run of three, is an outlier.
+
+    If the runs are unknown, or fewer than 5, only the fence decides.
+
+    >>> from tasksim.models.samples import Samples
+    >>> usual = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 9.0]  # each run has its 9
+    >>> runs = [run for run in range(5) for _ in usual]
+    >>> samples = Samples((), [()] * 41, [*usual * 5, 99.0], [*runs, 4])
+    >>> np.flatnonzero(~inliers(samples, samples.configurations()[1], 3.0)).tolist()
+    [40]
+    """
+    kept = within_fence(samples.durations_s, groups, fence)
+    runs = samples.runs
+    if kept.all() or runs is None or (runs < 0).any():
+        return kept
+    _, run = np.unique(runs, return_inverse=True)
+    if run.max() + 1 < MIN_RUNS:
+        return kept
+    excess = samples.durations_s - group_quantiles(samples.durations_s, groups, (0.75,))[groups, 0]
+    worst = np.zeros(run.max() + 1)
+    np.maximum.at(worst, run, excess)
+    usual: NDArray[np.bool_] = (excess > 0) & (excess <= np.median(worst))
+    return kept | usual
+
+
+Draw: TypeAlias = Callable[[np.random.Generator], NDArray[np.float64]]
+"""A function that draws a duration for each row, in seconds."""
+
+
+def scattered(predicted_s: NDArray[np.float64], ratios: NDArray[np.float64]) -> Draw:
+    """Return a sampler around predictions, from quantiles of the *ratios* measured / predicted."""
+    quantiles, only = ratios[None, :], np.zeros(len(predicted_s), dtype=np.intp)
+    # Dividing by the mean keeps the mean of the draws at the prediction.
+    mean = mean_of_quantiles(quantiles)
+    return lambda rng: predicted_s * (draw(quantiles, only, rng) / mean)
+
+
+def checked_generator(rng: object) -> np.random.Generator:
+    """Return *rng* if it is a NumPy generator; raise :exc:`InputError` otherwise."""
+    if not isinstance(rng, np.random.Generator):
+        raise InputError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+    return rng

@@ -1,4 +1,4 @@
-"""Rows of tables of parameters: distinct rows, their positions, the nearest row.
+"""Rows of tables of parameters: distinct rows, their positions, the nearest row, special columns.
 
 A row of parameters is one *configuration* of a kernel. All functions are vectorised, and
 work for kernels without parameters, too (a table without columns has one distinct row).
@@ -6,7 +6,7 @@ work for kernels without parameters, too (a table without columns has one distin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "CLOCK",
+    "DURATION",
+    "SIZE",
     "checked_table",
     "describe_row",
     "distinct_rows",
@@ -25,6 +28,14 @@ __all__ = [
     "nearest_row",
     "plain_number",
 ]
+
+SIZE: Final = "size_bytes"
+"""The parameter that every task has implicitly: the bytes of the data it accesses."""
+
+DURATION: Final = "duration_s"
+"""The parameter with a task's own duration, in seconds."""
+CLOCK: Final = "frequency_hz"
+"""The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
 
 def checked_table(

@@ -1,4 +1,8 @@
-"""Samples: measured durations of one kernel on one architecture."""
+"""Samples: measured durations of one kernel on one architecture.
+
+Samples may have columns of counters, of :data:`COUNTERS`, and know what their file has besides them
+(:class:`Unused`).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,27 @@ import numpy as np
 
 from tasksim.base.arguments import all_of, short
 from tasksim.base.errors import InputError, nearest
-from tasksim.models.counters.columns import checked_counters, counters_among
-from tasksim.models.rows import checked_table, distinct_rows
+from tasksim.models.rows import CLOCK, checked_table, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from tasksim.models.unused import Unused
-
-__all__ = ["Samples", "unfit_duration"]
+__all__ = [
+    "COUNTERS",
+    "HITS",
+    "LEVELS",
+    "REACHED",
+    "Samples",
+    "Unused",
+    "checked_counters",
+    "counters_among",
+    "unfit_duration",
+    "unused_text",
+    "with_clock",
+    "without_clock",
+]
 
 UNKNOWN_RUN = -1
 """The run of a sample if it is unknown; runs are numbered from 0."""
@@ -45,7 +59,7 @@ class Samples:
         The run of the calibration that each sample comes from; -1 if unknown.
     counters : mapping, default=None
         Counter -> its values, one per sample
-        (:data:`~tasksim.models.counters.columns.COUNTERS`).
+        (:data:`~tasksim.models.samples.COUNTERS`).
     constants : mapping, default=None
         Parameter with the same value in all samples, which has no column -> that value.
     unused : tuple of Unused, default=()
@@ -180,8 +194,6 @@ class Samples:
     @classmethod
     def concat(cls, parts: Sequence[Samples]) -> Samples:
         """Return the samples of all *parts*, in order; all must have the same parameters."""
-        from tasksim.models.unused import Unused
-
         parts = all_of(parts, Samples, "parts")
         if not parts:
             raise InputError("no samples to concatenate: the list is empty")
@@ -279,3 +291,151 @@ def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, NDArray[np.flo
     tables = [part.counters or {} for part in parts]
     common = [name for name in tables[0] if all(name in table for table in tables)]
     return {name: np.concatenate([table[name] for table in tables]) for name in common} or None
+
+
+LEVELS: Final = ("l1", "l2", "l3", "memory")
+"""Levels of memory, nearest first."""
+HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
+"""Level -> the counter of accesses that it served."""
+REACHED: Final = {
+    "l1": "l1_reached", "l2": "l2_reached", "l3": "l3_reached", "memory": "memory_accesses",
+}  # fmt: skip
+"""Level -> the accesses served by it or a more distant level: they increase monotonically with the
+data, whereas hits of a level increase and decrease."""
+
+COUNTERS: Final[Mapping[str, str]] = {
+    "instructions": "instructions executed, per execution of the kernel",
+    "cycles": "cycles of the core, per execution",
+    "stall_cycles": "of these, cycles in which it only waited for memory",
+    "l1_hits": "loads and stores of data that the first-level cache answered",
+    "l2_hits": "those that the second level answered",
+    "l3_hits": "those that the third level answered",
+    "memory_accesses": "those that no cache answered",
+    "communication_s": "seconds in messages between ranks, per execution",
+    "frequency_hz": "cycles per second of the core while it was measured",
+    "latency_factor": "how many times as long as alone an access took, beside a load of the memory",
+}
+"""Name of a column of samples -> its meaning, per execution. Counters are parameters only on
+request; a missing level was not distinguished from the next one."""
+
+
+def counters_among(columns: Sequence[str]) -> list[str]:
+    """Return the *columns* that are counters, in their order.
+
+    >>> counters_among(["m", "instructions", "duration_s", "l1_hits"])
+    ['instructions', 'l1_hits']
+    """
+    return [name for name in columns if name in COUNTERS]
+
+
+def checked_counters(counters: Mapping[str, Any], length: int) -> dict[str, NDArray[np.float64]]:
+    """Return *counters* as columns of *length* numbers, finite and not negative.
+
+    Raises
+    ------
+    InputError
+        For a wrong value, with the counter and the sample.
+    """
+    found = {}
+    for name, values in counters.items():
+        column = np.array(values, dtype=np.float64)
+        if column.shape != (length,):
+            raise InputError(
+                f"counter '{name}': {column.size} values, but there are {length} samples"
+            )
+        wrong = ~(np.isfinite(column) & (column >= 0))
+        if wrong.any():
+            index = int(np.argmax(wrong))
+            raise InputError(
+                f"sample {index}: {name} {column[index]!s}: counters must be finite and not "
+                "negative"
+            )
+        column.setflags(write=False)
+        found[name] = column
+    return found
+
+
+SAME_CLOCK_FACTOR: Final = 1.05
+"""Factor between neighbouring frequencies up to which they count as one clock: governors choose
+steps of a tenth of a GHz or more, and measured frequencies scatter by a few per cent."""
+
+
+def with_clock(samples: Samples, *, always: bool = False) -> Samples:
+    """Return the samples with the clock as a parameter, if configurations have several clocks.
+
+    Parameters
+    ----------
+    samples
+        With or without the counter ``frequency_hz``, which is kept.
+    always
+        Whether a single clock becomes a parameter, too, as for samples that test a model with a
+        clock.
+
+    Examples
+    --------
+    >>> from tasksim.models.samples import Samples
+    >>> clocks = {"frequency_hz": [2e9, 3e9, 2.01e9, 3e9]}
+    >>> samples = Samples(("n",), [[8], [8], [16], [16]], [3.0, 2.0, 6.0, 4.0], counters=clocks)
+    >>> found = with_clock(samples)
+    >>> found.names, found.parameters[:, 1].tolist()
+    (('n', 'frequency_hz'), [2005000000.0, 3000000000.0, 2005000000.0, 3000000000.0])
+    """
+    frequency_hz = (samples.counters or {}).get(CLOCK)
+    if frequency_hz is None or CLOCK in samples.names or not len(samples):
+        return samples
+    clock, number = _clocks(frequency_hz)
+    _, group = samples.configurations()
+    pairs = len(np.unique(group * len(clock) + number))
+    # A clock that depends on the configuration is not a setting: short kernels look slower.
+    if not always and (pairs == group.max() + 1 or not (frequency_hz > 0).all()):
+        return samples
+    table = np.column_stack([samples.parameters, clock[number]])
+    return replace(samples, names=(*samples.names, CLOCK), parameters=table)
+
+
+def without_clock(samples: Samples) -> Samples:
+    """Return the samples without the clock as a parameter."""
+    return samples.without([CLOCK])
+
+
+def _clocks(frequency_hz: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the clocks, medians of similar frequencies, and the index of each sample's clock."""
+    values, place = np.unique(frequency_hz, return_inverse=True)
+    number = np.concatenate([[0], np.cumsum(values[1:] > SAME_CLOCK_FACTOR * values[:-1])])[place]
+    clocks = [float(np.median(frequency_hz[number == i])) for i in range(number.max() + 1)]
+    return np.array(clocks), number
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A column, or rows, of a file that are not among its samples.
+
+    Parameters
+    ----------
+    name : str
+        The column, or another description of the data, such as ``"3 samples"``.
+    why : str
+        The reason, in a few words.
+    chosen : bool, default=False
+        Whether this is intended: the caller chose other columns, or the column is bookkeeping.
+    """
+
+    name: str
+    why: str
+    chosen: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the unused data as plain data."""
+        return {"name": self.name, "why": self.why, "chosen": self.chosen}
+
+
+def unused_text(unused: Iterable[Unused]) -> str:
+    """Return the unused columns as text, grouped by reason; an empty text if there are none.
+
+    >>> unused_text([Unused("layout", "text"), Unused("solver", "text"), Unused("id", "constant")])
+    'layout, solver (text); id (constant)'
+    """
+    names: dict[str, list[str]] = {}
+    for one in unused:
+        names.setdefault(one.why, []).append(one.name)
+    return "; ".join(f"{', '.join(of)} ({why})" for why, of in names.items())

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, TasksimError, expect
-from tasksim.models.candidate import Candidate, percent, size_bytes
-from tasksim.models.counters.clocks import with_clock
+from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
-from tasksim.models.samples import Samples
+from tasksim.models.rows import plain_number
+from tasksim.models.samples import Samples, with_clock
+from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
-from tasksim.models.validation.separable import check_separable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tasksim.models.kernelmodel import KernelModel
+    from numpy.typing import NDArray
 
-__all__ = ["AUTO", "Candidate", "Selection", "automatic_kinds", "select", "size_bytes"]
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.validation.crossvalidation import LeftOut
+
+__all__ = [
+    "AUTO",
+    "Candidate",
+    "Selection",
+    "automatic_kinds",
+    "check_separable",
+    "domain_text",
+    "percent",
+    "select",
+    "size_bytes",
+]
 
 AUTO: Final = ("history", "power", "mlr", "cp", "hybrid")
 """Kinds tried by default, the cheapest first, followed by kinds of other packages."""
@@ -403,3 +416,126 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
         return
     if found.count < MIN_INTERVAL_SAMPLES:
         yield f"only {found.count} samples could be left out: intervals are no wider than theirs"
+
+
+def check_separable(samples: Samples) -> None:
+    """Raise :exc:`InputError` if a parameter is constant, or depends on others.
+
+    Examples
+    --------
+    >>> from tasksim.models.samples import Samples
+    >>> table = [[m, 2 * m] for m in (1, 2, 3, 4)]
+    >>> check_separable(
+    ...     Samples(("m", "n"), table, [1.0, 2.0, 3.0, 4.0])
+    ... )  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: parameter n is a linear combination of m in all samples, ...
+    """
+    if len(samples) < 2:
+        raise InputError(
+            f"{len(samples)} sample: it says nothing about other durations; measure the kernel "
+            "more often, with other parameters"
+        )
+    rows, _ = samples.configurations()
+    for index, name in enumerate(samples.names):
+        if len(rows) == 1 or np.ptp(rows[:, index]) == 0:
+            value = plain_number(float(rows[0, index]))
+            raise InputError(
+                f"parameter {name} is {value} in all {len(samples)} samples, so that they cannot "
+                f"tell what it does: measure others, leave it out{_others(samples, name)}, or "
+                "take what was measured as it is (--kind history)"
+            )
+    if len(rows) > len(samples.names) + 1:
+        _check_independent(samples, rows, "a linear combination")
+        if (rows > 0).all():
+            _check_independent(samples, np.log(rows), "a product of powers")
+
+
+def _check_independent(samples: Samples, columns: NDArray[np.float64], what: str) -> None:
+    spread = np.ptp(columns, axis=0)
+    centered = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    for column, others in aliased(centered).items():
+        name = samples.names[column]
+        of = " and ".join(samples.names[other] for other in others)
+        raise InputError(
+            f"parameter {name} is {what} of {of} in all samples, so that they cannot tell which "
+            f"of them the duration grows with: measure {name} independently, leave it out"
+            f"{_others(samples, name)}, or take what was measured as it is (--kind history)"
+        )
+
+
+def _others(samples: Samples, name: str) -> str:
+    names = ",".join(other for other in samples.names if other != name)
+    return f" (--parameters {names})" if names else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A kind of model with its cross-validated error, or the reason why it was not tried."""
+
+    kind: str
+    reason: str
+    model: KernelModel | None = None
+    out: LeftOut | None = None
+    errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    fit_seconds: float = 0.0
+    refit_seconds: float = 0.0
+
+    @property
+    def mlogq_cv(self) -> float | None:
+        """The mean MLogQ over the configurations left out; None if it is unknown."""
+        known = np.isfinite(self.errors)
+        return float(self.errors[known].mean()) if known.any() else None
+
+    @property
+    def judged(self) -> float:
+        """The MLogQ used for comparisons: infinite if it is unknown."""
+        return np.inf if self.mlogq_cv is None else self.mlogq_cv
+
+    @property
+    def exact(self) -> bool:
+        """Whether the model predicts measured configurations only."""
+        return self.out is not None and self.out.by == "sample"
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The size of the model in a file, in bytes; None without a model."""
+        return None if self.model is None else size_bytes(self.model)
+
+    def row(self) -> dict[str, Any]:
+        """Return the candidate as a row of the printed table."""
+        return {
+            "kind": self.kind,
+            "mlogq_cv": self.mlogq_cv,
+            "size_bytes": self.size_bytes,
+            "fit_seconds": self.fit_seconds if self.model is not None else None,
+            "domain": None if self.model is None else domain_text(self.model),
+            "reason": self.reason,
+        }
+
+
+def size_bytes(model: KernelModel) -> int:
+    """Return the size of *model* as compact JSON in bytes, without report and uncertainty."""
+    data = {k: v for k, v in model.to_json().items() if k not in ("report", "uncertainty")}
+    return len(json.dumps(data, separators=(",", ":")).encode())
+
+
+def percent(candidate: Candidate) -> str:
+    """Return the error of *candidate* as text: ``2.5 %``."""
+    # exp overflows a float above 709.
+    percent = 100 * float(np.expm1(min(candidate.judged, 700.0)))
+    # Rounding errors of an exact fit are shown as 0.
+    return f"{percent if percent > 1e-6 else 0:.3g} %"
+
+
+def domain_text(model: KernelModel) -> str:
+    """Return the range in which *model* makes predictions, as text."""
+    high = np.array([[high for _, high in model.domain_.values()]])
+    # Twice the measured range: far enough to tell whether the model extrapolates.
+    try:
+        model.predict(2 * high)
+    except OutOfDomainError:
+        return "only what was measured" if model.exact else f"only {model.measured()}"
+    except TasksimError:
+        return model.measured()
+    return f"{model.measured()}, and beyond"

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError, option, unknown
-from tasksim.models.columns import SIZE, columns
 from tasksim.models.diagnosis.diagnose import Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import Finding, sorted_findings
-from tasksim.models.diagnosis.runshifts import shifted_runs
+from tasksim.models.diagnosis.noisefindings import shifted_runs
+from tasksim.models.fitted import columns
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.rows import describe_row
+from tasksim.models.rows import SIZE, describe_row
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.validation.crossvalidation import predicted_where_possible

@@ -11,8 +11,8 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_bytes, write_text
 from tasksim.base.units import duration_text
 from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
-from tasksim.models.diagnosis.influence import stars
-from tasksim.models.diagnosis.residuals import spread_by_fitted
+from tasksim.models.diagnosis.findings import spread_by_fitted
+from tasksim.models.diagnosis.linearfindings import stars
 from tasksim.models.rows import describe_row, plain_number
 from tasksim.view.modelplots import (
     domain_height_inches,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
-    from tasksim.models.validation.accuracy import Errors
+    from tasksim.models.validation.crossvalidation import Errors
 
 __all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
 

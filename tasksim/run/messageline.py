@@ -49,7 +49,7 @@ def fitted_hockney(
     >>> bool(abs(line.alpha_s - 1e-5) < 1e-9 and abs(line.beta_s - 1e-9) < 1e-13)
     True
     """
-    from tasksim.models.nonnegative import non_negative
+    from tasksim.models.terms.leastsquares import non_negative
 
     known = np.isfinite(seconds) & (seconds > 0)
     if not known.any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.graph.reuse import task_bytes
-from tasksim.models.columns import SIZE
+from tasksim.models.rows import SIZE
 from tasksim.models.samples import Samples
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.columns import bounding_parameters, unlike_fixed
+from tasksim.models.fitted import bounding_parameters, unlike_fixed
 from tasksim.models.rows import describe_row, distinct_rows
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architec
     except InputError:  # that architecture cannot run the kernel
         return False
     from tasksim.engine.durations import contention_of
-    from tasksim.models.computeshare import compute_share
+    from tasksim.models.contention import compute_share
 
     contention = contention_of(models, name, architecture)
     return compute_share(model, asked.rows(kernel, model)[0], contention) is None

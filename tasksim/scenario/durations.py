@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from tasksim.base.arguments import short
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.numerals import decimal_number
-from tasksim.models.columns import DURATION
+from tasksim.models.rows import DURATION
 
 if TYPE_CHECKING:
     from tasksim.engine.durations import Models

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base import library as libraries
 from tasksim.base.errors import InputError, option
-from tasksim.models.columns import DURATION
+from tasksim.models.rows import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tasksim.formats.starpu.examples import EXAMPLES, Example
 from tasksim.graph.apps.dense import item_bytes
 from tasksim.graph.apps.registry import generate
-from tasksim.models.columns import SIZE
+from tasksim.models.rows import SIZE
 from tasksim.scenario.advice import extrapolated
 from tasksim.scenario.model_names import with_model_names
 

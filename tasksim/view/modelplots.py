@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import TasksimError
-from tasksim.models.diagnosis.residuals import normal_points
+from tasksim.models.diagnosis.findings import normal_points
 from tasksim.models.rows import describe_row
 from tasksim.view.modelaxes import (
     LOG_FROM,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.models.diagnosis.diagnose import Diagnosis
-    from tasksim.models.diagnosis.residuals import Residuals
+    from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = [

@@ -14,7 +14,7 @@ from tasksim.base.threadclock import has_thread_clock
 from tasksim.calibration import insitu
 from tasksim.calibration.calibrate import calibrate
 from tasksim.calibration.calibration_options import CalibrationOptions
-from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path
+from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path
 
 pytestmark = pytest.mark.skipif(not has_thread_clock(), reason="no clock of threads here")
 

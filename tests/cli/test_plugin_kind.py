@@ -67,7 +67,7 @@ class Formed(Proportional):
         return self.linear().formula(digits)
 
     def source(self, language, name="duration_s"):
-        from tasksim.models.terms.sourcecode import source
+        from tasksim.models.forms import source
 
         return source(self.linear(), language, name)
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tasksim.models.examples import example_samples
+from tasksim.models.conformance import example_samples
 from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import save_kernel, save_models
 from tasksim.models.kinds.history import HistoryModel

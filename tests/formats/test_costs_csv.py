@@ -14,7 +14,7 @@ from tasksim.cli.main import cli
 from tasksim.engine.durations import durations
 from tasksim.engine.replay import Replay
 from tasksim.formats.costs_csv import read_costs
-from tasksim.models.kinds.processors import GivenCosts, ProcessorModel
+from tasksim.models.kinds.given import GivenCosts, ProcessorModel
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import Problem, plan
 

@@ -17,8 +17,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples, samples_in
 from tasksim.formats.samples.columns import choose_columns, find_duration
 from tasksim.models.files.samplefile import write_samples
-from tasksim.models.samples import Samples
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Samples, Unused
 
 # Which column is the duration
 

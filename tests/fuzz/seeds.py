@@ -133,7 +133,7 @@ def coefficients(folder: Path) -> dict[str, Input]:
 
 
 def models(folder: Path) -> dict[str, Input]:
-    from tasksim.models.files.modelfile import save_models
+    from tasksim.models.files.coefficients import save_models
     from tasksim.models.files.store import Entry, Machine, Measured
 
     measured = Measured("2024-02-03", "a test")

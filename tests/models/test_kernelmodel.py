@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
-from tasksim.models.columns import columns
+from tasksim.models.fitted import columns
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.registry import model_class

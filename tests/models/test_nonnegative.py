@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from tasksim.models.nonnegative import non_negative
+from tasksim.models.terms.leastsquares import non_negative
 
 
 def test_columns_that_are_nearly_alike():

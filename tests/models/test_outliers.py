@@ -7,7 +7,7 @@ import pytest
 
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import inliers
 from tasksim.models.samples import Samples
 
 RUNS = 9

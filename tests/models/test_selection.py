@@ -10,8 +10,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.models import selection
 from tasksim.models.samples import Samples
-from tasksim.models.selection import AUTO, select, size_bytes
-from tasksim.models.validation.separable import check_separable
+from tasksim.models.selection import AUTO, check_separable, select, size_bytes
 
 GIVEN = {"rank": 2, "cells": 6, "ridge": 1e-5}
 FAST = {"cp": GIVEN, "hybrid": GIVEN}
@@ -159,7 +158,7 @@ def test_budgets_that_are_none(budget):
     ("kind", "searches"),
     [
         ("cp", "tasksim.models.tensor.tuning.Search.best"),
-        ("hybrid", "tasksim.models.tensor.kriged.learn_scales"),
+        ("hybrid", "tasksim.models.tensor.hybrid.learn_scales"),
     ],
 )
 def test_over_many_configurations_is_searched_once(kind, searches, monkeypatch):

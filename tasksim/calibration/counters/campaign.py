@@ -31,8 +31,8 @@ from tasksim.kernels.dense import dense_kernel
 from tasksim.kernels.program import bind
 from tasksim.kernels.standalone import standalone
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.models.counters.columns import COUNTERS
 from tasksim.models.rows import plain_number
+from tasksim.models.samples import COUNTERS
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import undisturbed_s

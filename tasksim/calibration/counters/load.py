@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.calibration.machine import data_caches
 from tasksim.calibration.memory import disturbed_text, working_sets
 from tasksim.calibration.tools import MemoryTool
-from tasksim.models.counters.columns import HITS
+from tasksim.models.samples import HITS
 from tasksim.native.cores import pin_thread, usable_cores
 
 if TYPE_CHECKING:

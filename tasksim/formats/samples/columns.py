@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.counters.columns import counters_among
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Unused, counters_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,8 +13,7 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 from tasksim.formats.samples.columns import DURATION_UNITS, find_duration
 from tasksim.formats.samples.part_choice import chosen, other_parts
-from tasksim.models.samples import Samples
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Samples, Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -24,8 +24,7 @@ from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, run_number, wrong_value
 from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
 from tasksim.formats.samples.part_choice import chosen_rows
-from tasksim.models.samples import UNKNOWN_RUN, Samples
-from tasksim.models.unused import Unused
+from tasksim.models.samples import UNKNOWN_RUN, Samples, Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

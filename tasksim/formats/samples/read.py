@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.files import reading
 from tasksim.formats.registry import FORMATS, format_of
-from tasksim.models.unused import unused_text
+from tasksim.models.samples import unused_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def read_samples(
         after a colon (``runtime:ms``; s, ms, us, ns). By default the one whose name says both.
     parameters
         The columns that are parameters; by default all numeric ones but ``run``, ``repetition``,
-        durations, and counters (:data:`~tasksim.models.counters.columns.COUNTERS`). Counters are
+        durations, and counters (:data:`~tasksim.models.samples.COUNTERS`). Counters are
         kept apart, unless they are parameters.
     part
         Where a file has several sets of samples, the one that is meant: an ``architecture``, a

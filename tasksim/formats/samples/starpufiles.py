@@ -12,8 +12,7 @@ from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.part_choice import chosen, other_parts
 from tasksim.formats.starpu.codelet_file import read_codelet
 from tasksim.formats.starpu.regression_samples import read_samples as read_out
-from tasksim.models.samples import Samples
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Samples, Unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
-from tasksim.models.samples import Samples
-from tasksim.models.unused import Unused
+from tasksim.models.samples import Samples, Unused
 
 if TYPE_CHECKING:
     from pathlib import Path

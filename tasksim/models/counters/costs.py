@@ -4,6 +4,10 @@
 ``BF_mem``. Library kernels often use different code for small data, which packs nothing, and
 every call takes some time. Therefore the model may have two CPIs, one up to a number of
 instructions and one beyond, and a constant. The cross-validated error decides.
+
+Refinement: cycles per instruction are linear in the time of memory accesses, in cycles per
+instruction: ``CPI = CPI_core + BF_mem · T_mem``. The slope is the part of that time that computing
+does not hide, the intercept is the rest. (N. Ding et al. print them with their names swapped.)
 """
 
 from __future__ import annotations
@@ -13,8 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from tasksim.models.nonnegative import non_negative
-from tasksim.models.validation.folds import fold_of_each
+from tasksim.base.errors import InputError
+from tasksim.models.rows import CLOCK
+from tasksim.models.samples import HITS
+from tasksim.models.terms.leastsquares import non_negative
+from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +31,19 @@ if TYPE_CHECKING:
     from tasksim.base.documents.json_document import Node
 
     Column = NDArray[np.float64]
+    from collections.abc import Sequence
 
-__all__ = ["Costs", "CostsBy", "Spent", "chosen_costs"]
+    from tasksim.models.samples import Samples
+
+__all__ = [
+    "Costs",
+    "CostsBy",
+    "Spent",
+    "chosen_costs",
+    "conditions",
+    "refined",
+    "variance_over_runs",
+]
 
 CostsBy = Literal["cv", "two"]
 
@@ -185,3 +203,84 @@ def _fitted(spent: Spent, *, call: bool, bound: float | None) -> Costs:
     found = (non_negative(design / scale, np.ones(len(design))) / scale).tolist()
     cpi, rest = tuple(found[: len(parts)]), found[len(parts) :]
     return Costs(cpi, rest[0], rest[1] if call else 0.0, bound)
+
+
+def refined(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return BF_mem and CPI_core of the line through *points*, (T_mem, CPI).
+
+    Two points come from two frequencies of the core, or from two loads of the memory. The line
+    through two points is exact; more are fitted by least squares.
+
+    Parameters
+    ----------
+    points : sequence of (float, float)
+        Time of memory accesses per instruction, and cycles per instruction, both in cycles.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two different times of memory.
+
+    Examples
+    --------
+    >>> bf_mem, cpi_core = refined([(2.0, 0.9), (3.0, 1.1)])
+    >>> round(bf_mem, 12), round(cpi_core, 12)
+    (0.2, 0.5)
+    """
+    t_mem, cpi = np.array(points, dtype=np.float64).reshape(-1, 2).T
+    if not (np.isfinite(t_mem).all() and np.isfinite(cpi).all()):
+        raise InputError(f"points must be finite, got {points!r}")
+    if len(np.unique(t_mem)) < 2:
+        raise InputError(
+            "a refinement needs two different times of memory: measure at a second frequency, or "
+            f"beside another load of the memory; got T_mem {', '.join(f'{t:g}' for t in t_mem)}"
+        )
+    centered = t_mem - t_mem.mean()
+    slope = float(centered @ cpi / (centered @ centered))
+    return slope, float(cpi.mean() - slope * t_mem.mean())
+
+
+MIN_RUNS: Final = 3
+"""Minimum number of runs to estimate the variance of cycles per instruction."""
+MAX_MEMORY_SHARE: Final = 1e-4
+"""Maximum share of accesses that reach memory: hits times latencies are a valid time only if misses
+of the last level are rare (N. Ding et al.)."""
+MIN_MEMORY_VARIATION: Final = 0.05
+"""Minimum relative variation of memory time per instruction: with less, samples do not separate the
+costs of computing and of memory."""
+
+
+def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
+    """Yield a note for each condition that *samples*, with the times *spent*, violate."""
+    counters = samples.counters or {}
+    if CLOCK in samples.names:
+        clocks_ghz = np.unique(samples.parameters[:, samples.names.index(CLOCK)]) / 1e9
+        yield (
+            f"measured at {', '.join(f'{clock:.3g}' for clock in clocks_ghz)} GHz: predictions are "
+            f"for {clocks_ghz[-1]:.3g} GHz, unless {CLOCK} or a platform names another clock"
+        )
+    runs = len(np.unique(samples.runs)) if samples.runs is not None else 1
+    if runs < MIN_RUNS:
+        yield f"cycles per instruction of {runs} run(s): their variance needs at least three"
+    accesses = sum(counters[name] for name in HITS.values() if name in counters)
+    share = counters.get("memory_accesses", 0 * spent.memory_s) / np.maximum(accesses, 1.0)
+    if (share > MAX_MEMORY_SHARE).any():
+        yield (
+            f"up to {share.max():.2g} of the accesses reach memory (rare is {MAX_MEMORY_SHARE:g}): "
+            "hits times latencies are less reliable"
+        )
+    ratio = spent.memory_s * spent.frequency_hz / spent.instructions
+    if not ratio.std() > MIN_MEMORY_VARIATION * ratio.mean():
+        yield (
+            "memory takes the same share of all samples: what computing and what memory costs "
+            "cannot be told apart; measure at a second frequency or load of the memory"
+        )
+
+
+def variance_over_runs(per_sample: NDArray[np.float64], runs: NDArray[np.int64] | None) -> float:
+    """Return the variance of the means of runs; NaN for fewer than two."""
+    if runs is None:
+        return float("nan")
+    _, run = np.unique(runs, return_inverse=True)
+    means = np.bincount(run, per_sample) / np.bincount(run)
+    return float(means.var(ddof=1)) if len(means) > 1 else float("nan")

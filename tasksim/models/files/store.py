@@ -10,15 +10,18 @@ from tasksim.base.documents.json_document import position
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
-from tasksim.models.columns import columns
 from tasksim.models.files.coefficients import (
     CoefficientFile,
     Entry,
     Machine,
     Measured,
+    ModelFile,
+    common_machine,
     common_parameters,
+    load_file,
+    save_models,
 )
-from tasksim.models.files.modelfile import ModelFile, common_machine, load_file, save_models
+from tasksim.models.fitted import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,8 +183,11 @@ class ModelLibrary:
 
     def slowdown_law(self) -> SlowdownLaw | None:
         """Return the machine's law of slowdowns; None if the calibration measured none."""
-        from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path
-        from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw
+        from tasksim.models.uncertainty.slowdownlaw import (
+            SlowdownLaw,
+            read_slowdowns,
+            slowdown_path,
+        )
 
         rows = read_slowdowns(slowdown_path(self.path)) if self._of_folder else {}
         return SlowdownLaw.of([rows[run] for run in sorted(rows)]) if rows else None

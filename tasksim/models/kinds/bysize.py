@@ -12,12 +12,11 @@ import numpy as np
 from tasksim.base.arguments import all_of
 from tasksim.base.documents.json_document import INTEGER_LIMIT, to_data
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.columns import SIZE
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.loglog import log_normal, logarithms, repeated_median
 from tasksim.models.quantiles import FENCE
-from tasksim.models.rows import plain_number
+from tasksim.models.rows import SIZE, plain_number
 from tasksim.models.samples import Samples
+from tasksim.models.terms.leastsquares import log_normal, logarithms, repeated_median
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.draws import Draw
     from tasksim.models.forms import MeansForm
+    from tasksim.models.quantiles import Draw
 
 __all__ = ["SizeEntry", "SizeHistory"]
 
@@ -72,7 +71,7 @@ class SizeHistory(KernelModel):
     exponent_ : float
         Exponent of the law beyond the measured sizes, through the nearest of them: duration
         grows with size^exponent. It is the median slope between logarithms, robust to absurd
-        entries (:func:`~tasksim.models.kinds.loglog.repeated_median`), at least 0; it is 1 if
+        entries (:func:`~tasksim.models.terms.leastsquares.repeated_median`), at least 0; it is 1 if
         only one size was measured.
 
     Notes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tasksim.base.errors import InputError, expect, nearest
-from tasksim.models.columns import columns
+from tasksim.models.fitted import columns
 from tasksim.models.kernelmodel import KernelModel
 
 if TYPE_CHECKING:

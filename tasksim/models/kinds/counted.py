@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from tasksim.models.columns import CLOCK
-from tasksim.models.counters.accesses import accesses, hits
-from tasksim.models.counters.clocks import with_clock, without_clock
-from tasksim.models.counters.columns import HITS, LEVELS, REACHED
-from tasksim.models.counters.conditions import conditions, variance_over_runs
-from tasksim.models.counters.costs import Costs, Spent, chosen_costs
-from tasksim.models.counters.families import CounterFunction, chosen_function
-from tasksim.models.groups import group_means
+from tasksim.models.counters.costs import Costs, Spent, chosen_costs, conditions, variance_over_runs
+from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.loglog import LEAST_S, log_normal
-from tasksim.models.outliers import inliers
+from tasksim.models.quantiles import group_means, inliers
+from tasksim.models.rows import CLOCK
+from tasksim.models.samples import HITS, LEVELS, REACHED, with_clock, without_clock
+from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
     from tasksim.base.documents.json_document import Node
     from tasksim.models.counters.costs import CostsBy
     from tasksim.models.counters.families import By
-    from tasksim.models.draws import Draw
+    from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
 __all__ = ["CounterModel"]
@@ -47,7 +43,7 @@ class CounterModel(KernelModel):
     ``T = instructions · CPI_core / f + BF_mem · sum(hits · latency) + T_comm``: cycles per
     instruction without waiting, and the part of memory time that computing does not hide. Both
     are estimated by non-negative regression of relative errors from samples with counters
-    (:data:`~tasksim.models.counters.columns.COUNTERS`); if
+    (:data:`~tasksim.models.samples.COUNTERS`); if
     ``cycles`` and ``stall_cycles`` were counted, they are means over runs instead. Samples at two
     frequencies, or two loads of the memory (``latency_factor``), determine both exactly.
 
@@ -170,7 +166,7 @@ class CounterModel(KernelModel):
         """Return the share of the duration that scales with the clock, 0 to 1, per row.
 
         Simulations at another frequency use it
-        (:class:`~tasksim.models.computeshare.KnowsComputing`).
+        (:class:`~tasksim.models.contention.KnowsComputing`).
         """
         parts = self.parts(parameters)
         return np.asarray(parts[0] / np.maximum(sum(parts), LEAST_S))

@@ -12,22 +12,30 @@ import numpy as np
 from tasksim.base.arguments import all_of, finite_number
 from tasksim.base.documents.json_document import to_data
 from tasksim.base.errors import InputError, expect, unknown
-from tasksim.models.columns import columns
-from tasksim.models.draws import scattered
-from tasksim.models.forms import LinearForm
-from tasksim.models.groups import group_means, group_medians
+from tasksim.models.fitted import columns
+from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, fit_report, nothing_reported
-from tasksim.models.kinds.loglog import LEAST_S
-from tasksim.models.kinds.termtable import read_interval, read_terms, term_table, undecidable
-from tasksim.models.outliers import inliers
-from tasksim.models.quantiles import FENCE, LEVELS, group_quantiles, read_quantiles
+from tasksim.models.quantiles import (
+    FENCE,
+    LEVELS,
+    group_means,
+    group_medians,
+    group_quantiles,
+    inliers,
+    read_quantiles,
+    scattered,
+)
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO, find_candidates
 from tasksim.models.terms.formulas import Terms, parse_terms
-from tasksim.models.terms.leastsquares import WEIGHTS, Fit, Weights, fit_design
-from tasksim.models.terms.search import MAX_TERMS, search_terms
-from tasksim.models.terms.sourcecode import LANGUAGES, source
-from tasksim.models.terms.termerrors import FLOOR_SHARE, Measurements, error_of_terms
+from tasksim.models.terms.leastsquares import LEAST_S, WEIGHTS, Fit, Weights, aliased, fit_design
+from tasksim.models.terms.search import (
+    FLOOR_SHARE,
+    MAX_TERMS,
+    Measurements,
+    error_of_terms,
+    search_terms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +43,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.draws import Draw
+    from tasksim.models.quantiles import Draw
 
-__all__ = ["LinearModel"]
+__all__ = ["LinearModel", "read_interval", "read_terms", "term_table", "undecidable"]
 
 UNKNOWN_DOMAIN: Final = (0.0, sys.float_info.max)
 """Domain of a model whose samples are unknown."""
@@ -397,3 +405,58 @@ class LinearModel(KernelModel):
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+
+
+def undecidable(terms: Terms, configurations: NDArray[np.float64], count: int) -> str:
+    """Return why *count* samples of a design do not determine *terms*; "" if they do."""
+    needed = len(terms)
+    if len(configurations) < needed:
+        return (
+            f"{needed} terms ({terms}) need samples of at least {needed} configurations "
+            f"(different parameters), got {len(configurations)}: measure more, or use fewer terms"
+        )
+    if count <= needed:
+        return f"{needed} terms ({terms}) need more than {needed} samples, got {count}"
+    names = [str(term) for term in terms.terms]
+    combined = aliased(configurations)
+    if not combined:
+        return ""
+    said = "; ".join(
+        f"{names[index]} is a combination of {', '.join(names[i] for i in of)}"
+        for index, of in combined.items()
+    )
+    return (
+        f"the samples cannot tell these terms apart: {said}. Measure configurations in "
+        "which the parameters vary independently, or leave terms out"
+    )
+
+
+def term_table(terms: Terms, fit: Fit) -> list[dict[str, Any]]:
+    """Return the entry of each term in a report; ``vif`` is its variance inflation factor."""
+    names = ("coefficient", "standard_error", "interval", "p_value", "vif")
+    columns_of = (fit.coef, fit.standard_errors, fit.intervals, fit.pvalues, fit.inflation)
+    rows = zip(*(column.tolist() for column in columns_of), strict=True)
+    return [
+        {"term": str(term), **dict(zip(names, row, strict=True))}
+        for term, row in zip(terms.terms, rows, strict=True)
+    ]
+
+
+def read_interval(node: Node) -> list[float]:
+    """Return the interval of a coefficient; a bound is NaN if unknown."""
+    bounds = [bound.optional() for bound in node]
+    if len(bounds) != 2:
+        raise node.expected("a list of two numbers")
+    return bounds
+
+
+def read_terms(node: Node, entries: list[Node]) -> Terms:
+    """Return the terms of a coefficient file, which must match its option ``terms``."""
+    written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
+    try:
+        terms = parse_terms(written, node["parameters"].texts())
+    except InputError as error:
+        raise node["terms"].error(str(error)) from None
+    if len(terms) != len(entries):
+        raise node["terms"].error(f"'1' is given twice ({written})")
+    return terms

@@ -8,11 +8,11 @@ import numpy as np
 
 from tasksim.base.arguments import finite_number
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.columns import SIZE
 from tasksim.models.forms import PowerForm
-from tasksim.models.groups import group_means
 from tasksim.models.kernelmodel import KernelModel, nothing_reported
-from tasksim.models.kinds.loglog import LEAST_S, fit_power, log_normal
+from tasksim.models.quantiles import group_means
+from tasksim.models.rows import SIZE
+from tasksim.models.terms.leastsquares import LEAST_S, fit_power, log_normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.base.documents.json_document import Node
-    from tasksim.models.draws import Draw
+    from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
 __all__ = ["PowerLaw"]

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tasksim.models.tensor.cells import slices
+from tasksim.models.tensor.grid import slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.models.tensor.cells import Cells, Slices
+    from tasksim.models.tensor.grid import Cells, Slices
 
     Factors = list[NDArray[np.float64]]
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.tensor.als import complete
-from tasksim.models.tensor.bases import fit_base
-from tasksim.models.tensor.cells import Cells, cell_indices, observed
+from tasksim.models.tensor.bases import fit_base, fit_trend
 from tasksim.models.tensor.completed import Completed, filled
+from tasksim.models.tensor.grid import Cells, Support, cell_indices, observed, support_of
 from tasksim.models.tensor.newton import complete_positive
-from tasksim.models.tensor.support import Support, support_of
-from tasksim.models.tensor.trend import fit_trend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

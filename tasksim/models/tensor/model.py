@@ -2,20 +2,381 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
-from tasksim.base.errors import unknown
-from tasksim.models.quantiles import FENCE
-from tasksim.models.tensor.tensorbase import TensorBase
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.quantiles import (
+    FENCE,
+    LEVELS,
+    group_means,
+    group_quantiles,
+    inliers,
+    read_quantiles,
+    scattered,
+)
+from tasksim.models.tensor.bases import Trend, base_to_json, read_base
+from tasksim.models.tensor.completed import METHODS, Completed
+from tasksim.models.tensor.fitting import Errors, Fitted, Recipe, fit
+from tasksim.models.tensor.grid import Axis, cell_indices, make_axis, read_axis, read_support
+from tasksim.models.tensor.tuning import Choice, Search
+from tasksim.models.terms.leastsquares import LEAST_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.base.documents.json_document import Node
+    from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
+    from tasksim.models.tensor.bases import Base
 
-__all__ = ["TensorModel"]
+__all__ = ["TensorBase", "TensorModel"]
+
+MAX_CELLS: Final = 4096
+"""Maximum number of cells per parameter: a tensor should be smaller than the table of
+measurements."""
+MAX_LOG: Final = 700.0
+"""Largest logarithm of a predicted duration: beyond, exp overflows."""
+
+DEFAULT_CELLS: Final = 16
+"""Default number of cells of a parameter if only others are given: the middle of those that a
+search tries."""
+
+MAX_SEARCHED_AGAIN: Final = 1024
+"""Number of configurations up to which a fit to a part of them searches again: the result still
+depends on the part."""
+
+MIN_POINTS: Final = 5
+"""Minimum number of points for a straight line beyond an end: noise dominates with fewer."""
+FENCE_DEVIATIONS: Final = 3 / 0.6745
+"""Fence of residuals, in median absolute deviations: three standard deviations if they are
+normal."""
+
+
+class TensorBase(KernelModel):
+    """A kernel model whose logarithm is a base plus a completed tensor.
+
+    Parameters
+    ----------
+    rank : int or None
+        Number of products of factors in the sum; None: chosen by cross-validation.
+    cells : int, mapping of str to int, or None
+        Number of cells of all parameters, or of each; None: chosen by cross-validation.
+    ridge : float or None
+        Shrinkage of the factors, relative to the number of cells observed per row; None:
+        chosen by cross-validation.
+    spacing : str or mapping
+        Spacing of the cells: see :func:`~tasksim.models.tensor.grid.make_axis`.
+    extrapolation : str
+        Extrapolation of the factors: one of :attr:`methods`.
+    last : int
+        Number of points, at least 2, that determine a straight line beyond an end.
+    folds : int
+        Number of folds of the cross-validation.
+    budget_s : float
+        Approximate time of the search, in seconds of a nominal machine.
+    fence : float or None
+        Outliers of a configuration with 8 samples or more are dropped; None keeps all samples.
+    seed : int
+        The seed of the random starts, and of the folds.
+
+    Attributes
+    ----------
+    rank_ : int
+        The given or chosen rank.
+    cells_ : dict of str to int
+        The number of cells of each parameter.
+    ridge_ : float
+        The given or chosen ridge.
+    residual_quantiles_ : ndarray, shape (11,)
+        Quantiles of measured / predicted over the samples, at
+        :data:`~tasksim.models.quantiles.LEVELS`.
+    """
+
+    base: ClassVar[str]
+    """The base, as in :class:`~tasksim.models.tensor.fitting.Recipe`."""
+    methods: ClassVar[tuple[str, ...]] = METHODS
+    """The legal values of the option ``extrapolation``."""
+
+    rank: int | None
+    cells: Any
+    spacing: Any
+    ridge: float | None
+    extrapolation: str
+    last: int
+    folds: int
+    budget_s: float
+    fence: float | None
+    seed: int
+
+    rank_: int
+    ridge_: float
+    residual_quantiles_: NDArray[np.float64]
+    _fitted_: Fitted
+    """Base and tensor."""
+    _smear_: float
+    """Factor on predictions that corrects their mean, since the fit is to the mean of
+    logarithms."""
+    _errors_: Errors
+    """The errors by origin, for the report of the fit; not in files."""
+    _choice_: Choice
+    """Rank, grid and ridge, with their cross-validated error; not in files."""
+    _floored_: int
+    """Number of configurations with the smallest possible prediction, for the report."""
+    _configurations_: int
+    """Number of configurations; not in files."""
+    _taken: Choice | None = None
+    """A choice that the next fit uses instead of searching."""
+
+    @property
+    def cells_(self) -> dict[str, int]:
+        """The number of cells of each parameter."""
+        self._check_fitted("cells_")
+        return {axis.name: len(axis) for axis in self._fitted_.axes}
+
+    def _positive(self) -> bool:
+        return False
+
+    def _recipe(
+        self,
+        names: tuple[str, ...],  # noqa: ARG002  # used by subclasses that choose
+        rows: NDArray[np.float64],  # noqa: ARG002
+        logs: NDArray[np.float64],  # noqa: ARG002
+    ) -> Recipe:
+        """Return the options for logarithms of durations at *rows*; rank and ridge come later."""
+        return Recipe(
+            base=self.base,
+            rank=0,
+            ridge=0.0,
+            positive=self._positive(),
+            method=self.extrapolation,
+            last=self.last,
+            seed=self.seed,
+        )
+
+    def refitted(self, samples: Samples) -> Self:
+        """Return a model fitted to a part of the samples of this one.
+
+        The result of a search over more than 1024 configurations is reused: a part of so many leads
+        to the same choice, except for irrelevant differences.
+        """
+        model = self.clone()
+        if getattr(self, "_configurations_", 0) > MAX_SEARCHED_AGAIN:
+            model._taken = self._choice_
+        return model.fit(samples)
+
+    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+        taken, self._taken = self._taken, None
+        self._check_options(samples.names)
+        kept = inliers(samples, samples.configurations()[1], self.fence)
+        used = samples.select(kept)
+        rows, group = used.configurations()
+        logs = np.log(group_means(used.durations_s, group))
+        recipe = self._recipe(samples.names, rows, logs)
+        completed = self._completed(samples.names, rows, logs, recipe, taken)
+        choice, self._fitted_, self._errors_ = completed
+        self._configurations_ = len(rows)
+        self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
+        self._smear_ = _smear(logs - self._fitted_.values(rows))
+        self._floored_ = int((self._raw(rows) < LEAST_S).sum())
+        ratio = used.durations_s / self._predict(used.parameters)
+        self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
+        return kept
+
+    def _completed(
+        self,
+        names: tuple[str, ...],
+        rows: NDArray[np.float64],
+        logs: NDArray[np.float64],
+        recipe: Recipe,
+        taken: Choice | None,
+    ) -> tuple[Choice, Fitted, Errors]:
+        """Return the choice, or *taken*, and the fit to logarithms of durations at *rows*."""
+        search = Search(
+            table=rows,
+            values=logs,
+            grid=lambda cells: self._axes(names, rows, cells),
+            recipe=recipe,
+            cells=DEFAULT_CELLS if isinstance(self.cells, dict) else self.cells,
+            rank=self.rank,
+            ridge=self.ridge,
+            folds=self.folds,
+            budget_s=self.budget_s,
+        )
+        choice = search.best() if taken is None else taken
+        recipe = replace(recipe, rank=choice.rank, ridge=choice.ridge)
+        return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
+
+    def _axes(
+        self, names: tuple[str, ...], rows: NDArray[np.float64], cells: int
+    ) -> tuple[Axis, ...]:
+        """Return the axes, with *cells* as the default number of cells."""
+        axes = []
+        for mode, name in enumerate(names):
+            count = self.cells.get(name, cells) if isinstance(self.cells, dict) else cells
+            spacing = self.spacing
+            if isinstance(spacing, dict):
+                spacing = spacing.get(name, "automatic")
+            try:
+                axes.append(make_axis(name, rows[:, mode], spacing, count))
+            except InputError as error:
+                raise self._refusal(str(error)) from None
+        return tuple(axes)
+
+    def _check_options(self, names: tuple[str, ...]) -> None:
+        if self.extrapolation not in self.methods:
+            known = str(unknown("extrapolation", str(self.extrapolation), self.methods))
+            raise self._refusal(known)
+        least = {"rank": 1 if self.base == "level" else 0, "last": 2, "folds": 2, "seed": 0}
+        for option, bound in least.items():
+            value = getattr(self, option)
+            if not (value is None and option == "rank") and not _whole(value, bound):
+                raise self._refusal(f"{option} must be a whole number >= {bound}, got {value!r}")
+        for option in ("ridge", "budget_s"):
+            value = getattr(self, option)
+            if not (value is None and option == "ridge") and not _positive_number(value):
+                raise self._refusal(f"{option} must be a positive number, got {value!r}")
+        self._check_cells(names)
+
+    def _check_cells(self, names: tuple[str, ...]) -> None:
+        given = self.cells if isinstance(self.cells, dict) else {"": self.cells}
+        for name, count in given.items():
+            if not (name == "" and count is None) and not (_whole(count, 1) and count <= MAX_CELLS):
+                raise self._refusal(
+                    f"cells must be whole numbers from 1 to {MAX_CELLS}, got {count!r}"
+                )
+        for option in (self.cells, self.spacing):
+            for name in option if isinstance(option, dict) else ():
+                if name not in names:
+                    raise self._refusal(str(unknown("parameter", name, names)))
+
+    def _raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        logs = np.minimum(self._fitted_.values(table), MAX_LOG)
+        return np.asarray(self._smear_ * np.exp(logs))
+
+    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.maximum(self._raw(table), LEAST_S)
+
+    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        return self._sampler(table)(rng)
+
+    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+        return scattered(self._predict(table), self.residual_quantiles_)
+
+    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which rows are in the box, and near measurements in every two parameters."""
+        inside = super()._inside(table)
+        for mode, axis in enumerate(self._fitted_.axes):
+            if axis.kind != "numerical":
+                inside &= axis.covers(table[:, mode])
+        some = np.flatnonzero(inside)
+        if len(some):
+            indices = cell_indices(self._fitted_.axes, table[some])
+            inside[some] = self._fitted_.support.holds(indices)
+        return inside
+
+    def _details(self) -> dict[str, Any]:
+        axes = self._fitted_.axes
+        numbers = self.rank_ * sum(map(len, axes)) + _numbers(self._fitted_.base)
+        few = [a.name for a in axes if a.kind == "numerical" and len(a) < MIN_POINTS]
+        return {
+            "rank": self.rank_,
+            "cells": {axis.name: len(axis) for axis in axes},
+            "ridge": self.ridge_,
+            "density": self._errors_.density,
+            "quadrature_error": self._errors_.quadrature,
+            "low_rank_error": self._errors_.low_rank,
+            "cross_validated_mlogq": self._choice_.error,
+            "coefficients": numbers,
+            "floored": self._floored_,
+            "extrapolates_badly": few,
+        }
+
+    def _to_json(self) -> dict[str, Any]:
+        tensor = self._fitted_.tensor
+        return {
+            "axes": [axis.to_json() for axis in self._fitted_.axes],
+            "base": base_to_json(self._fitted_.base),
+            "factors": [] if tensor is None else tensor.factors,
+            "beyond": "hold" if tensor is None else tensor.method,
+            "bounds": [0.0, 0.0] if tensor is None else tensor.bounds,
+            "support": self._fitted_.support.to_json(),
+            "ridge": self.ridge_,
+            "smear": self._smear_,
+            "quantile_levels": LEVELS,
+            "residual_quantiles": self.residual_quantiles_,
+        }
+
+    def _from_json(self, node: Node) -> None:
+        self._check_options(node["parameters"].texts())
+        axes = tuple(read_axis(axis) for axis in node["axes"])
+        if tuple(axis.name for axis in axes) != node["parameters"].texts():
+            raise node["axes"].error("expected one axis per parameter, in their order")
+        base = read_base(node["base"], axes)
+        support = read_support(node["support"], axes)
+        factors = _factors(node["factors"], axes, positive=self._positive())
+        low, high = node["bounds"].vector(2).tolist()
+        tensor, beyond = None, node["beyond"].one_of(METHODS)
+        if factors:
+            bounds = (low, high)
+            tensor = Completed(
+                axes, factors, support.rows, self._positive(), bounds, beyond, self.last
+            )
+        self._fitted_ = Fitted(axes, base, tensor, support)
+        self.rank_ = factors[0].shape[1] if factors else 0
+        self.ridge_, self._smear_ = node["ridge"].positive(), node["smear"].positive()
+        node["quantile_levels"].exactly(list(LEVELS))
+        self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+
+
+def _smear(residuals: NDArray[np.float64]) -> float:
+    """Return the mean of the exponentials of *residuals*, clipped to the fence.
+
+    A few configurations whose predictions are too short by orders of magnitude must not make all
+    predictions too long.
+    """
+    center = float(np.median(residuals))
+    reach = FENCE_DEVIATIONS * float(np.median(np.abs(residuals - center)))
+    return float(np.exp(np.clip(residuals, center - reach, center + reach)).mean())
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _positive_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
+
+
+def _numbers(base: Base) -> int:
+    """Return the number of coefficients of *base*."""
+    own = 1 if isinstance(base, Trend) else len(base.coefficients)
+    return own + sum(map(len, base.effects))
+
+
+def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[NDArray[np.float64]]:
+    tables = list(node)
+    if not tables:
+        return []
+    if len(tables) != len(axes):
+        raise node.expected(f"a list of {len(axes)}")
+    factors = []
+    rank: int | None = None
+    for table, axis in zip(tables, axes, strict=True):
+        rows = list(table)
+        rank = len(list(rows[0])) if rank is None and rows else rank
+        if len(rows) != len(axis) or not rank:
+            raise table.expected(f"{len(axis)} rows")
+        factors.append(np.array([row.vector(rank) for row in rows]))
+        if positive and not (factors[-1] > 0).all():
+            raise table.expected("positive numbers")
+    return factors
+
 
 Mode = Literal["interpolation", "positive"]
 MODES = ("interpolation", "positive")

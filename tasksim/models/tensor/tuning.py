@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.tensor.fitting import Recipe, fit
-from tasksim.models.validation.folds import fold_of_each
+from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

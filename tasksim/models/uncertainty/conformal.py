@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.uncertainty.byduration import ByDuration
 from tasksim.models.uncertainty.doubt import doubt_kind
-from tasksim.models.uncertainty.drift import Drift
-from tasksim.models.uncertainty.intervals import LEVELS, Uncertainty
-from tasksim.models.uncertainty.noise import Noise
+from tasksim.models.uncertainty.intervals import LEVELS, ByDuration, Drift, Noise, Uncertainty
 from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:

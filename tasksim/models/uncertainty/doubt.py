@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
-__all__ = ["Anchors", "Counts", "Covariance", "Doubt", "doubt_kind", "read_doubt"]
+__all__ = [
+    "PRIOR_SAMPLES",
+    "Anchors",
+    "Counts",
+    "Covariance",
+    "Doubt",
+    "doubt_kind",
+    "read_doubt",
+    "relative_spread",
+    "student_stretch",
+]
 
 ANCHOR_COUNT: Final = 48
 """Number of points at which variances are estimated. For one parameter, 6 and 12 cover as well;
@@ -168,8 +178,6 @@ class Counts:
     @classmethod
     def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
         """Return the doubt, which does not depend on *samples*: the model has their counts."""
-        from tasksim.models.uncertainty.spread import PRIOR_SAMPLES
-
         return cls(PRIOR_SAMPLES)
 
     def variance(
@@ -184,8 +192,6 @@ class Counts:
 
     def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
         """Return shifts of the means: Student's t, independent between configurations."""
-        from tasksim.models.uncertainty.spread import relative_spread
-
         rows, index = distinct_rows(table)
         count, spread, freedom = relative_spread(model, rows)
         deviation = spread / np.sqrt(count)
@@ -357,3 +363,42 @@ def _predicted(
         return model.refitted(samples).predict(points)
     except TasksimError:
         return None
+
+
+PRIOR_SAMPLES: Final = 20.0
+"""Weight, in samples, of the pooled spread against that of one configuration. For generated
+histories with three samples each, 90 % intervals cover 86 % with 2, 90 % with 5, 92 % with 20 and
+93 % with 100: rather too wide than too narrow."""
+MIN_SPREAD: Final = 1e-9
+"""Smallest relative spread: clocks have nine digits, and less comes from rounding means."""
+MIN_CHI_SQUARE: Final = 1e-9
+"""Smallest chi-square variate, to avoid a division by 0."""
+
+
+def student_stretch(freedom: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the factors that turn normal variates into Student's t, for each of *freedom*."""
+    return np.asarray(np.sqrt(freedom / np.maximum(rng.chisquare(freedom), MIN_CHI_SQUARE)))
+
+
+def relative_spread(
+    model: FittedModel, table: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return number of samples, relative deviation and degrees of freedom per row, for means.
+
+    The variance of a configuration is shrunk towards that of all, which has a weight of up to 20
+    samples, as in :class:`~tasksim.models.uncertainty.doubt.Counts`.
+    """
+    form = model.means()
+    assert form is not None
+    count, own = model._repetitions(table)
+    freedom = np.maximum(form.count - 1, 0).astype(np.float64)
+    # Deviations of a form are about the mean with divisor n, not n - 1.
+    squares = (form.deviation_s / form.mean_s) ** 2 * np.maximum(form.count, 1)
+    pooled = squares[freedom > 0].sum() / max(freedom.sum(), 1.0)
+    mine = np.maximum(count - 1, 0)
+    weight = np.minimum(PRIOR_SAMPLES, np.maximum(freedom.sum() - mine, 0.0))
+    known = mine + weight
+    variance = (weight * pooled + mine * own**2) / np.maximum(known, 1.0)
+    spread = np.sqrt(variance)
+    spread[spread < MIN_SPREAD] = 0.0
+    return count.astype(np.float64), spread, known

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError
-from tasksim.models.draws import checked_generator
+from tasksim.models.quantiles import checked_generator
 from tasksim.models.rows import describe_row, distinct_rows
-from tasksim.models.uncertainty.doubt import Shifter
-from tasksim.models.uncertainty.spread import relative_spread, student_stretch
+from tasksim.models.uncertainty.doubt import Shifter, relative_spread, student_stretch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tasksim.models.groups import group_means
-from tasksim.models.outliers import inliers
-from tasksim.models.quantiles import FENCE
+from tasksim.models.quantiles import FENCE, group_means, inliers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

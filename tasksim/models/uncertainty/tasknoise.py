@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tasksim.models.quantiles import LEVELS
 from tasksim.models.rows import distinct_rows
+from tasksim.models.uncertainty.doubt import relative_spread
 from tasksim.models.uncertainty.intervals import LEVELS as FINER
-from tasksim.models.uncertainty.spread import relative_spread
 
 if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel

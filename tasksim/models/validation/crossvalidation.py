@@ -1,20 +1,23 @@
 """Cross-validation: predictions of a kind of model for samples left out of its fits.
 
 Kinds that predict only measured configurations, or refuse to extrapolate, are supported, too.
+
+Folds consist of whole configurations (equal rows of parameters), never of repetitions: a model that
+has seen other repetitions of a configuration only has to remember it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from tasksim.base.errors import OutOfDomainError, TasksimError
-from tasksim.models.counters.clocks import without_clock
-from tasksim.models.groups import group_means
-from tasksim.models.validation.folds import fold_of_each
-from tasksim.models.validation.metrics import log_ratio
+from tasksim.base.errors import InputError, OutOfDomainError, TasksimError
+from tasksim.models.fitted import columns
+from tasksim.models.quantiles import group_means
+from tasksim.models.samples import without_clock
+from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +25,17 @@ if TYPE_CHECKING:
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
-__all__ = ["FOLDS", "By", "LeftOut", "left_out", "predicted_where_possible"]
+__all__ = [
+    "FOLDS",
+    "By",
+    "Errors",
+    "LeftOut",
+    "errors_left_out",
+    "errors_on",
+    "fold_of_each",
+    "left_out",
+    "predicted_where_possible",
+]
 
 By = Literal["configuration", "sample"]
 
@@ -144,3 +157,83 @@ def predicted_where_possible(model: FittedModel, table: NDArray[np.float64]) -> 
         if inside.any():
             predicted[inside] = model.predict(table[inside])
         return predicted
+
+
+def fold_of_each(configurations: int, count: int = 5, seed: int = 0) -> NDArray[np.intp]:
+    """Return a random fold for each configuration; all folds have about the same size.
+
+    With fewer configurations than *count*, each has its own fold.
+    Raises :exc:`InputError` for fewer than 2 configurations or folds.
+
+    >>> sorted(fold_of_each(7, 3).tolist())
+    [0, 0, 0, 1, 1, 2, 2]
+    """
+    if count < 2:
+        raise InputError(f"cross-validation needs at least 2 folds, got {count}")
+    if configurations < 2:
+        raise InputError(
+            "cross-validation needs samples of at least 2 configurations (different parameters), "
+            f"got {configurations}; repetitions of one tell nothing about others"
+        )
+    fold = np.arange(configurations, dtype=np.intp) % min(count, configurations)
+    return np.random.default_rng(seed).permutation(fold)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors over configurations, each with the mean of its samples.
+
+    ``over`` describes the held-out samples; ``worst`` is the largest abs(ln(predicted /
+    measured)); see :mod:`tasksim.models.validation.metrics` for the others.
+    """
+
+    over: str
+    configurations: int
+    mlogq: float
+    bias: float
+    mape: float
+    worst: float
+
+
+def errors_on(model: FittedModel, samples: Samples, over: str) -> Errors | None:
+    """Return the errors of *model* on *samples*; None if it cannot predict any.
+
+    Configurations that the model cannot extrapolate to are not counted.
+    """
+    rows, group = samples.configurations()
+    table = columns(model, samples.names, rows)
+    predicted = predicted_where_possible(model, table)
+    return _errors(over, predicted, group_means(samples.durations_s, group))
+
+
+def errors_left_out(model: FittedModel, samples: Samples) -> Errors | None:
+    """Return the cross-validated errors on held-out configurations.
+
+    None if the model predicts only configurations it was fitted to, or cannot be fitted to a part
+    of the samples.
+    """
+    if not model.needs_fit:
+        return None
+    table = columns(model, samples.names, samples.parameters)
+    own = replace(samples, names=model.names_, parameters=table)
+    try:
+        out = left_out(model, own)
+    except TasksimError:
+        return None
+    if out.by != "configuration":
+        return None
+    group = own.configurations()[1]
+    # Whole configurations are left out, so all their samples have one prediction.
+    predicted = group_means(out.predicted_s, group)
+    return _errors(f"{FOLDS} folds", predicted, group_means(own.durations_s, group))
+
+
+def _errors(
+    over: str, predicted: NDArray[np.float64], measured: NDArray[np.float64]
+) -> Errors | None:
+    known = np.isfinite(predicted) & (predicted > 0)
+    if not known.any():
+        return None
+    p, m = predicted[known], measured[known]
+    worst = float(np.abs(log_ratio(p, m)).max())
+    return Errors(over, int(known.sum()), mlogq(p, m), bias(p, m), mape(p, m), worst)

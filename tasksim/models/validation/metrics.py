@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.groups import group_means
+from tasksim.models.quantiles import group_means
 from tasksim.models.rows import plain_number
 
 if TYPE_CHECKING:

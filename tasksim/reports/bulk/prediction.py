@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.counters.columns import HITS
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.kinds.counted import CounterModel
-from tasksim.models.samples import Samples
+from tasksim.models.samples import HITS, Samples
 from tasksim.network.collectives.closed import closed_s
 from tasksim.network.collectives.registry import ALGORITHMS
 from tasksim.reports.bulk.profile import Sent

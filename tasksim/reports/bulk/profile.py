@@ -12,9 +12,9 @@ from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples
 from tasksim.graph.distribution.owners import Grid, nearly_square
 from tasksim.graph.distribution.parts import cut_by
-from tasksim.models.columns import SIZE
 from tasksim.models.counters.families import chosen_function
-from tasksim.models.groups import group_means
+from tasksim.models.quantiles import group_means
+from tasksim.models.rows import SIZE
 from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.documents.json_document import Node, to_data
-from tasksim.models.counters.accesses import accesses, hits
-from tasksim.models.counters.families import CounterFunction, chosen_function
+from tasksim.models.counters.families import CounterFunction, accesses, chosen_function, hits
 
 
 def sizes(count=24, seed=0):

@@ -9,8 +9,8 @@ import pytest
 from diagnosed_samples import DIRECT, codes, gemm, linear, m2l, without
 
 from tasksim.base.errors import InputError, NotFittedError
-from tasksim.models.columns import columns
 from tasksim.models.diagnosis.diagnose import diagnose
+from tasksim.models.fitted import columns
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel

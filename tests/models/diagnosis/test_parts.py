@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
 
-from tasksim.models.diagnosis.coverage import beyond
-from tasksim.models.diagnosis.findings import Finding, sorted_findings
-from tasksim.models.diagnosis.influence import inflation, influence
+from tasksim.models.diagnosis.diagnose import beyond
+from tasksim.models.diagnosis.findings import (
+    Finding,
+    normal_points,
+    residuals,
+    sorted_findings,
+    spread_by_fitted,
+)
 from tasksim.models.diagnosis.lackoffit import explained, neighbours_share, stripes
-from tasksim.models.diagnosis.residuals import normal_points, residuals, spread_by_fitted
-from tasksim.models.diagnosis.runshifts import run_shifts, shifted_runs
+from tasksim.models.diagnosis.linearfindings import inflation, influence
+from tasksim.models.diagnosis.noisefindings import run_shifts, shifted_runs
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples

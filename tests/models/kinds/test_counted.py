@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.models.columns import columns
+from tasksim.models.counters.costs import refined
 from tasksim.models.counters.families import chosen_function
-from tasksim.models.counters.refinement import refined
 from tasksim.models.diagnosis.diagnose import diagnose
+from tasksim.models.fitted import columns
 from tasksim.models.kinds.counted import CounterModel
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples

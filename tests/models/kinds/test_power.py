@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.kinds.loglog import fit_power, repeated_median
 from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples
+from tasksim.models.terms.leastsquares import fit_power, repeated_median
 
 
 def samples(sizes, durations_s):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasksim.models.kinds.history import HistoryModel
-from tasksim.models.kinds.typicalmean import typical_mean
+from tasksim.models.kinds.history import HistoryModel, typical_mean
 from tasksim.models.quantiles import within_fence
 from tasksim.models.samples import Samples
 

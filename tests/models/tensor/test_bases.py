@@ -9,11 +9,9 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.models.samples import Samples
-from tasksim.models.tensor.bases import choose_base
+from tasksim.models.tensor.bases import choose_base, fit_products, fit_trend
 from tasksim.models.tensor.grid import make_axis
 from tasksim.models.tensor.hybrid import HybridModel
-from tasksim.models.tensor.products import fit_products
-from tasksim.models.tensor.trend import fit_trend
 
 
 def drawn(count, low, high, seed=0):

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tiers import few
 
 from tasksim.models.tensor.als import balance, complete, elements
-from tasksim.models.tensor.cells import Cells, cell_indices, observed, slices
-from tasksim.models.tensor.extrapolation import end_slopes, rank_one, slopes
-from tasksim.models.tensor.grid import make_axis
+from tasksim.models.tensor.completed import end_slopes, rank_one, slopes
+from tasksim.models.tensor.grid import Cells, cell_indices, make_axis, observed, slices
 from tasksim.models.tensor.newton import RowProblem, complete_positive
 
 

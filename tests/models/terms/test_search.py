@@ -9,15 +9,22 @@ import pytest
 
 from tasksim.base.errors import InputError
 from tasksim.models.conformance import parametrize_with_checks
-from tasksim.models.groups import group_means
 from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.quantiles import group_means
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import Lattice, find_candidates, lattice_terms
 from tasksim.models.terms.formulas import parse_terms
-from tasksim.models.terms.search import parsimonious, search_terms
-from tasksim.models.terms.subsets import Normal, additions, best_subsets, coefficients
-from tasksim.models.terms.termerrors import Measurements, error_of_terms
+from tasksim.models.terms.search import (
+    Measurements,
+    Normal,
+    additions,
+    best_subsets,
+    coefficients,
+    error_of_terms,
+    parsimonious,
+    search_terms,
+)
 from tasksim.models.validation.crossvalidation import left_out
 
 STARPU = Path(__file__).parents[2] / ".." / "shared/data/starpu/sampling/codelets/tmp/mlr_init.out"

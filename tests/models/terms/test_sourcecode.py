@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
+from tasksim.models.forms import c_source, python_source, source
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.terms.sourcecode import c_source, python_source, source
 
 MODEL = LinearModel.from_coefficients(
     ("m", "n", "k"),

@@ -9,8 +9,8 @@ from tasksim.base.documents.json_document import to_data
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples
-from tasksim.models.uncertainty.byduration import LEVELS, ByDuration
 from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.uncertainty.intervals import LEVELS, ByDuration
 from tasksim.models.uncertainty.tasknoise import noise_of
 
 

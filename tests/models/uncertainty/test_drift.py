@@ -15,7 +15,7 @@ from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.uncertainty.drift import DEFAULT_DRIFT, UNSEEN_DRIFT, Drift, distance_below
+from tasksim.models.uncertainty.intervals import DEFAULT_DRIFT, UNSEEN_DRIFT, Drift, distance_below
 
 LOW, HIGH = 32.0, 512.0
 

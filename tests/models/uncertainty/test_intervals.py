@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError, ModelError
-from tasksim.models.examples import example_samples
+from tasksim.models.conformance import example_samples
 from tasksim.models.kinds.bysize import SizeHistory
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
@@ -17,8 +17,7 @@ from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance, doubt_kind
-from tasksim.models.uncertainty.intervals import LEVELS
-from tasksim.models.uncertainty.noise import Noise
+from tasksim.models.uncertainty.intervals import LEVELS, Noise
 
 KINDS = {
     "history": (HistoryModel, 3),

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.models.files.slowdownfile import read_slowdowns, slowdown_path, write_slowdowns
-from tasksim.models.uncertainty.slowdownlaw import SlowdownLaw, SlowdownRow
+from tasksim.models.uncertainty.slowdownlaw import (
+    SlowdownLaw,
+    SlowdownRow,
+    read_slowdowns,
+    slowdown_path,
+    write_slowdowns,
+)
 
 DAMAGED = (
     "1,0.5,1,1",

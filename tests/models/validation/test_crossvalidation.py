@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.models.examples import example_samples
+from tasksim.models.conformance import example_samples
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
-from tasksim.models.validation.crossvalidation import LeftOut, left_out
-from tasksim.models.validation.folds import fold_of_each
+from tasksim.models.validation.crossvalidation import LeftOut, fold_of_each, left_out
 
 
 @given(st.integers(2, 60), st.integers(2, 8), st.integers(0, 3))
