@@ -45,7 +45,12 @@ def in_bytes(question, replay):
 
 
 def disagreement(question, seed=0):
-    """Return how the engines' answers to a question differ, in words; None: they are the same."""
+    """Return how the engines' answers to a question differ, in words; None: they are the same.
+
+    Threads are the core's alone: what they would replay is asked with serial pushes.
+    """
+    if question.needs_threads:
+        question = replace(question, simultaneous_pushes="serial")
     again = replace(question, scheduler=deepcopy(question.scheduler))
     ours, theirs = _ended(question, "simpy", seed), _ended(again, "compiled", seed)
     if isinstance(ours, Exception) or isinstance(theirs, Exception):

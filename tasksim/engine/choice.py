@@ -73,12 +73,8 @@ class Question:
     @property
     def needs_machine(self) -> bool:
         """Whether the core's shorter replay for cores that share one memory does not suffice."""
-        if self.simultaneous_pushes == "blind" or self.slowing is not None:
-            return True
-        one_by_one = self.platform.overheads.submission_s or self.submitted_s is not None
-        if one_by_one and len(self.graph.hint_handle):  # a hint is submitted, as tasks are
-            return True
-        return needs_machine(self.platform)
+        blind, slowed = self.simultaneous_pushes == "blind", self.slowing is not None
+        return blind or slowed or needs_machine(self.platform)
 
     @property
     def needs_threads(self) -> bool:

@@ -7,7 +7,6 @@
 #include "replay.h"
 
 #include <algorithm>
-#include <deque>
 #include <functional>
 
 #include "../runtime/release.h"
@@ -39,8 +38,14 @@ class NumberClock {
     }
   };
 
-  bool empty() const { return queue_.empty() && starts_.empty(); }
-  const Event &first() const { return is_start() ? starts_.front() : queue_.first(); }
+  explicit NumberClock(int workers) : starts_(workers) {}
+
+  bool empty() const { return queue_.empty() && !pending_; }
+  const Event &first() const { return is_start() ? starts_[first_start_] : queue_.first(); }
+  bool any_by(i64 time) const {
+    return (pending_ && starts_[first_start_].time <= time) ||
+           (!queue_.empty() && queue_.first().time <= time);
+  }
 
   void after(i64 delay, What what, int number) {
     queue_.push({later(now, delay), count_++, what, number});
@@ -48,14 +53,17 @@ class NumberClock {
 
   // The start of a task after *delay*, which is the same for all: they come in order.
   void start_after(i64 delay, int worker) {
-    starts_.push_back({later(now, delay), count_++, START, worker});
+    starts_[place_of(pending_++)] = {later(now, delay), count_++, START, worker};
   }
+
+  bool starts_nothing() const { return !pending_; }
 
   Event pop() {
     Event first;
     if (is_start()) {
-      first = starts_.front();
-      starts_.pop_front();
+      first = starts_[first_start_];
+      first_start_ = place_of(1);
+      --pending_;
     } else {
       first = queue_.pop();
     }
@@ -67,11 +75,17 @@ class NumberClock {
 
  private:
   bool is_start() const {
-    return !starts_.empty() && (queue_.empty() || starts_.front().before(queue_.first()));
+    return pending_ && (queue_.empty() || starts_[first_start_].before(queue_.first()));
+  }
+
+  std::size_t place_of(std::size_t ahead) const {
+    const std::size_t place = first_start_ + ahead;
+    return place < starts_.size() ? place : place - starts_.size();
   }
 
   Heap<Event> queue_;
-  std::deque<Event> starts_;
+  std::vector<Event> starts_;  // a ring: each worker begins one task at a time
+  std::size_t first_start_ = 0, pending_ = 0;
   i64 count_ = 0;
 };
 
@@ -151,6 +165,7 @@ class MemoryReplay : public Replay {
         submission_(question.submitted ? 0 : ticks(platform.given.submission_s)),
         task_cost_(ticks(platform.given.task_s)),
         one_by_one_(submission_ || question.submitted),
+        clock_(platform.workers),
         view_(graph, platform, clock_),
         ledger_(graph, platform, view_.able),
         release_(graph, !one_by_one_),
@@ -217,21 +232,29 @@ class MemoryReplay : public Replay {
 
   // Whether anything happens until *due*: then the submission waits for it.
   bool something_by(i64 due) const {
-    return view_.any_asks() || (!clock_.empty() && clock_.first().time <= due);
+    return view_.any_asks() || clock_.any_by(due);
   }
 
   // Submits tasks, each when it is due and those before it, if they were ready, have been pushed
-  // (machine/submission.py); goes on where it was when it had to wait.
+  // (machine/submission.py); goes on where it was when it had to wait. Hints take the time that
+  // tasks do, and change nothing where there is one memory.
   void submit() {
-    const int tasks = graph_.tasks;
+    const int tasks = graph_.tasks, hints = static_cast<int>(graph_.hint_after.size());
     while (submitted_ < tasks) {
       if (next_push_ == NONE) {
+        if (hint_ < hints && graph_.hint_after[hint_] <= submitted_) {
+          if (!waited_) {
+            due_ = later(due_, submission_);
+            if (something_by(due_)) return wait_until_due();
+          }
+          waited_ = false;
+          due_ = std::max(due_, clock_.now);
+          ++hint_;
+          continue;
+        }
         if (!waited_) {
           if (question_.submitted) due_ = std::max(due_, question_.submitted[submitted_]);
-          if (something_by(due_)) {
-            waited_ = true;
-            return clock_.after(due_ - clock_.now, NumberClock::SUBMISSION, 0);
-          }
+          if (something_by(due_)) return wait_until_due();
         }
         waited_ = false;
         ledger_.of[submitted_].submitted = static_cast<double>(std::max(due_, clock_.now));
@@ -248,7 +271,20 @@ class MemoryReplay : public Replay {
       due_ = later(due_, submission_);
       ++submitted_;
     }
+    for (; hint_ < hints; ++hint_) {
+      if (!waited_) {
+        due_ = later(due_, submission_);
+        return wait_until_due();
+      }
+      waited_ = false;
+      due_ = clock_.now;
+    }
     ledger_.all_submitted = true;
+  }
+
+  void wait_until_due() {
+    waited_ = true;
+    clock_.after(due_ - clock_.now, NumberClock::SUBMISSION, 0);
   }
 
   void push(int task) {
@@ -268,17 +304,24 @@ class MemoryReplay : public Replay {
     const int task = ledger_.take(popped, worker);
     ledger_.of[task].popped = static_cast<double>(clock_.now);
     running_[worker] = task;
-    if (task_cost_)
-      clock_.start_after(task_cost_, worker);
+    if (!task_cost_ || starts_unseen())
+      start(worker, task_cost_);
     else
-      start(worker);
+      clock_.start_after(task_cost_, worker);
   }
 
-  void start(int worker) {
+  // Whether the start of a task is no event: nobody hears of it, and it does not decide which of an
+  // end and a submission of one instant comes first. Those before it were none either.
+  bool starts_unseen() const {
+    return !question_.hears_started && ledger_.all_submitted && clock_.starts_nothing();
+  }
+
+  void start(int worker, i64 delay = 0) {
     const int task = running_[worker];
-    ledger_.of[task].start = static_cast<double>(clock_.now);
+    ledger_.of[task].start = static_cast<double>(later(clock_.now, delay));
     if (question_.hears_started) scheduler_.started(task, worker);
-    clock_.after(ticks(charges_.seconds(task, worker)), NumberClock::END, worker);
+    const i64 cost = ticks(charges_.seconds(task, worker));
+    clock_.after(later(delay, cost), NumberClock::END, worker);
   }
 
   void end(int worker) {
@@ -315,9 +358,9 @@ class MemoryReplay : public Replay {
   std::vector<int> running_;  // per worker its task
   Patience patience_;
   i64 events_ = 0;
-  // Of the submission: how many tasks, when the next is due, whether it has waited for that, and,
-  // of the tasks that the last submission released, the next to be pushed.
-  int submitted_ = 0, next_push_ = NONE;
+  // Of the submission: how many tasks and hints, when the next is due, whether it has waited for
+  // that, and, of the tasks that the last submission released, the next to be pushed.
+  int submitted_ = 0, hint_ = 0, next_push_ = NONE;
   i64 due_ = 0;
   bool waited_ = false;
   std::vector<int> released_;
