@@ -91,7 +91,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
 
 def above(value: float, reference: float) -> str:
     """Return the relative excess of *value* over *reference* as text; ``-`` if that is 0."""
-    return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"
+    return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
 
 
 def _count(count: int, what: str) -> str:

@@ -378,4 +378,4 @@ def pair_rows(messages: MessageComparison) -> list[list[str]]:
 
 
 def _change(value: float, reference: float) -> str:
-    return f"{100 * (value / reference - 1):+.1f} %" if reference else "-"
+    return f"{100 * (value / reference - 1):+z.1f} %" if reference else "-"
