@@ -201,7 +201,7 @@ def _text(found: dict[str, Any]) -> str:
 def _core_text(core: dict[str, Any]) -> str:
     if not core["available"]:
         where = "" if core["path"] is None else f" ({core['path']})"
-        return f"not there, all works without it, slower: {core['why']}{where}"
+        return f"not there, simulations are slower: {core['why']}{where}"
     return f"version {core['version']}, by {core['compiler']}: {core['path']}"
 
 
