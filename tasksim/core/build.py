@@ -243,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.optional:
         why = build_beside()
         if why is not None:
-            _say(f"Note: the compiled core is not built: {why}\ntasksim works without it, but slower.")
+            _say(f"Note: the compiled core is not built: {why}\ntasksim works without, but slower.")
         return 0
     try:
         made = build(

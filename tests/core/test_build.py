@@ -176,7 +176,7 @@ def test_where_it_is_optional_the_reason_is_kept(installed, monkeypatch, capsys)
     monkeypatch.setenv("CXX", "none")
     build_module.BESIDE.write_text("one of before")
     assert main(["--optional"]) == 0
-    assert "tasksim works without it, but slower." in capsys.readouterr().err
+    assert "tasksim works without, but slower." in capsys.readouterr().err
     assert [path.name for path in installed.iterdir()] == ["not-built.txt"]
 
 
