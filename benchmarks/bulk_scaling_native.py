@@ -27,7 +27,7 @@ import pandas as pd
 from bulk_scaling import text_of
 
 from tasksim.base.errors import InputError
-from tasksim.formats.networks import load_network
+from tasksim.formats.platforms import load_network
 from tasksim.formats.runs import load_run
 from tasksim.graph.distribution.owners import nearly_square
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts

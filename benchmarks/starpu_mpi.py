@@ -36,7 +36,7 @@ from tasksim.engine.choice import Question, replayed
 from tasksim.engine.cluster.cluster import ClusterReplay, NodeQuestion
 from tasksim.engine.durations import durations
 from tasksim.engine.outcome import records
-from tasksim.formats.networks import load_network
+from tasksim.formats.platforms import load_network
 from tasksim.formats.starpu.machine_import import import_machine
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.distribution.owners import Grid, owners_of

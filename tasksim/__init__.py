@@ -132,12 +132,10 @@ if TYPE_CHECKING:
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
     from tasksim.formats.graphs import load_graph
-    from tasksim.formats.networks import load_network
-    from tasksim.formats.platforms import load_platform
-    from tasksim.formats.runs import load_run, save_run
-    from tasksim.formats.runs_by_name import check_run, compare, practical_critical_path
+    from tasksim.formats.platforms import load_network, load_platform
+    from tasksim.formats.runs import check_run, compare, load_run, practical_critical_path, save_run
     from tasksim.formats.starpu.machine_import import import_machine
-    from tasksim.formats.starpu.sampling_export import export_models
+    from tasksim.formats.starpu.sampling import export_models
     from tasksim.graph.access_mode import AccessMode
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
@@ -197,7 +195,7 @@ _HOMES = {
     "tasksim.applications.kernel": ("kernel",),
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
-    "tasksim.formats.starpu.sampling_export": ("export_models",),
+    "tasksim.formats.starpu.sampling": ("export_models",),
     "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
@@ -230,13 +228,17 @@ _HOMES = {
         "Route",
         "Worker",
     ),
-    "tasksim.formats.networks": ("load_network",),
-    "tasksim.formats.platforms": ("load_platform",),
+    "tasksim.formats.platforms": ("load_network", "load_platform"),
     "tasksim.recording.recording": ("Recording", "record"),
     "tasksim.recording.dask_collections": ("from_dask",),
     "tasksim.run.record": ("Run",),
-    "tasksim.formats.runs": ("load_run", "save_run"),
-    "tasksim.formats.runs_by_name": ("check_run", "compare", "practical_critical_path"),
+    "tasksim.formats.runs": (
+        "check_run",
+        "compare",
+        "load_run",
+        "practical_critical_path",
+        "save_run",
+    ),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
     "tasksim.scenario.many": ("Replays", "simulate_many"),
     "tasksim.scenario.prediction": ("Difference", "Prediction", "difference"),

@@ -120,7 +120,7 @@ def starpu(
     """
     refuse_unwritable(sampling / "codelets" / "x")
     from tasksim.base.library import find
-    from tasksim.formats.starpu.sampling_export import export_models
+    from tasksim.formats.starpu.sampling import export_models
 
     found_at = find("models", models, library=library)
     machine = host or found_at.resolve().name.removesuffix(".json")

@@ -13,7 +13,7 @@ from tasksim.cli.options import force_option
 from tasksim.cli.output import note, refuse_unwritable
 
 if TYPE_CHECKING:
-    from tasksim.formats.traces.chrome_writer import Arrows
+    from tasksim.formats.traces.chrome import Arrows
     from tasksim.run.record import Run
 
 __all__ = ["exporting"]
@@ -60,7 +60,7 @@ def perfetto(runs: tuple[Path, ...], output: Path, arrows: Arrows, force: bool) 
 
     With --arrows all the file has the whole graph, and is read back with it.
     """
-    from tasksim.formats.traces.chrome_writer import write_chrome
+    from tasksim.formats.traces.chrome import write_chrome
 
     refuse_unwritable(output)
     write_chrome([_loaded(run) for run in runs], output, arrows=arrows, force=force)

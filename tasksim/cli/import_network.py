@@ -39,7 +39,7 @@ def network(path: Path, library: Path, name: str | None, force: bool, as_json: b
     or a dragonfly; or hosts, links and routes.
     """
     refuse_unwritable(library / "networks" / "x")
-    from tasksim.formats.simgrid.network_import import import_network
+    from tasksim.formats.simgrid import import_network
 
     target, found = import_network(path, library, name, force=force)
     if as_json:

@@ -47,7 +47,7 @@ def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_
     """
     refuse_unwritable(output)
     from tasksim.formats.graphs import graph_in
-    from tasksim.formats.workflows.flop import with_durations
+    from tasksim.formats.workflows.jobs import with_durations
     from tasksim.graph.graph_file import save
 
     found = graph_in(path)

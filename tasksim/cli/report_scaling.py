@@ -125,7 +125,7 @@ def scaling(
     """
     from tasksim.cli.fit import latencies_of
     from tasksim.cli.report import recorded_of
-    from tasksim.formats.networks import load_network
+    from tasksim.formats.platforms import load_network
     from tasksim.reports.bulk.prediction import parsed_collective
     from tasksim.reports.bulk.report import report_scaling
 

@@ -12,19 +12,25 @@ from tasksim.base.files import exists, is_file
 from tasksim.base.registry import is_own
 from tasksim.formats.graphs import graph_format, graph_in
 from tasksim.graph.apps import registry
+from tasksim.graph.csr import transpose
 from tasksim.platform.costs import Overheads
 from tasksim.platform.description import Platform
-from tasksim.platform.load import load
 from tasksim.platform.parts import Memory, Worker
 from tasksim.run.foldernames import PLATFORM, RUN_JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["graph_of", "platform_of", "platform_of_workers"]
+__all__ = [
+    "graph_if_any",
+    "graph_of",
+    "platform_of",
+    "platform_of_workers",
+    "predecessors",
+]
 
 
 def graph_of(
@@ -55,6 +61,14 @@ def graph_of(
             f"{where}: {run.graph_label} is not the graph that was run any more: {difference}"
         )
     return graph
+
+
+def graph_if_any(run: Run, where: Path | None = None) -> TaskGraph | None:
+    """Return what :func:`graph_of` does; None if there is no graph any more."""
+    try:
+        return graph_of(run, where or Path(run.graph_name))
+    except InputError:
+        return None
 
 
 def platform_of(
@@ -90,6 +104,8 @@ def platform_of(
     InputError
         If the platform was made in Python, or had several memories and is no file.
     """
+    from tasksim.platform.load import load  # readers of YAML, which writers of traces do not need
+
     beside = (where.parent if where.name == RUN_JSON else where) / PLATFORM
     if is_file(beside):
         return load(beside, library, settings)
@@ -110,7 +126,7 @@ def platform_of(
         raise InputError(
             f"{option('set')} changes a platform file; {where} ran on {run.platform}, which is none"
         )
-    return platform_of_workers(run, _graph_if_any(run, where), alone=alone)
+    return platform_of_workers(run, graph_if_any(run, where), alone=alone)
 
 
 def _named(said: dict[str, Any]) -> str | None:
@@ -140,13 +156,6 @@ def _costs(run: Run, graph: TaskGraph | None, alone: bool) -> Overheads:
     if graph is None or run.kind != "native":
         return Overheads()
     return runtime_costs(run, graph, alone=alone)
-
-
-def _graph_if_any(run: Run, where: Path) -> TaskGraph | None:
-    try:
-        return graph_of(run, where)
-    except InputError:
-        return None
 
 
 def _made_again(run: Run, where: Path, *, trust: bool) -> TaskGraph:
@@ -189,3 +198,18 @@ def _difference(run: Run, graph: TaskGraph) -> str:
         return ""
     first = int(other[0])
     return f"task {run.tasks.task[first]} is {made[first]}, in the run it is {ran[first]}"
+
+
+def predecessors(run: Run) -> Callable[[int], list[int]] | None:
+    """Return what gives the predecessors of a task; None if the graph is not there any more."""
+    graph = graph_if_any(run)
+    if graph is None:
+        return None
+    ptr, indices = transpose(graph.successor_ptr, graph.successors, len(graph))
+    bounds, before = ptr.tolist(), indices.tolist()
+
+    def of(task: int) -> list[int]:
+        found: list[int] = before[bounds[task] : bounds[task + 1]]
+        return found
+
+    return of

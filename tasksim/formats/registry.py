@@ -78,7 +78,8 @@ class Format:
     files_of : callable, optional
         ``files_of(path)``: all files that what is read depends on; default: the path itself.
     reads_run : callable, optional
-        ``reads_run(path)`` returns a :class:`~tasksim.run.record.Run`.
+        ``reads_run(path)`` returns a :class:`~tasksim.run.record.Run`; default: the run of
+        *reads_trace*, if that is there.
     reads_trace : callable, optional
         ``reads_trace(path, skip_bad)`` returns a
         :class:`~tasksim.formats.traces.recorded_trace.RecordedTrace`: a run, and what is to be said
@@ -119,6 +120,11 @@ class Format:
     writes_run: Callable[[Run, Path, bool], object] | None = None
     writes_models: Callable[[ModelLibrary, Path, bool], list[str]] | None = None
 
+    def __post_init__(self) -> None:
+        if self.reads_run is None and (reads_trace := self.reads_trace) is not None:
+            # The dataclass is frozen, and this is still its construction.
+            object.__setattr__(self, "reads_run", lambda path: reads_trace(path, False).run)
+
     def verbs(self) -> tuple[Verb, ...]:
         """Return what the format does."""
         return tuple(verb for verb in _WORDS if getattr(self, verb) is not None)
@@ -155,8 +161,8 @@ FORMATS: Registry[Format] = Registry(
         "starvz": "tasksim.formats.traces.starvz:STARVZ",
         "tasks.rec": "tasksim.formats.traces.tasks_rec:TASKS_REC",
         "perfetto": "tasksim.formats.traces.chrome:CHROME",
-        "paje": "tasksim.formats.traces.paje_writer:PAJE",
-        "pj_dump": "tasksim.formats.traces.pjdump:PJ_DUMP",
+        "paje": "tasksim.formats.traces.paje:PAJE",
+        "pj_dump": "tasksim.formats.traces.paje:PJ_DUMP",
         "task-table": "tasksim.formats.traces.tablecsv:TASK_TABLE",
         "run": "tasksim.formats.tasksim_files:RUN",
         "platform": "tasksim.formats.tasksim_files:PLATFORM",
@@ -170,7 +176,7 @@ FORMATS: Registry[Format] = Registry(
         "costs": "tasksim.formats.costs_csv:COSTS",
         "parquet": "tasksim.formats.samples.parquet:PARQUET",
         "json": "tasksim.formats.samples.jsonfile:JSON",
-        "extra-p": "tasksim.formats.samples.extrap_text:EXTRA_P",
+        "extra-p": "tasksim.formats.samples.extrap:EXTRA_P",
         "starpu-codelet": "tasksim.formats.samples.starpufiles:CODELET",
         "starpu-samples": "tasksim.formats.samples.starpufiles:SAMPLES",
         "csv": "tasksim.formats.samples.csvfile:CSV",

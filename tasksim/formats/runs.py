@@ -1,4 +1,4 @@
-"""Runs in files of any format that reads or writes runs."""
+"""Runs by where they are kept, in files of any format: read, written, compared, checked."""
 
 from __future__ import annotations
 
@@ -13,9 +13,24 @@ from tasksim.run.foldernames import refuse_run_folder
 from tasksim.run.record import Run
 
 if TYPE_CHECKING:
-    from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from numpy.typing import ArrayLike
 
-__all__ = ["as_run", "load_run", "read_trace", "refuse_run", "save_run"]
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.run.compare import Comparison
+    from tasksim.run.critical import PracticalPath
+
+__all__ = [
+    "as_run",
+    "check_run",
+    "compare",
+    "load_run",
+    "practical_critical_path",
+    "read_trace",
+    "refuse_run",
+    "save_run",
+]
 
 
 def load_run(path: str | Path) -> Run:
@@ -146,3 +161,137 @@ def refuse_run(path: Path, *, force: bool) -> None:
         refuse_run_folder(path, force=force)
     else:
         refuse_existing(path, force=force)
+
+
+def compare(a: Run | str | Path, b: Run | str | Path, *, any_graph: bool = False) -> Comparison:
+    """Compare run *b* with the reference *a*: the older, or the real one.
+
+    Parameters
+    ----------
+    a : Run, str or Path
+        The reference: a run, or the folder that it is kept in.
+    b : Run, str or Path
+        What is compared with it.
+    any_graph : bool, default False
+        Whether runs of different graphs are compared too.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If the runs are of different graphs and *any_graph* is not given: unequal generators or
+        arguments (other than ``priorities``), or tasks of other kernels.
+    CheckFailed
+        If the records of one of them are not possible.
+
+    See Also
+    --------
+    practical_critical_path : why one of them took as long as it did.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> one, two = (tasksim.simulate("cholesky tiles=4", workers=n, models=seconds) for n in (1, 2))
+    >>> round(compare(one, two).error_percent, 1)
+    -40.6
+    """
+    from tasksim.run import compare as comparison
+
+    flag(any_graph, "any_graph")
+    return comparison.compare(as_run(a, "a"), as_run(b, "b"), any_graph=any_graph)
+
+
+def check_run(
+    run: Run | str | Path,
+    graph: TaskGraph | None = None,
+    platform: Platform | None = None,
+    durations_s: ArrayLike | None = None,
+) -> None:
+    """Raise :exc:`CheckFailed`, which names the task and the worker, if *run* is impossible.
+
+    Always: every task once, times in order (submitted <= ready <= popped <= start <= end), no
+    two tasks at once on a worker; of copies, that they lead from one memory to another, times
+    in order, and tasks after the copies made for them; of memories, that nothing is fuller than it
+    can be. Differences of 1e-12 of the makespan are rounding.
+
+    Parameters
+    ----------
+    run : Run, str or Path
+        A run, or the folder that it is kept in.
+    graph : TaskGraph, optional
+        Then also: its tasks and kernels, every task after its predecessors, commutative accesses
+        to one handle one at a time, ``released_by`` a task whose end made this one ready; that
+        whatever a task reads is valid in its worker's memory, and what is copied in the memory it
+        comes from.
+    platform : Platform, optional
+        Then also: its workers and memories.
+    durations_s : array_like, shape (classes, tasks), optional
+        With *platform*, infinite where a class cannot run a task; then also: every worker able.
+
+    Raises
+    ------
+    CheckFailed
+        If the run is impossible.
+    InputError
+        If an argument is none of these.
+
+    See Also
+    --------
+    simulate : its *check* does this at once.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> check_run(tasksim.simulate("chain length=3 duration=0.5", workers=1))
+    """
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.run import runchecks
+
+    for value, kind, what in ((graph, TaskGraph, "graph"), (platform, Platform, "platform")):
+        if value is not None:
+            expect(value, kind, what)
+    runchecks.check_run(as_run(run), graph, platform, durations_s)
+
+
+def practical_critical_path(run: Run | str | Path) -> PracticalPath:
+    """Return what each task waited for, from the task that ended last back to the start.
+
+    A task that became ready before its worker was free waited for the worker; another for the
+    task that released it, or for its submission. Of several tasks that end last, the first in
+    order of submission is taken.
+
+    Parameters
+    ----------
+    run : Run, str or Path
+        A run, or the folder that it is kept in.
+
+    Returns
+    -------
+    PracticalPath
+
+    Raises
+    ------
+    InputError
+        If the records go round in a circle, which no real run does.
+    CheckFailed
+        If they are not possible at all.
+
+    See Also
+    --------
+    bounds : what no run can beat.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> run = tasksim.simulate("chain length=3 duration=0.5", workers=1)
+    >>> len(practical_critical_path(run).steps)
+    3
+    """
+    from tasksim.run import critical
+
+    return critical.practical_critical_path(as_run(run))

@@ -355,7 +355,7 @@ class Resolver:
         """
         if scenario.clock == "native" or not scenario.is_on_nodes:
             return None
-        from tasksim.formats.networks import load_network
+        from tasksim.formats.platforms import load_network
         from tasksim.network.cluster import Cluster
 
         file, grid = scenario.cluster_file, scenario.node_grid

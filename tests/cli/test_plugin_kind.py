@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tasksim.formats.starpu.codelet_export import from_models
+from tasksim.formats.starpu.codelet_models import from_models
 from tasksim.models.conformance import check_model
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.files.store import ModelLibrary

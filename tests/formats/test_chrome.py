@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 import tasksim
-from tasksim.formats.traces.chrome_writer import write_chrome
+from tasksim.formats.traces.chrome import write_chrome
 
 SECONDS = {"potrf": 0.001, "trsm": 0.003, "syrk": 0.003, "gemm": 0.006}
 

@@ -11,19 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.codelet_models import (
+from tasksim.formats.samples.starpufiles import read_samples
+from tasksim.formats.starpu.codelet_file import (
     Codelet,
     Combination,
     HistoryEntry,
     Implementation,
     ModelledDevice,
     Regression,
-    from_models,
     read_codelet,
-    to_models,
     write_codelet,
 )
-from tasksim.formats.starpu.regression_samples import read_samples
+from tasksim.formats.starpu.codelet_models import from_models, to_models
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
 from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.history import HistoryModel

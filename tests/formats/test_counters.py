@@ -6,8 +6,7 @@ from counter_files import LIKWID, PAPI, PERF
 
 from tasksim.base.errors import InputError
 from tasksim.calibration.counters.campaign import write_counters
-from tasksim.formats.counters.events import Counted, counters_of, meaning
-from tasksim.formats.counters.read import read_counts
+from tasksim.formats.counters import Counted, counters_of, meaning, read_counts
 from tasksim.formats.samples import read_samples
 
 

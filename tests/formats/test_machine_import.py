@@ -13,7 +13,7 @@ from sampled_laptop import BANDWIDTH, CONFIG, FILES, LATENCY, XML
 
 from tasksim.base.errors import InputError
 from tasksim.formats.starpu.machine_import import import_machine
-from tasksim.formats.starpu.sampling_folder import Sampling
+from tasksim.formats.starpu.sampling import Sampling
 from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.formats.networks import load_network
-from tasksim.formats.simgrid.network_import import import_network
+from tasksim.formats.platforms import load_network
+from tasksim.formats.simgrid import import_network
 
 SHIPPED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "starpu-mpi"
 HEAD = "<?xml version='1.0'?>\n<platform version='4.1'>\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.formats.starpu.platform_xml import XmlLink, XmlRoute, read_platform_xml
+from tasksim.formats.starpu.bus import XmlLink, XmlRoute, read_platform_xml
 
 FILE = """\
 <?xml version='1.0'?>

@@ -14,7 +14,7 @@ from tasksim.formats.starpu.codelet_file import (
     write_codelet,
 )
 from tasksim.formats.starpu.machine_import import import_machine
-from tasksim.formats.starpu.sampling_export import export_models
+from tasksim.formats.starpu.sampling import export_models
 from tasksim.models.files.store import ModelLibrary
 from tasksim.platform.load import load
 from tasksim.run.energy import energy

@@ -15,7 +15,7 @@ import tasksim
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.formats.registry import FORMATS
 from tasksim.formats.runs import read_trace
-from tasksim.formats.traces.chrome_writer import write_chrome
+from tasksim.formats.traces.chrome import write_chrome
 from tasksim.formats.traces.tracefolder import save_trace
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "qr_mumps-TF16"

@@ -113,7 +113,7 @@ def test_dax(tmp_path):
 
 def test_dot(tmp_path):
     """Sizes are flop and bytes; what they take needs a speed; of equal edges the first counts."""
-    from tasksim.formats.workflows.flop import with_durations
+    from tasksim.formats.workflows.jobs import with_durations
 
     (tmp_path / "g.dot").write_text(DOT)
     found = graph_in(tmp_path / "g.dot")

@@ -54,7 +54,7 @@ def network_texts(_: Path) -> dict[str, Input]:
 
 def networks(folder: Path) -> dict[str, Input]:
     """Return files as tasksim writes them, of what SimGrid's describe, and one by hand."""
-    from tasksim.formats.simgrid.network_import import import_network
+    from tasksim.formats.simgrid import import_network
 
     found: dict[str, Input] = {"hand": {"net.yaml": HERE.encode()}}
     for name, text in XML.items():

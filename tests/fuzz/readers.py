@@ -75,8 +75,7 @@ def samples(name: str) -> Callable[[Path], object]:
 
 
 def counters(folder: Path) -> object:
-    from tasksim.formats.counters.events import counters_of
-    from tasksim.formats.counters.read import read_counts
+    from tasksim.formats.counters import counters_of, read_counts
 
     return counters_of(read_counts(folder / "counted"), "counted", executions=3.0)
 
@@ -152,13 +151,14 @@ def starpu_bus(folder: Path) -> object:
 
 
 def starpu_codelet(folder: Path) -> object:
-    from tasksim.formats.starpu.codelet_models import read_codelet, to_models
+    from tasksim.formats.starpu.codelet_file import read_codelet
+    from tasksim.formats.starpu.codelet_models import to_models
 
     return to_models(read_codelet(folder / "work.laptop"))
 
 
 def starpu_xml(folder: Path) -> object:
-    from tasksim.formats.starpu.platform_xml import read_platform_xml
+    from tasksim.formats.starpu.bus import read_platform_xml
 
     return read_platform_xml(folder / "laptop.platform.v4.xml")
 
@@ -225,7 +225,7 @@ def network(name: str) -> Callable[[Path], object]:
     """Return the reader of the network in the file *name*."""
 
     def read(folder: Path) -> object:
-        from tasksim.formats.networks import load_network
+        from tasksim.formats.platforms import load_network
 
         return _routed(load_network(folder / name))
 
@@ -233,7 +233,7 @@ def network(name: str) -> Callable[[Path], object]:
 
 
 def network_text(folder: Path) -> object:
-    from tasksim.formats.networks import load_network
+    from tasksim.formats.platforms import load_network
 
     with chdir(folder):
         return _routed(load_network(text_of(folder)))

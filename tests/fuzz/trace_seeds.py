@@ -82,7 +82,7 @@ def chrome(folder: Path) -> dict[str, Input]:
     import gzip
 
     import tasksim
-    from tasksim.formats.traces.chrome_writer import write_chrome
+    from tasksim.formats.traces.chrome import write_chrome
 
     run = tasksim.simulate("cholesky tiles=2", "xeon-2c")
     write_chrome([run], folder / "run.json", arrows="all")

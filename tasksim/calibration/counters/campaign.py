@@ -24,8 +24,7 @@ from tasksim.calibration.counters.valgrind import count
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.timed_executions import TimedExecutions
 from tasksim.calibration.tools import core_frequency
-from tasksim.formats.counters.events import counters_of
-from tasksim.formats.counters.read import read_counts
+from tasksim.formats.counters import counters_of, read_counts
 from tasksim.graph.apps.registry import generate
 from tasksim.kernels.dense import dense_kernel
 from tasksim.kernels.program import bind

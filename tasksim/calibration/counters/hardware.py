@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import TasksimError
-from tasksim.formats.counters.events import Counted
+from tasksim.formats.counters import Counted
 
 if TYPE_CHECKING:
     from types import TracebackType

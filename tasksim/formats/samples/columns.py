@@ -1,10 +1,10 @@
-"""Columns of tables: which is the duration, in which unit, and which ones are parameters."""
+"""Choice of columns and rows: the duration and its unit, parameters, one of several sets."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tasksim.models.samples import Unused, counters_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -22,8 +23,11 @@ __all__ = [
     "TEXT_ADVICE",
     "ColumnChoice",
     "choose_columns",
+    "chosen",
+    "chosen_rows",
     "find_duration",
     "not_a_number",
+    "other_parts",
     "wrong_value",
 ]
 
@@ -232,3 +236,46 @@ def _unit(name: str) -> str | None:
 def _per_second(name: str) -> float:
     unit = _unit(name)
     return DURATION_UNITS[unit] if unit else 1.0
+
+
+def chosen(names: Sequence[str], what: str, part: str | None, path: Path) -> str:
+    """Return which of *names*, each *what*, is meant: *part*, or the only one.
+
+    Raises
+    ------
+    InputError
+        If there is no such name, or several and none was asked for.
+    """
+    if part is not None:
+        if part not in names:
+            raise unknown(what, part, names, str(path))
+        return part
+    if len(names) != 1:
+        raise InputError(
+            f"{path}: has samples of {len(names)} of these: {what} {', '.join(names)}; "
+            "say which one is meant: --part NAME"
+        )
+    return names[0]
+
+
+def chosen_rows(
+    column: NDArray[Any] | None, what: str, part: str | None, path: Path
+) -> tuple[NDArray[np.bool_] | slice, tuple[Unused, ...]]:
+    """Return which rows to take, by a *column* of names, and the sets that others are of.
+
+    All rows if there is no such column.
+    """
+    if column is None:
+        if part is not None:
+            raise InputError(f"{path}: has no column '{what}' to find '{part}' in")
+        return slice(None), ()
+    names = np.unique(column).tolist()
+    name = chosen(names, what, part, path)
+    return column == name, other_parts(names, what, name)
+
+
+def other_parts(names: Sequence[str], what: str, part: str) -> tuple[Unused, ...]:
+    """Return the sets of samples that are not used, where *part* of *names* is."""
+    return tuple(
+        Unused(f"{what} {name}", f"'{part}' is read", chosen=True) for name in names if name != part
+    )

@@ -18,11 +18,11 @@ from tasksim.formats.registry import Format
 from tasksim.formats.samples.columns import (
     TEXT_ADVICE,
     choose_columns,
+    chosen_rows,
     not_a_number,
     run_number,
     wrong_value,
 )
-from tasksim.formats.samples.part_choice import chosen_rows
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:

@@ -21,9 +21,14 @@ from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, run_number, wrong_value
-from tasksim.formats.samples.extrap_measurements import NO_NAME, Measurement, to_samples
-from tasksim.formats.samples.part_choice import chosen_rows
+from tasksim.formats.samples.columns import (
+    TEXT_ADVICE,
+    choose_columns,
+    chosen_rows,
+    run_number,
+    wrong_value,
+)
+from tasksim.formats.samples.extrap import NO_NAME, Measurement, to_samples
 from tasksim.models.samples import UNKNOWN_RUN, Samples, Unused
 
 if TYPE_CHECKING:

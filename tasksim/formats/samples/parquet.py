@@ -9,8 +9,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, wrong_value
-from tasksim.formats.samples.part_choice import chosen_rows
+from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, chosen_rows, wrong_value
 from tasksim.models.samples import UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:

@@ -6,25 +6,30 @@ entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
 
 Numbers stay in StarPU's units here: microseconds, bytes, flop.
 :mod:`tasksim.formats.starpu.codelet_models` makes kernel models of them, and codelets of these.
+
+Codelets of energy have joules where others have microseconds. Nothing in such a file says so, as
+StarPU has one structure for both; what tells is the name: that of the model of durations with
+:data:`SUFFIX` behind it, as in StarPU's own programs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tasksim.base.files import read_text, write_text
 from tasksim.formats.starpu.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from tasksim.formats.starpu.words import Word
 
 __all__ = [
     "DEVICE_TYPES",
+    "SUFFIX",
     "Codelet",
     "Combination",
     "HistoryEntry",
@@ -32,7 +37,10 @@ __all__ = [
     "ModelType",
     "ModelledDevice",
     "Regression",
+    "energy_of",
+    "from_joules",
     "read_codelet",
+    "to_joules",
     "write_codelet",
 ]
 
@@ -331,3 +339,76 @@ def _float(value: float) -> str:
         if float(longer) == value:
             return longer
     return f"{mantissa}e{exponent}"
+
+
+SUFFIX: Final = "_energy"
+"""Suffix that StarPU's own programs append to the name of a duration model."""
+UNIT: Final = 1e6
+"""Models have seconds where files have microseconds: with so much more, they have joules."""
+
+
+def energy_of(name: str, names: Collection[str]) -> str | None:
+    """Return the kernel among *names* whose energy the model *name* is; None if it is of none.
+
+    >>> energy_of("gemm_energy", ["gemm", "gemm_energy"]), energy_of("kinetic_energy", ["gemm"])
+    ('gemm', None)
+    """
+    kernel = name.removesuffix(SUFFIX)
+    return kernel if kernel != name and kernel in names else None
+
+
+def to_joules(codelet: Codelet) -> Codelet:
+    """Return *codelet* so that models made of it predict joules, not microjoules."""
+    return _scaled(codelet, UNIT)
+
+
+def from_joules(codelet: Codelet) -> Codelet:
+    """Return the *codelet* that models of joules have made, with joules in it."""
+    return _scaled(codelet, 1.0 / UNIT)
+
+
+def _scaled(codelet: Codelet, factor: float) -> Codelet:
+    combinations = (
+        replace(
+            found, implementations=tuple(_scaled_implementations(found.implementations, factor))
+        )
+        for found in codelet.combinations
+    )
+    return replace(codelet, combinations=tuple(combinations))
+
+
+def _scaled_implementations(
+    implementations: tuple[Implementation, ...], factor: float
+) -> Iterator[Implementation]:
+    for found in implementations:
+        a, b, c = found.nonlinear
+        yield replace(
+            found,
+            entries=tuple(_scaled_entry(entry, factor) for entry in found.entries),
+            regression=_scaled_regression(found.regression, factor),
+            nonlinear=(_rounded(a * factor), b, _rounded(c * factor)),
+            coefficients=tuple(_rounded(value * factor) for value in found.coefficients),
+        )
+
+
+def _scaled_entry(entry: HistoryEntry, factor: float) -> HistoryEntry:
+    return replace(
+        entry,
+        mean_us=_rounded(entry.mean_us * factor),
+        deviation_us=_rounded(entry.deviation_us * factor),
+        sum=_rounded(entry.sum * factor),
+        sum2=_rounded(entry.sum2 * factor**2),
+    )
+
+
+def _scaled_regression(found: Regression, factor: float) -> Regression:
+    return found._replace(
+        sum_lny=found.sum_lny + found.n * math.log(factor),
+        sum_lnxlny=found.sum_lnxlny + found.sum_lnx * math.log(factor),
+        alpha=_rounded(found.alpha * factor),
+    )
+
+
+def _rounded(value: float) -> float:
+    """Return *value* to 15 digits: those that the change of units adds are none."""
+    return float(f"{value:.14e}")

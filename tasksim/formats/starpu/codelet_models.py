@@ -1,51 +1,226 @@
-"""Kernel models made of StarPU's codelets.
-
-The way back is :mod:`~tasksim.formats.starpu.codelet_export`.
-"""
+"""Kernel models made of StarPU's codelets, and codelets made of kernel models."""
 
 from __future__ import annotations
 
 import math
+import re
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from tasksim.base.errors import InputError
-from tasksim.formats.starpu.codelet_export import from_models
+import numpy as np
+
+from tasksim.base.errors import InputError, nearest
+from tasksim.formats.starpu import footprint
 from tasksim.formats.starpu.codelet_file import (
+    DEVICE_TYPES,
     Codelet,
     Combination,
     HistoryEntry,
     Implementation,
     ModelledDevice,
     Regression,
-    read_codelet,
-    write_codelet,
 )
+from tasksim.kernels.dense import dense_kernel, kernel_names
 from tasksim.models.kinds.bysize import MIN_TRUSTED_COUNT, SizeEntry, SizeHistory
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import MIN_SIZE_FACTOR, PowerLaw
 from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
+    from tasksim.models.terms.formulas import Term
 
-__all__ = [
-    "Codelet",
-    "Combination",
-    "HistoryEntry",
-    "Implementation",
-    "ModelledDevice",
-    "Regression",
-    "from_models",
-    "read_codelet",
-    "to_models",
-    "write_codelet",
-]
+__all__ = ["from_models", "to_models"]
 
-US_PER_S = 1e6
+US_PER_S: Final = 1e6
+_ARCHITECTURE: Final = re.compile(r"([a-z_]+?)_?([0-9]{0,4})")
+
+
+def from_models(
+    symbol: str,
+    models: Mapping[str, KernelModel],
+    *,
+    host: str = "",
+    kernel: str | None = None,
+    precision: str | None = None,
+) -> Codelet:
+    """Return the codelet that says to StarPU what kernel *models* say here.
+
+    ==========  ==================================================================================
+    ``bysize``  history entries; a footprint that is not known is that of a codelet with a
+                function ``size_base``
+    ``history`` history entries, footprint and size of the matrices that the kernel works on;
+                or as ``bysize`` where its one parameter is ``size_bytes``
+    ``mlr``     coefficients of a multiple regression
+    ``power``   a regression, non-linear with a constant
+    ==========  ==================================================================================
+
+    StarPU knows less than these models. Lost are outliers, quantiles and options; of ``bysize``
+    and ``power`` that they extrapolate (StarPU: nothing outside what was measured, or beyond 10 %
+    of it); of ``mlr`` intervals, spread and domain. What was measured with far data in the cache
+    or not (locality) StarPU does not know. Cannot be expressed: ``mlr`` with powers that are not
+    whole numbers or with logarithms; constants.
+
+    Parameters
+    ----------
+    symbol
+        What the codelet's performance model is called.
+    models
+        Architecture (``cpu``, ``cuda0``, ``opencl1``, ...; without a number the first) -> model.
+    host
+        The machine.
+    kernel
+        For ``history``: which of tasksim's kernels it is (``gemm``, ``potrf_float32``), if that
+        is not *symbol*.
+    precision
+        ``float32`` or ``float64``, if the name of the kernel does not say it.
+
+    Raises
+    ------
+    InputError
+        If StarPU has no such architecture; a model cannot be expressed, or its kernel's matrices
+        are not known.
+    """
+    combinations: dict[ModelledDevice, Implementation] = {}
+    for architecture, model in models.items():
+        device = _device(architecture)
+        if device in combinations:
+            raise InputError(f"{symbol}: two models for {device.name} ({', '.join(models)})")
+        where = f"{symbol} on {architecture}"
+        name = _kernel_name(kernel or symbol, precision)
+        combinations[device] = _implementation(model, name, where)
+    return Codelet(
+        symbol,
+        host,
+        tuple(Combination((device,), (found,)) for device, found in combinations.items()),
+    )
+
+
+def _kernel_name(kernel: str, precision: str | None) -> str:
+    if precision == "float32" and not kernel.endswith("_float32"):
+        return f"{kernel}_float32"
+    return kernel
+
+
+def _device(architecture: str) -> ModelledDevice:
+    numbers = {name: number for number, name in DEVICE_TYPES.items()}
+    match = _ARCHITECTURE.fullmatch(architecture)
+    if match is None or match[1] not in numbers:
+        near = nearest(architecture, numbers)
+        raise InputError(
+            f"StarPU has no architecture '{architecture}'{near} (known: {', '.join(numbers)}, and "
+            "these with a number)"
+        )
+    return ModelledDevice(numbers[match[1]], int(match[2] or 0), 1)
+
+
+def _implementation(model: KernelModel, kernel: str, where: str) -> Implementation:
+    model._check_fitted("from_models")
+    means, linear, law = model.means(), model.linear(), model.power()
+    if means is not None:
+        return Implementation(entries=_entries(means, model.names_, kernel, where))
+    if linear is not None:
+        return _multiple_regression(linear, where)
+    if law is not None:
+        return _regression(law, model)
+    raise InputError(f"{where}: a model of kind '{model.kind}' is nothing that StarPU has")
+
+
+def _entries(
+    means: MeansForm, names: tuple[str, ...], kernel: str, where: str
+) -> tuple[HistoryEntry, ...]:
+    """Return history entries, by size, or by the shapes of the kernel's matrices."""
+    rows = [dict(zip(names, row, strict=True)) for row in means.rows.tolist()]
+    if means.by_size:
+        sizes = [int(row[names[0]]) for row in rows]
+        known = means.footprints or (None,) * len(sizes)
+        keys = [
+            (int(footprint.of_size(size)) if found is None else found, size)
+            for size, found in zip(sizes, known, strict=True)
+        ]
+    else:
+        keys = [_footprint_and_size(kernel, row, where) for row in rows]
+    columns = (means.mean_s, means.deviation_s, means.count)
+    measured = zip(*(column.tolist() for column in columns), strict=True)
+    flops = means.flops or (None,) * len(keys)
+    return tuple(
+        _entry(*key, 0.0 if f is None else f, m)
+        for key, f, m in zip(keys, flops, measured, strict=True)
+    )
+
+
+def _footprint_and_size(kernel: str, row: Mapping[str, float], where: str) -> tuple[int, int]:
+    """Return footprint and bytes of the matrices of one of tasksim's kernels."""
+    if kernel not in kernel_names():
+        raise InputError(
+            f"{where}: the matrices that '{kernel}' works on are not known"
+            f"{nearest(kernel, kernel_names())} (known: {', '.join(kernel_names())}); name its "
+            "kernel"
+        )
+    found, real = dense_kernel(kernel)
+    shapes = list(found.shapes(found.sizes(row, where)).values())
+    key = footprint.task([footprint.matrix(rows, columns) for rows, columns in shapes])
+    return int(key), sum(rows * columns for rows, columns in shapes) * real.size_bytes
+
+
+def _entry(key: int, size: int, flops: float, measured: tuple[float, float, int]) -> HistoryEntry:
+    mean, deviation, count = _us(measured[0]), _us(measured[1]), measured[2]
+    # Sums are what StarPU goes on from: as many digits as it writes.
+    total, squares = (float(f"{count * v:e}") for v in (mean, mean**2 + deviation**2))
+    return HistoryEntry(key, size, flops, mean, deviation, total, squares, count)
+
+
+def _multiple_regression(linear: LinearForm, where: str) -> Implementation:
+    coefficients = dict(zip(linear.terms.terms, linear.coef.tolist(), strict=True))
+    constant = next((c for term, c in coefficients.items() if not term.factors), 0.0)
+    others = {term: c for term, c in coefficients.items() if term.factors}
+    for term in others:
+        if not _is_monomial(term):
+            raise InputError(
+                f"{where}: StarPU's multiple regressions have products of whole powers, not {term}"
+            )
+    return Implementation(
+        coefficients=tuple(map(_us, (constant, *others.values()))),
+        coefficient_names=tuple(map(str, others)),
+    )
+
+
+def _is_monomial(term: Term) -> bool:
+    return all(
+        not factor.function and factor.exponent > 0 and float(factor.exponent).is_integer()
+        for factor in term.factors
+    )
+
+
+def _regression(law: PowerForm, model: KernelModel) -> Implementation:
+    """Return the law, and sums from which StarPU finds the same: half the samples at each end."""
+    low, high = (int(value) for value in model.domain_[model.names_[0]])
+    n = int(model.report()["samples"])
+    ends = np.log(np.maximum([low, high], 1))
+    with np.errstate(all="ignore"):
+        times = np.log(law.a_s * US_PER_S) + law.b * ends
+    sums = (ends.sum(), (ends**2).sum(), times.sum(), (ends * times).sum())
+    lnx, lnx2, lny, lnxlny = (_rounded(n / 2 * float(total)) for total in sums)
+    if not law.constant:
+        sizes = (_us(law.a_s), law.b)
+        return Implementation(regression=Regression(lnx, lnx2, lny, lnxlny, *sizes, n, low, high))
+    return Implementation(
+        regression=Regression(n=n, min_size=low, max_size=high),
+        nonlinear=(_us(law.a_s), law.b, _us(law.c_s)),
+    )
+
+
+def _us(seconds: float) -> float:
+    return _rounded(seconds * US_PER_S)
+
+
+def _rounded(value: float) -> float:
+    """Return *value* to 15 digits: those that the change of units adds are none."""
+    return float(f"{value:.14e}") if math.isfinite(value) else value
 
 
 def to_models(
@@ -69,10 +244,10 @@ def to_models(
     Parameters
     ----------
     codelet
-        As :func:`read_codelet` returns it.
+        As :func:`~tasksim.formats.starpu.codelet_file.read_codelet` returns it.
     samples
         What a multiple regression was fitted to, as
-        :mod:`~tasksim.formats.starpu.regression_samples` reads it: tells where the model is
+        :mod:`~tasksim.formats.samples.starpufiles` reads it: tells where the model is
         inside, and its spread.
 
     Returns

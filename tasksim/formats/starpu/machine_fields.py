@@ -14,7 +14,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import exact_quantity
-from tasksim.formats.starpu.platform_xml import Host, PlatformXml, XmlLink, XmlRoute
+from tasksim.formats.starpu.bus import Host, PlatformXml, XmlLink, XmlRoute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

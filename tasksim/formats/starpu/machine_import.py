@@ -12,13 +12,18 @@ from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError
 from tasksim.base.files import new_folder, refuse_existing, refuse_folder, writing
 from tasksim.base.lockfile import locked
-from tasksim.formats.starpu.bus import read_affinity, read_bandwidth, read_config, read_latency
-from tasksim.formats.starpu.codelet_energy import SUFFIX, energy_of, to_joules
-from tasksim.formats.starpu.codelet_models import Codelet, read_codelet, to_models
+from tasksim.formats.samples.starpufiles import read_samples
+from tasksim.formats.starpu.bus import (
+    read_affinity,
+    read_bandwidth,
+    read_config,
+    read_latency,
+    read_platform_xml,
+)
+from tasksim.formats.starpu.codelet_file import SUFFIX, Codelet, energy_of, read_codelet, to_joules
+from tasksim.formats.starpu.codelet_models import to_models
 from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
-from tasksim.formats.starpu.platform_xml import read_platform_xml
-from tasksim.formats.starpu.regression_samples import read_samples
-from tasksim.formats.starpu.sampling_folder import CODELETS, Sampling
+from tasksim.formats.starpu.sampling import CODELETS, Sampling
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel
 from tasksim.platform.load import dump
 

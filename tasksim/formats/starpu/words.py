@@ -1,4 +1,4 @@
-"""The words of StarPU's text files, one after the other, and errors that say where they are."""
+"""Words of StarPU's text files, one after the other, and problems that say where they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,25 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Word", "Words"]
+__all__ = ["Problems", "Word", "Words"]
+
+
+class Problems:
+    """Collects what is wrong with the file at *path* while it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._texts: list[str] = []
+
+    def add(self, line: int, column: int, expected: str, found: str) -> None:
+        """Note that something else was *expected* at a place than what was *found*."""
+        self._texts.append(f"{self.path}:{line}:{column}: expected {expected}, found {found}")
+
+    def raise_any(self) -> None:
+        """Raise :exc:`InputError` with all that was noted, if anything was."""
+        if self._texts:
+            raise InputError("\n".join(self._texts))
+
 
 _WHOLE: Final = re.compile(r"\+?[0-9]{1,19}")
 _HEXADECIMAL: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,8}")

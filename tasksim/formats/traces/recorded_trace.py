@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.formats.traces.ordering import dependencies, submission_order, through
-from tasksim.formats.traces.tracegraph import Ran, graph_of_trace
+from tasksim.formats.traces.tracegraph import (
+    Ran,
+    dependencies,
+    graph_of_trace,
+    submission_order,
+    through,
+)
 from tasksim.run.record import MemoryInfo, Run, TaskTable, WorkerInfo
 from tasksim.run.tablechecks import check_references
 

@@ -1,14 +1,25 @@
-"""StarVZ's folders: the CSV files of its first phase, compressed or not, and its Parquet tables."""
+"""StarVZ's folders: the CSV files of its first phase, compressed or not, and its Parquet tables.
+
+Both are read; application, dag, link and others are written as Parquet.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import new_folder, refuse_existing
+from tasksim.base.parquetfile import read_parquet_table
+from tasksim.formats.recorded import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, job_id, rank_of
+from tasksim.formats.traces.recutils import add_record, job_id, nanoseconds, rank_of
 from tasksim.formats.traces.textlines import csv_rows
+from tasksim.run.recordtables import TransferTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,17 +28,17 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.run.record import Run
 
-__all__ = ["STARVZ", "read_starvz"]
+__all__ = ["STARVZ", "add_tables", "read_starvz", "write_starvz"]
 
 TASKS: Final = "rec.tasks.csv"
 STATES: Final = "paje.worker_state.csv"
 HANDLES: Final = "rec.data_handles.csv"
-DAG: Final = "dag.csv"
+DAG_CSV: Final = "dag.csv"
 MISSING: Final = ("", "NA", "nan")
 """Missing values, as R and Python write them."""
 
 
-def read_starvz(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
+def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a folder of StarVZ.
 
     Parameters
@@ -53,15 +64,13 @@ def read_starvz(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     if tasks is not None:
         _read_tasks(found, tasks, named)
     elif states is not None:
-        from tasksim.formats.traces.pjdump import add_states
+        from tasksim.formats.traces.paje import add_states
 
         found.path = states
         add_states(found, states)
     else:
-        from tasksim.formats.traces.starvz_parquet import add_tables
-
         add_tables(found, path)
-    if not found.has_edges and (dag := _find(path, DAG)) is not None:
+    if not found.has_edges and (dag := _find(path, DAG_CSV)) is not None:
         _read_dag(found, dag)
     handles = _find(path, HANDLES)
     if handles is None and found.has_data:
@@ -133,6 +142,300 @@ def _read_dag(found: Records, path: Path) -> None:
         found.note(f"{other} rows of {path.name} are about tags or tasks that are not there")
 
 
+APPLICATION: Final = "application.parquet"
+DAG_PARQUET: Final = "dag.parquet"
+LINK: Final = "link.parquet"
+ENTITIES: Final = "entities.parquet"
+MEMORY: Final = "Memory Node"
+COPY: Final = {
+    "Handle": "handle", "Size": "size_bytes", "Requested": "requested_s", "Start": "start_s",
+    "End": "end_s", "Reason": "reason", "Task": "task",
+}  # fmt: skip
+"""Columns of links, and of the table of copies; some are tasksim's own."""
+TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
+"""Further times of a task; the last two are tasksim's own."""
+MOST_ROWS: Final = 20_000_000
+"""Each is a kilobyte as Python's objects, and real traces have fewer."""
+
+
+def add_tables(found: Records, folder: Path) -> None:
+    """Add the tasks of ``application.parquet``, and what they depend on by ``dag.parquet``."""
+    path = folder / APPLICATION
+    found.path, found.place = path, "{path}: row {line}"
+    table = _table(path)
+    need = ("Value", "ResourceId", "Start", "End")
+    for name in need:
+        if name not in table:
+            raise InputError(f"{path}: no column '{name}'; there are {', '.join(table)}")
+    count = len(table["Value"])
+    jobs = table.get("JobId") or [str(row) for row in range(count)]
+    columns = {
+        name: table.get(name, [None] * count)
+        for name in (*TIMES, "SubmitOrder", "Priority", "GFlop", "Footprint", "Iteration")
+    }
+    for row in range(count):
+        extra = {name: column[row] for name, column in columns.items()}
+        worker = str(table["ResourceId"][row])
+        found.add(
+            str(jobs[row]), str(table["Value"][row]), worker,
+            _seconds(table["Start"][row]), _seconds(table["End"][row]), line=row + 1,
+            submitted_s=_seconds(extra["SubmitTime"]), ready_s=_seconds(extra["ReadyTime"]),
+            popped_s=_seconds(extra["PopTime"]), order=_number(extra["SubmitOrder"]),
+            priority=_whole(extra["Priority"]), parameters=_parameters(extra),
+        )  # fmt: skip
+        _architecture(found, table, row, worker)
+    _add_dag(found, folder / DAG_PARQUET)
+    _add_links(found, folder)
+
+
+def _add_links(found: Records, folder: Path) -> None:
+    """Add the copies between memories, where tasksim wrote the tables."""
+    if not ((folder / LINK).is_file() and (folder / ENTITIES).is_file()):
+        return
+    links, entities = _table(folder / LINK), _table(folder / ENTITIES)
+    if not {*COPY, "Origin", "Dest"} <= set(links) or not {"Parent", "Name", "Type"} <= set(
+        entities
+    ):
+        return
+    rows = list(zip(entities["Type"], entities["Name"], entities["Parent"], strict=True))
+    memories = [str(name) for kind, name, _ in rows if kind == MEMORY]
+    found.memory_of.update({str(n): str(parent) for kind, n, parent in rows if kind == "Worker"})
+    number = {name: at for at, name in enumerate(memories)}
+    found.memories = tuple(memories)
+    columns = {name: [_number(value, -1.0) for value in links[name]] for name in COPY}
+    found.transfers = TransferTable(
+        **{field: np.array(columns[name]) for name, field in COPY.items() if field[-2:] != "_s"},
+        **{
+            field: np.array([_seconds(time) for time in columns[name]])
+            for name, field in COPY.items()
+            if field[-2:] == "_s"
+        },
+        source=np.array([number.get(str(name), -1) for name in links["Origin"]], np.int16),
+        target=np.array([number.get(str(name), -1) for name in links["Dest"]], np.int16),
+    )
+
+
+def _architecture(found: Records, table: dict[str, list[Any]], row: int, worker: str) -> None:
+    kind = table.get("ResourceType")
+    if kind and kind[row]:
+        found.architectures.setdefault(worker, str(kind[row]).lower())
+
+
+def _parameters(extra: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    footprint = extra["Footprint"]
+    if isinstance(footprint, str) and footprint:
+        with suppress(ValueError, OverflowError):
+            found["footprint"] = float(abs(int(footprint, 16)))
+    flop, iteration = _number(extra["GFlop"], 0.0), _number(extra["Iteration"], -1.0)
+    if 0 < flop < math.inf:
+        found["flop"] = flop * 1e9
+    if 0 <= iteration < math.inf:
+        found["iteration"] = iteration
+    return found
+
+
+def _add_dag(found: Records, path: Path) -> None:
+    if not path.is_file():
+        return
+    table = _table(path)
+    if not {"JobId", "Dependent"} <= set(table):
+        raise InputError(f"{path}: no columns JobId and Dependent; there are {', '.join(table)}")
+    before: dict[str, list[str]] = {}
+    for task, one in zip(table["JobId"], table["Dependent"], strict=True):
+        if str(task) in found.number and str(one) in found.number:
+            before.setdefault(str(task), []).append(str(one))
+    for task, ones in before.items():
+        found.before[found.number[task]] = " ".join(ones)
+    found.has_edges = bool(before)
+
+
+def _table(path: Path) -> dict[str, list[Any]]:
+    """Return the columns of a Parquet file."""
+    whole = read_parquet_table(path, _refuse_many)
+    return {name: whole.column(name).to_pylist() for name in whole.column_names}
+
+
+def _refuse_many(rows: int, columns: int) -> None:  # noqa: ARG001
+    """Raise if a table has more rows than memory has room for: few bytes can say many rows."""
+    if rows > MOST_ROWS:
+        raise InputError(f"a table of {rows} rows; legal: at most {MOST_ROWS}")
+
+
+def _number(value: Any, missing: float = math.nan) -> float:
+    try:
+        return missing if value is None or value == "" else float(value)
+    except (TypeError, ValueError):
+        return missing
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number; 0 for what is none."""
+    number = _number(value, 0.0)
+    return int(number) if math.isfinite(number) else 0
+
+
+def _seconds(value: Any) -> float:
+    number = _number(value)
+    return nanoseconds(number) if math.isfinite(number) else math.nan
+
+
+def write_starvz(run: Run, folder: Path, force: bool = False) -> None:
+    """Write *run* as the Parquet tables that StarVZ reads, times in milliseconds.
+
+    ``application`` has the tasks, ``dag`` what depends on what, ``link`` the copies, ``variable``
+    how many tasks are ready and submitted.
+
+    Parameters
+    ----------
+    run : Run
+    folder : Path
+        A new folder.
+    force : bool, default False
+        Whether to replace an existing one.
+    """
+    import pyarrow.parquet
+
+    refuse_existing(folder, force=force)
+    with new_folder(folder, force=force) as temporary:
+        for name, columns in _tables(run).items():
+            table = pyarrow.table(columns)
+            with (temporary / f"{name}.parquet").open("wb") as file:
+                pyarrow.parquet.write_table(table, file, compression="gzip")
+
+
+def _tables(run: Run) -> dict[str, dict[str, Any]]:
+    tables = {
+        "application": _application(run),
+        "variable": _variables(run),
+        "entities": _entities(run),
+        "zero": {"Zero": np.zeros(1)},
+        "version": {"Version": ["tasksim"]},
+    }
+    graph = graph_if_any(run)
+    if graph is not None:
+        owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr))
+        tables["dag"] = {
+            "JobId": list(map(str, graph.successors.tolist())),
+            "Dependent": list(map(str, owner.tolist())),
+        }
+    if run.transfers is not None:
+        tables["link"] = _links(run)
+    return tables
+
+
+def _application(run: Run) -> dict[str, Any]:
+    tasks, workers = run.tasks, run.workers
+    start, end = _ms(tasks.start_s), _ms(tasks.end_s)
+    names = [worker.name for worker in workers]
+    nodes = [str(worker.node) for worker in workers]
+    kinds = [worker.architecture.upper() for worker in workers]
+    by = tasks.worker.tolist()
+    kernels = run.kernel_names
+    return {
+        "ResourceId": [names[worker] for worker in by],
+        "Start": start,
+        "End": end,
+        "Duration": end - start,
+        "Value": [kernels[kernel] for kernel in tasks.kernel.tolist()],
+        "Node": [nodes[worker] for worker in by],
+        "Resource": [names[worker].rpartition("/")[2] for worker in by],
+        "ResourceType": [kinds[worker] for worker in by],
+        "JobId": list(map(str, tasks.task.tolist())),
+        "SubmitOrder": tasks.task.astype(np.float64),
+        "Priority": tasks.priority.astype(np.float64),
+        "SubmitTime": _ms(tasks.submitted_s),
+        "ReadyTime": _ms(tasks.ready_s),
+        "PopTime": _ms(tasks.popped_s),
+        "Position": tasks.worker.astype(np.float64),
+        "Height": np.ones(len(tasks)),
+        **_of_graph(run),
+    }
+
+
+def _of_graph(run: Run) -> dict[str, Any]:
+    """Return the columns that parameters of tasks give: the iteration and the flop."""
+    graph = graph_if_any(run)
+    columns: dict[str, Any] = {}
+    if graph is None:
+        return columns
+    for column, parameter, scale in (
+        ("Iteration", "iteration", 1.0),
+        ("GFlop", "flop", 1e-9),
+    ):
+        if not all(parameter in names for names in graph.parameter_names):
+            continue
+        values = np.zeros(len(graph))
+        for kernel, names in enumerate(graph.parameter_names):
+            these = graph.kernel == kernel
+            table = graph.parameters[kernel][:, names.index(parameter)]
+            values[these] = table[graph.row[these]] * scale
+        columns[column] = values[run.tasks.task]
+    return columns
+
+
+def _variables(run: Run) -> dict[str, Any]:
+    """Return how many tasks were ready and submitted, a row per span without a change."""
+    tasks = run.tasks
+    rows: dict[str, list[Any]] = {"ResourceId": [], "Type": [], "Start": [], "End": [], "Value": []}
+    for name, since, until in (
+        ("Ready", tasks.ready_s, tasks.start_s),
+        ("Submitted", tasks.submitted_s, tasks.end_s),
+    ):
+        times = np.concatenate((since, until))
+        change = np.concatenate((np.ones(len(since)), -np.ones(len(until))))
+        order = np.lexsort((-change, times))
+        at, value = _ms(times[order]), np.cumsum(change[order])
+        rows["ResourceId"] += ["scheduler"] * max(0, len(at) - 1)
+        rows["Type"] += [name] * max(0, len(at) - 1)
+        rows["Start"] += at[:-1].tolist()
+        rows["End"] += at[1:].tolist()
+        rows["Value"] += value[:-1].tolist()
+    rows["Duration"] = [e - s for s, e in zip(rows["Start"], rows["End"], strict=True)]
+    count = len(rows["Type"])
+    rows |= {"Node": ["0"] * count, "Resource": ["scheduler"] * count}
+    return rows | {"ResourceType": ["scheduler"] * count}
+
+
+def _entities(run: Run) -> dict[str, Any]:
+    """Return what there is: memory nodes, in order, and the workers on each."""
+    memories = [memory.name for memory in run.memories] or ["ram"]
+    names = [worker.name for worker in run.workers]
+    kinds = [MEMORY] * len(memories) + ["Worker"] * len(names)
+    parents = [memories[worker.memory] for worker in run.workers]
+    return {
+        "Parent": ["program"] * len(memories) + parents, "Name": memories + names, "Type": kinds,
+        "Nature": ["Container"] * len(kinds),
+    }  # fmt: skip
+
+
+def _links(run: Run) -> dict[str, Any]:
+    copies = run.transfers
+    assert copies is not None  # who asks has looked
+    names = [memory.name for memory in run.memories]
+    start, end = _ms(copies.start_s), _ms(copies.end_s)
+    return {
+        "Container": ["program"] * len(copies),
+        "Type": ["Intra-node data Fetch"] * len(copies),
+        "Start": start,
+        "End": end,
+        "Duration": end - start,
+        "Size": copies.size_bytes.astype(np.float64),
+        "Origin": [names[source] for source in copies.source.tolist()],
+        "Dest": [names[target] for target in copies.target.tolist()],
+        "Key": [f"h{handle}" for handle in copies.handle.tolist()],
+        "Requested": _ms(copies.requested_s),
+        "Reason": copies.reason,
+        "Task": copies.task,
+        "Handle": copies.handle,
+    }
+
+
+def _ms(times_s: Any) -> Any:
+    """Return milliseconds, to the nanosecond."""
+    return np.round(np.asarray(times_s) * 1e9) / 1e6
+
+
 def _is_starvz(path: Path, head: bytes) -> bool:
     if head or (path / "run.json").exists():
         return False
@@ -141,24 +444,9 @@ def _is_starvz(path: Path, head: bytes) -> bool:
     )
 
 
-def _read_run(path: Path) -> Run:
-    return read_starvz(path).run
-
-
-def _read_trace(path: Path, skip_bad: bool) -> RecordedTrace:
-    return read_starvz(path, skip_bad=skip_bad)
-
-
-def _write_run(run: Run, path: Path, force: bool) -> None:
-    from tasksim.formats.traces.starvz_parquet import write_starvz
-
-    write_starvz(run, path, force)
-
-
 STARVZ = Format(
     summary="A folder of StarVZ: the CSV files of its first phase, or its Parquet tables.",
     recognises=_is_starvz,
-    reads_run=_read_run,
-    reads_trace=_read_trace,
-    writes_run=_write_run,
+    reads_trace=read_starvz,
+    writes_run=write_starvz,
 )

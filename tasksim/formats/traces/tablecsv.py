@@ -1,4 +1,7 @@
-"""Tables of tasks in CSV: task, kernel, worker, start, end, and whatever else is known."""
+"""Tables of tasks in CSV: task, kernel, worker, start, end, and whatever else is known.
+
+Copies between memories are in a second table beside it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tasksim.base.errors import InputError
 from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import Records
+from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.textlines import csv_rows, head_text
 
 if TYPE_CHECKING:
@@ -21,7 +24,14 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["TASK_TABLE", "read_task_table", "write_task_table"]
+__all__ = [
+    "TASK_TABLE",
+    "add_copies",
+    "copies_beside",
+    "read_task_table",
+    "write_copies",
+    "write_task_table",
+]
 
 UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
 """Suffixes of ``start``, ``end``, ``submitted``; a column without one is in seconds."""
@@ -34,7 +44,7 @@ COLUMNS: Final = (
 """Columns that are written, followed by one per parameter."""
 
 
-def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
+def read_task_table(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a table of tasks.
 
     Parameters
@@ -54,7 +64,6 @@ def read_task_table(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     InputError
         ``file:line: what is wrong``.
     """
-    from tasksim.formats.traces.copycsv import add_copies, copies_beside
     from tasksim.formats.traces.recorded_trace import assembled
 
     found = Records(path, skip_bad=skip_bad)
@@ -177,8 +186,7 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.traces.copycsv import copies_beside, write_copies
-    from tasksim.formats.traces.written import graph_if_any, predecessors
+    from tasksim.formats.recorded import graph_if_any, predecessors
 
     refuse_existing(path, force=force)
     beside = copies_beside(path)
@@ -220,6 +228,86 @@ def _parameters(graph: TaskGraph) -> list[str]:
     return [name for name in names if name not in taken]
 
 
+COPY_COLUMNS: Final = (
+    "datum", "home", "source", "target", "size_bytes", "requested_s", "start_s", "end_s", "reason",
+    "task",
+)  # fmt: skip
+"""Columns of a copy; memories are names, and ``task`` is empty if no task needed the copy."""
+SUFFIX: Final = ".copies.csv"
+
+
+def copies_beside(path: Path) -> Path:
+    """Return where the copies are of the tasks in *path*: ``run.copies.csv`` of ``run.csv.gz``."""
+    name = path.name.removesuffix(".gz").removesuffix(".csv")
+    return path.with_name(name + SUFFIX)
+
+
+def add_copies(found: Records, path: Path) -> None:
+    """Add the copies in the file at *path* to *found*."""
+    rows = csv_rows(path)
+    header = next(rows, (1, []))[1]
+    if tuple(header) != COPY_COLUMNS:
+        raise InputError(
+            f"{path}:1: got columns {', '.join(header)}; legal: {', '.join(COPY_COLUMNS)}"
+        )
+    found.copies = copies = CopyRecords()
+    for line, fields in rows:
+        if len(fields) != len(COPY_COLUMNS):
+            found.bad(f"got {len(fields)} fields; legal: {len(COPY_COLUMNS)}", line, path)
+            continue
+        wrong = _add_copy(found, copies, dict(zip(COPY_COLUMNS, fields, strict=True)))
+        if wrong:
+            found.bad(wrong, line, path)
+    # The first memory is where data are at home.
+    found.memories = tuple(dict.fromkeys(found.home_memory.values()))
+
+
+def _add_copy(found: Records, copies: CopyRecords, row: dict[str, str]) -> str:
+    """Add one copy; return what is wrong with it, if anything."""
+    try:
+        size = int(row["size_bytes"])
+        times = float(row["requested_s"]), float(row["start_s"]), float(row["end_s"])
+    except ValueError:
+        return "a size or a time is no number; legal: bytes, seconds"
+    if not all(math.isfinite(time) for time in times) or not 0 <= times[0] <= times[1] <= times[2]:
+        return "requested, start and end are no times in this order"
+    if not 0 <= size < LARGEST_SIZE:
+        return f"size_bytes: got {size}; legal: bytes"
+    if row["reason"] not in REASONS:
+        return f"reason: got '{row['reason'][:40]}'; legal: {', '.join(REASONS)}"
+    if row["source"] == row["target"]:
+        return f"a copy from {row['source'][:40]} to itself"
+    if row["task"] and row["task"] not in found.number:
+        return f"task: got '{row['task'][:40]}', which is not there"
+    found.home_memory.setdefault(row["datum"], row["home"])
+    copies.add(
+        row["datum"], (row["source"], row["target"]), size, times, REASONS[row["reason"]],
+        row["task"],
+    )  # fmt: skip
+    return ""
+
+
+def write_copies(run: Run, graph: TaskGraph | None, path: Path, *, force: bool) -> None:
+    """Write the copies of *run*, of *graph* if that is there, to a CSV file."""
+    copies, names = run.transfers, [memory.name for memory in run.memories]
+    assert copies is not None  # who asks has looked
+    home = {} if graph is None else dict(enumerate(graph.handle_home.tolist()))
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COPY_COLUMNS)
+    words = list(REASONS)
+    for handle, source, target, size, requested, start, end, reason, task in zip(
+        *(getattr(copies, column).tolist() for column in copies.dtypes), strict=True
+    ):
+        writer.writerow(
+            (
+                handle, names[home.get(handle, 0)], names[source], names[target], size,
+                repr(requested), repr(start), repr(end), words[reason], task if task >= 0 else "",
+            )
+        )  # fmt: skip
+    write_text(path, out.getvalue(), force=force)
+
+
 def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
     if not head:
         return False
@@ -228,19 +316,10 @@ def _is_task_table(path: Path, head: bytes) -> bool:  # noqa: ARG001
     return len(legal & set(header)) >= 1 and bool({"task", "kernel", "worker"} & set(header))
 
 
-def _read_run(path: Path) -> Run:
-    return read_task_table(path).run
-
-
-def _read_trace(path: Path, skip_bad: bool) -> RecordedTrace:
-    return read_task_table(path, skip_bad=skip_bad)
-
-
 TASK_TABLE = Format(
     summary="A table of tasks: kernel, worker, start, end, and whatever else is known.",
     suffixes=(".csv",),
     recognises=_is_task_table,
-    reads_run=_read_run,
-    reads_trace=_read_trace,
+    reads_trace=read_task_table,
     writes_run=write_task_table,
 )

@@ -1,27 +1,216 @@
-"""tasks.rec: what StarPU's trace tool writes of each task, with what it writes beside it."""
+"""tasks.rec, StarPU's records of tasks, read and written, and the files beside it.
+
+``data.rec`` has the homes of data, ``sched_tasks.rec`` when the scheduler got each task and when a
+worker took it, ``comms.rec`` the messages between ranks. tasksim's own files say all this in
+comments, which StarPU's tools pass over.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.formats.recorded import graph_if_any, predecessors
 from tasksim.formats.registry import Format
-from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, node_memory, rank_of, records
-from tasksim.formats.traces.textlines import head_text
+from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
+from tasksim.formats.traces.recutils import (
+    add_record,
+    job_id,
+    nanoseconds,
+    node_memory,
+    rank_of,
+    records,
+)
+from tasksim.formats.traces.textlines import head_text, lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["TASKS_REC", "read_tasks_rec"]
+__all__ = [
+    "TASKS_REC",
+    "OwnNotes",
+    "add_messages",
+    "add_scheduling",
+    "own_lines",
+    "own_notes",
+    "read_tasks_rec",
+    "write_tasks_rec",
+]
+
+MOST_RANKS: Final = 10_000
+"""Each is a memory of the run, of which a table of copies numbers 32767."""
+
+
+class _Message(NamedTuple):
+    source: int
+    target: int
+    size: int
+    sent_s: float
+    received_s: float
+    handle: str
+    before: str
+    after: str
+
+
+def add_messages(found: Records, path: Path) -> None:
+    """Add the messages of ``comms.rec`` at *path* to *found*.
+
+    Each is a copy from the memory of one node to that of another. Its datum is one of its own: what
+    the sender calls it is another datum for who receives it. Where both ids are there, what came
+    after its receipt depends on what came before it was sent.
+    """
+    copies = CopyRecords()
+    bound = backwards = 0
+    for line, fields in records(path):
+        message = _message(found, fields, line, path)
+        if message is None:
+            continue
+        # Clocks of nodes differ, and StarPU writes these times with the digits of 32 bits.
+        late = message.received_s < message.sent_s
+        backwards += late
+        end_s = max(message.sent_s, message.received_s)
+        copies.add(
+            f"message {message.handle}",
+            (node_memory(message.source), node_memory(message.target)),
+            message.size,
+            (message.sent_s, message.sent_s, end_s),
+        )
+        if not late and message.before in found.number and message.after in found.number:
+            _bind(found, message.before, message.after)
+            bound += 1
+    if not len(copies):
+        return
+    text = (
+        f"{path.name}: {len(copies)} messages between nodes are copies of the run, {bound} of them "
+        "dependencies, too; a replay moves none of these data"
+    )
+    if backwards:
+        text += (
+            f"; {backwards} were received before they were sent, by their clocks: they took no time"
+        )
+    found.note(text)
+    found.copies = copies
+
+
+def _bind(found: Records, before: str, after: str) -> None:
+    at = found.number[after]
+    found.before[at] = f"{found.before[at]} {before}".strip()
+    found.has_edges = True
+
+
+def _message(found: Records, fields: dict[str, str], line: int, path: Path) -> _Message | None:
+    """Return a record as a message; None if it is wrong."""
+    try:
+        source, target, size = (int(fields.get(name, "")) for name in ("Src", "Dst", "Size"))
+        sent, received = (float(fields.get(name, "")) for name in ("SendTime", "RecvTime"))
+    except ValueError:
+        found.bad(
+            "Src, Dst, Size, SendTime or RecvTime is no number; legal: ranks, bytes, milliseconds",
+            line, path,
+        )  # fmt: skip
+        return None
+    if not (0 <= source < MOST_RANKS and 0 <= target < MOST_RANKS and source != target):
+        found.bad(f"a message from rank {source} to rank {target}", line, path)
+    elif not 0 <= size < LARGEST_SIZE:
+        found.bad(f"Size: got {size}; legal: bytes", line, path)
+    elif not all(math.isfinite(time) and time >= 0 for time in (sent, received)):
+        found.bad("SendTime or RecvTime is no time; legal: milliseconds from 0", line, path)
+    else:
+        return _Message(
+            source, target, size, nanoseconds(sent), nanoseconds(received),
+            f"{source}_{fields.get('SendHandle', '0')} {size}",
+            job_id(fields.get("SendJobId", "")), job_id(fields.get("RecvJobId", "")),
+        )  # fmt: skip
+    return None
+
+
+ACTIONS: Final = ("push", "pop")
+
+
+def add_scheduling(found: Records, path: Path) -> None:
+    """Add to the tasks of *found* what ``sched_tasks.rec`` at *path* says of them.
+
+    When each was pushed (the first time) counts as when it was ready, when it was popped (the last
+    time) as when its worker took it, and the priority that it was pushed with as its own.
+    """
+    pushed, unknown, other, again = set[int](), 0, list[str](), 0
+    for line, fields in records(path):
+        read = _action(found, fields, line, path)
+        if read is None:
+            continue
+        action, task, time_s, priority = read
+        at = found.number.get(task)
+        if at is None:
+            unknown += 1
+        elif action == "pop":
+            found.popped_s[at] = time_s
+        elif at in pushed:
+            again += 1
+        else:
+            pushed.add(at)
+            found.ready_s[at] = time_s
+            if found.priority[at] != priority:
+                other.append(f"{found.kernel[at]} {task}, {found.priority[at]} -> {priority}")
+                found.priority[at] = priority
+    _note(found, path, len(pushed), unknown, again, other)
+
+
+def _note(
+    found: Records, path: Path, pushed: int, unknown: int, again: int, other: list[str]
+) -> None:
+    """Say what was found; an empty file, as a trace without a scheduler has it, is none."""
+    if not (pushed or unknown):
+        return
+    text = f"{path.name}: when {pushed} tasks were pushed and popped"
+    if other:
+        text += (
+            f"; {len(other)} were pushed with another priority (such as {other[0]}), which counts"
+        )
+    if again:
+        text += f"; {again} pushes of tasks that had been pushed before are left out"
+    if unknown:
+        text += f"; {unknown} actions are about tasks that are not in {found.path.name}"
+    found.note(text)
+
+
+def _action(
+    found: Records, fields: dict[str, str], line: int, path: Path
+) -> tuple[str, str, float, int] | None:
+    """Return what was done, to which task, when, with which priority; None if that is wrong."""
+    action, task = fields.get("Type", ""), fields.get("JobId", "")
+    if action not in ACTIONS:
+        found.bad(f"Type: got '{action[:40]}'; legal: push, pop", line, path)
+    elif not task:
+        found.bad(f"a {action} without JobId", line, path)
+    else:
+        try:
+            time_ms, priority = float(fields.get("Time", "")), int(fields.get("Priority") or 0)
+        except ValueError:
+            found.bad(
+                "Time or Priority is no number; legal: milliseconds, a whole number", line, path
+            )
+            return None
+        if math.isfinite(time_ms) and time_ms >= 0:
+            return action, job_id(task), nanoseconds(time_ms), found.within(priority)
+        found.bad(f"Time: got '{fields['Time'][:40]}'; legal: milliseconds from 0", line, path)
+    return None
+
 
 FILE: Final = "tasks.rec"
 NO_HOMES: Final = "no data.rec: that all data are at home in the first memory is assumed"
 
 
-def read_tasks_rec(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
+def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a ``tasks.rec``, with what the files beside it say.
 
     These are ``data.rec``, ``sched_tasks.rec`` and ``comms.rec``, as far as they are there.
@@ -38,7 +227,6 @@ def read_tasks_rec(path: Path, *, skip_bad: bool = False) -> RecordedTrace:
     InputError
         ``file:line: what is wrong``.
     """
-    from tasksim.formats.traces.ownnotes import own_notes
     from tasksim.formats.traces.recorded_trace import assembled
 
     hints = 0
@@ -75,12 +263,8 @@ def _add_beside(found: Records) -> None:
     else:
         found.note(NO_HOMES)
     if scheduling.is_file():
-        from tasksim.formats.traces.sched_rec import add_scheduling
-
         add_scheduling(found, scheduling)
     if messages.is_file():
-        from tasksim.formats.traces.comms_rec import add_messages
-
         add_messages(found, messages)
 
 
@@ -124,6 +308,214 @@ def _name_workers(found: Records) -> None:
         found.memory_of = {name: node_memory(node) for name, node in found.node_of.items()}
 
 
+NANOSECONDS = 1e9
+
+
+@dataclass
+class OwnNotes:
+    """Facts from the comments before the first record; empty if StarPU wrote the file.
+
+    Attributes
+    ----------
+    workers : dict of str -> (str, str, int)
+        By its number, a worker's name, architecture and node.
+    memories : list of str
+    copies : CopyRecords or None
+    homes : dict of str -> int
+        Of data that are not at home in the first memory.
+    """
+
+    workers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    memories: list[str] = field(default_factory=list)
+    copies: CopyRecords | None = None
+    homes: dict[str, int] = field(default_factory=dict)
+
+    def add_to(self, found: Records) -> None:
+        """Give *found* the names, the memories and the copies."""
+        names = {number: name for number, (name, _, _) in self.workers.items()}
+        found.worker = [names.get(worker, worker) for worker in found.worker]
+        found.architectures = {name: kind for name, kind, _ in self.workers.values()}
+        found.node_of = {name: node for name, _, node in self.workers.values()}
+        found.memory_of = {
+            names.get(worker, worker): memory for worker, memory in found.memory_of.items()
+        }
+        found.home.update(self.homes)
+        if self.copies is not None:
+            found.memories, found.copies = tuple(self.memories), self.copies
+            known = dict(enumerate(self.memories))
+            found.memory_of = {
+                worker: known.get(int(memory) if memory.isdecimal() else -1, memory)
+                for worker, memory in found.memory_of.items()
+            }
+
+
+def own_notes(path: Path) -> OwnNotes:
+    """Return the comments at the beginning of the ``tasks.rec`` at *path* that tasksim wrote.
+
+    Raises
+    ------
+    InputError
+        ``file:line``, if one says nothing that it can.
+    """
+    found = OwnNotes()
+    for number, line in lines(path):
+        if not line.startswith("# "):
+            break
+        try:
+            _take(found, line[2:])
+        except (ValueError, KeyError, IndexError):
+            what = "a worker, a memory, a datum's home or a copy, as tasksim writes it"
+            raise InputError(f"{path}:{number}: got '{line[:60]}'; legal: {what}") from None
+    return found
+
+
+def _take(found: OwnNotes, text: str) -> None:
+    """Take one comment; those of others say something else."""
+    what, _, rest = text.partition(" ")
+    if what == "worker":
+        number, kind, *more = rest.split(maxsplit=2)
+        node, _, name = more[0].partition(" ") if more[0][:1] == "@" else ("@0", "", more[0])
+        found.workers[number] = (name, kind, int(node[1:]))
+    elif what == "memory" and found.workers:
+        found.memories.append(rest)
+        found.copies = found.copies or CopyRecords()
+    elif what == "home" and found.workers:
+        handle, home = rest.split()
+        found.homes[handle] = int(home)
+    elif what == "copy" and found.copies is not None:
+        handle, source, target, size, *times, reason, task = rest.split()
+        requested, start, end = (int(time) / NANOSECONDS for time in times)
+        ends = found.memories[int(source)], found.memories[int(target)]
+        found.copies.add(
+            handle, ends, int(size), (requested, start, end), REASONS[reason], task.strip("-")
+        )
+
+
+def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
+    """Yield the comments about *run*: recutils passes over them, and so do StarPU's tools."""
+    for number, worker in enumerate(run.workers):
+        node = f"@{worker.node} " if worker.node else ""
+        yield f"# worker {number} {worker.architecture} {node}{worker.name}\n"
+    if run.transfers is None:
+        return
+    yield from (f"# memory {memory.name}\n" for memory in run.memories)
+    homes = [] if graph is None else graph.handle_home.tolist()
+    yield from (f"# home {at + 1:x} {home}\n" for at, home in enumerate(homes) if home)
+    yield from _copies(run)
+
+
+def _copies(run: Run) -> Iterator[str]:
+    import numpy as np
+
+    copies = run.transfers
+    assert copies is not None  # who asks has looked
+    words = list(REASONS)
+    ns = [
+        np.round(times * 1e9).astype(np.int64).tolist()
+        for times in (copies.requested_s, copies.start_s, copies.end_s)
+    ]
+    for handle, source, target, size, requested, start, end, reason, task in zip(
+        copies.handle.tolist(), copies.source.tolist(), copies.target.tolist(),
+        copies.size_bytes.tolist(), *ns, copies.reason.tolist(), copies.task.tolist(), strict=True,
+    ):  # fmt: skip
+        made_for = task + 1 if task >= 0 else "-"
+        yield (
+            f"# copy {handle + 1:x} {source} {target} {size} {requested} {start} {end} "
+            f"{words[reason]} {made_for}\n"
+        )
+
+
+MODE_NAMES = {1: "R", 2: "W", 3: "RW", 4: "RWC", 5: "X", 6: "S"}
+"""Access modes as StarPU's files have them."""
+
+
+def write_tasks_rec(run: Run, path: Path, force: bool = False) -> None:
+    """Write the tasks of *run* as records with its times in milliseconds, ids from 1.
+
+    Parameters
+    ----------
+    run : Run
+        Dependencies, data and footprints are written where its graph is there.
+    path : Path
+        ``tasks.rec``.
+    force : bool, default False
+        Whether to replace an existing file.
+    """
+    refuse_existing(path, force=force)
+    write_text(path, "".join(_records(run)), force=force)
+
+
+def _records(run: Run) -> Iterator[str]:
+    graph, before = graph_if_any(run), predecessors(run)
+    yield from own_lines(run, graph)
+    tasks, kernels = run.tasks, run.kernel_names
+    memory = [worker.memory for worker in run.workers]
+    known = ~np.isnan(tasks.popped_s)
+    popped = _ms(np.where(known, tasks.popped_s, 0.0))
+    rows = zip(
+        tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
+        *(_ms(times) for times in (tasks.submitted_s, tasks.ready_s, tasks.start_s, tasks.end_s)),
+        strict=True,
+    )  # fmt: skip
+    data = None if graph is None else _Data(graph)
+    for row, (task, kernel, worker, priority, submitted, ready, start, end) in enumerate(rows):
+        name = _line(kernels[kernel])
+        lines = [f"Name: {name}", f"Model: {name}", f"JobId: {task + 1}"]
+        lines += [f"SubmitOrder: {task + 1}", f"Priority: {priority}"]
+        if before is not None and (others := before(task)):
+            lines.append(f"DependsOn: {' '.join(str(other + 1) for other in others)}")
+        lines += ["Tag: 0", f"WorkerId: {worker}", f"MemoryNode: {memory[worker]}"]
+        lines += [f"SubmitTime: {submitted}", f"ReadyTime: {ready}"]
+        lines += [f"StartTime: {start}", f"EndTime: {end}"]
+        if known[row]:
+            lines.append(f"PopTime: {popped[row]}")
+        if data is not None:
+            lines += data.lines(task)
+        yield "\n".join([*lines, "MPIRank: -1", "", ""])
+
+
+class _Data:
+    """Parameters and data of a graph's tasks, in StarPU's form."""
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self._graph = graph
+        self._size = graph.handle_size.tolist()
+        self._ptr = graph.access_ptr.tolist()
+        self._handle = graph.access_handle.tolist()
+        self._mode = graph.access_mode.tolist()
+
+    def lines(self, task: int) -> list[str]:
+        """Return the lines about the configuration and the data of *task*."""
+        graph = self._graph
+        parameters = graph.parameters_of(task)
+        footprint = parameters.get("footprint")
+        if footprint is None:  # what tells configurations apart, as far as the kernel has some
+            footprint = float(graph.row[task]) + 1
+        lines = [f"Footprint: {int(footprint):x}"]
+        if "flop" in parameters:
+            lines.append(f"GFlop: {parameters['flop'] / 1e9!r}")
+        if "iteration" in parameters:
+            lines.append(f"Iteration: {int(parameters['iteration'])} -1")
+        part = slice(self._ptr[task], self._ptr[task + 1])
+        handles = self._handle[part]
+        if handles:
+            lines.append(f"Handles: {' '.join(f'{handle + 1:x}' for handle in handles)}")
+            lines.append(f"Modes: {' '.join(MODE_NAMES[mode] for mode in self._mode[part])}")
+            lines.append(f"Sizes: {' '.join(str(self._size[handle]) for handle in handles)}")
+        return lines
+
+
+def _ms(times_s: object) -> list[str]:
+    """Return milliseconds with the six digits of nanoseconds."""
+    ns = np.round(np.asarray(times_s, dtype=np.float64) * 1e9).astype(np.int64).tolist()
+    return [f"{each // 1_000_000}.{each % 1_000_000:06d}" for each in ns]
+
+
+def _line(name: str) -> str:
+    """Return a name without line breaks, which would end the field."""
+    return " ".join(name.split()) or "unnamed"
+
+
 def _is_tasks_rec(path: Path, head: bytes) -> bool:
     if not head:
         return (path / FILE).is_file()
@@ -132,25 +524,10 @@ def _is_tasks_rec(path: Path, head: bytes) -> bool:
     return text.lstrip().startswith(fields) and "JobId:" in text
 
 
-def _read_run(path: Path) -> Run:
-    return read_tasks_rec(path).run
-
-
-def _read_trace(path: Path, skip_bad: bool) -> RecordedTrace:
-    return read_tasks_rec(path, skip_bad=skip_bad)
-
-
-def _write_run(run: Run, path: Path, force: bool) -> None:
-    from tasksim.formats.traces.tasks_rec_writer import write_tasks_rec
-
-    write_tasks_rec(run, path, force)
-
-
 TASKS_REC = Format(
     summary="StarPU's tasks.rec, with data.rec, sched_tasks.rec and comms.rec beside it.",
     suffixes=(".rec",),
     recognises=_is_tasks_rec,
-    reads_run=_read_run,
-    reads_trace=_read_trace,
-    writes_run=_write_run,
+    reads_trace=read_tasks_rec,
+    writes_run=write_tasks_rec,
 )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 from tasksim.base.files import read_text, refuse_existing, write_text
 from tasksim.formats.registry import Format
@@ -13,9 +16,9 @@ from tasksim.formats.workflows.jobs import DURATION, FLOP, Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tasksim.formats.registry import GraphInput
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
 __all__ = ["DOT", "read_dot", "write_dot"]
@@ -226,11 +229,11 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.traces.written import edge_bytes, required_graph
+    from tasksim.formats.recorded import graph_of
 
     refuse_existing(path, force=force)
-    graph = required_graph(run)
-    passed = edge_bytes(graph)
+    graph = graph_of(run, Path(run.graph_name))
+    passed = _edge_bytes(graph)
     took = dict(zip(run.tasks.task.tolist(), run.tasks.duration_s.tolist(), strict=True))
     lines = [f"digraph {_quoted(run.graph_name)} {{"]
     for task in range(len(graph)):
@@ -246,6 +249,25 @@ def write_dot(run: Run, path: Path, force: bool = False) -> None:
             size = passed.get((task, other), 0)
             lines.append(f'  {task} -> {other} [size="{size}"];')
     write_text(path, "\n".join([*lines, "}", ""]), force=force)
+
+
+def _edge_bytes(graph: TaskGraph) -> dict[tuple[int, int], int]:
+    """Return the bytes that each dependency passes on: of what one writes and the other reads."""
+    size = graph.handle_size.tolist()
+    passed: dict[tuple[int, int], int] = {}
+    last: dict[int, int] = {}
+    owner = np.repeat(np.arange(len(graph)), np.diff(graph.successor_ptr)).tolist()
+    edges = set(zip(owner, graph.successors.tolist(), strict=True))
+    for task in range(len(graph)):
+        accesses = graph.accesses_of(task)
+        for handle, mode in accesses:
+            before = last.get(handle)
+            if mode in (1, 3, 4) and before is not None and (before, task) in edges:
+                passed[before, task] = passed.get((before, task), 0) + size[handle]
+        for handle, mode in accesses:
+            if mode in (2, 3, 4, 5):
+                last[handle] = task
+    return passed
 
 
 def _quoted(text: str) -> str:

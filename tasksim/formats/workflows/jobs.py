@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.registry import GraphInput
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["DURATION", "FLOP", "Jobs"]
+__all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
@@ -247,3 +250,24 @@ class Jobs:
             known = found.setdefault(kernel, list(values))
             found[kernel] = [name for name in known if name in values]
         return found
+
+
+def with_durations(graph: TaskGraph, flop_per_s: float) -> TaskGraph:
+    """Return *graph* with a parameter ``duration_s``: flop by speed.
+
+    Raises
+    ------
+    InputError
+        If tasks of a kernel have no parameter ``flop``.
+    """
+    tables, names = [], []
+    for kernel, known, table in zip(
+        graph.kernels, graph.parameter_names, graph.parameters, strict=True
+    ):
+        if FLOP not in known:
+            raise InputError(f"graph {graph.name}: tasks of {kernel} do not say their flop")
+        seconds = table[:, [known.index(FLOP)]] / flop_per_s
+        kept = [at for at, name in enumerate(known) if name != DURATION]
+        tables.append(np.hstack([table[:, kept], seconds]))
+        names.append((*(known[at] for at in kept), DURATION))
+    return replace(graph, parameters=tuple(tables), parameter_names=tuple(names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.documents.json_document import Node, read_document
@@ -14,8 +15,6 @@ from tasksim.formats.workflows.jobs import DURATION, Jobs
 from tasksim.graph.access_mode import AccessMode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
@@ -142,10 +141,10 @@ def write_wfformat(run: Run, path: Path, force: bool = False) -> None:
     force : bool, default False
         Whether to replace an existing file.
     """
-    from tasksim.formats.traces.written import predecessors, required_graph
+    from tasksim.formats.recorded import graph_of, predecessors
 
     refuse_existing(path, force=force)
-    graph = required_graph(run)
+    graph = graph_of(run, Path(run.graph_name))
     before = predecessors(run)
     assert before is not None  # as there is a graph
     ids = [f"{graph.kernel_of(task)}_{task + 1:07d}" for task in range(len(graph))]

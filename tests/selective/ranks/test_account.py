@@ -11,7 +11,7 @@ import tasksim
 from tasksim import RW, R
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulation import Simulation
-from tasksim.formats.networks import read_network
+from tasksim.formats.platforms import read_network
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.distribution.owners import Grid
 from tasksim.graph.distribution.parts import cut_by, distribute

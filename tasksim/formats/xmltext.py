@@ -15,7 +15,7 @@ from xml.parsers import expat
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.units import parse_quantity
-from tasksim.formats.starpu.problems import Problems
+from tasksim.formats.starpu.words import Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,0 +1,407 @@
+"""Network in a platform file of SimGrid: a cluster, or hosts, links and routes.
+
+Read are SimGrid's versions 4 and 4.1, as far as networks go, also the files that StarPU makes for
+its runs over MPI, which have the insides of its nodes beside the cluster. What a file says
+becomes the fields of a section ``network:``, so that it can be written as one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from tasksim.base.errors import nearest
+from tasksim.base.files import write_text
+from tasksim.base.numerals import whole_number
+from tasksim.base.units import exact_quantity
+from tasksim.formats.xmltext import BANDWIDTHS, TIMES, XmlProblems, parse_xml
+from tasksim.network.load import network_of_fields, read_network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tasksim.formats.xmltext import Element
+    from tasksim.network.description import Network
+
+__all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
+
+MODEL: Final = "smpi"
+"""The model of a file of SimGrid's, which says none: the default of ``smpirun``."""
+
+POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
+BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
+"""The routings that find ways over several routes."""
+MOST_HOSTS: Final = 1000
+"""Hosts of an explicit network, whose routes are listed: a million of them take 300 MB."""
+
+
+def read_network_xml(path: Path, changes: Mapping[str, Any] | None = None) -> Network:
+    """Return the network in the XML file at *path*, with other fields where there are *changes*.
+
+    Raises
+    ------
+    InputError
+        All that is wrong: ``file:line:column: expected ..., found ...``.
+    """
+    fields = {**network_fields(path), **(changes or {})}
+    return network_of_fields(fields, path.stem, str(path), model=MODEL)
+
+
+def network_fields(path: Path) -> dict[str, Any]:
+    """Return what the XML file at *path* says, as the fields of a section ``network:``.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_network_xml`.
+    """
+    problems = XmlProblems(path)
+    root = parse_xml(path)
+    if root.name != "platform" or root.attributes.get("version", "")[:1] != "4":
+        found = f"<{root.name} version='{root.attributes.get('version', '')}'>"
+        problems.at(root, "<platform version='4'> or <platform version='4.1'>", found)
+        problems.raise_any()
+    clusters = [element for element in root.below() if element.name == "cluster"]
+    for other in clusters[1:]:
+        problems.at(other, "one <cluster>", f"another, of {other.attributes.get('id', 'no id')}")
+    read = _cluster_fields if clusters else _explicit_fields
+    fields = read(clusters[0] if clusters else root, problems)
+    problems.raise_any()
+    return fields
+
+
+@dataclass
+class _Found:
+    """Contents of the file."""
+
+    hosts: dict[str, None] = field(default_factory=dict)
+    routers: dict[str, None] = field(default_factory=dict)
+    links: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Links by their names in a section ``network:``."""
+    split: dict[str, bool] = field(default_factory=dict)
+    """Name of a link in the file -> whether each direction has a link of its own."""
+    routes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+
+def _explicit_fields(root: Element, problems: XmlProblems) -> dict[str, Any]:
+    """Return the fields of a section ``network:`` with the hosts, links and routes below *root*."""
+    found = _Found()
+    shortest = False
+    for element in root.below():
+        if element.name in ("AS", "zone"):
+            shortest |= element.attributes.get("routing", "").lower() in BETWEEN_ANY
+        elif element.name == "host":
+            found.hosts[problems.attribute(element, "id")] = None
+        elif element.name == "router":
+            found.routers[problems.attribute(element, "id")] = None
+        elif element.name == "link":
+            _link(element, found, problems)
+        elif element.name == "route":
+            _route(element, found, problems)
+    if not found.hosts:
+        problems.at(root, "a <cluster>, or a <host> or more", "neither")
+    if len(found.hosts) > MOST_HOSTS:
+        problems.at(root, f"at most {MOST_HOSTS} hosts outside clusters", f"{len(found.hosts)}")
+        return {}
+    routes = _shortest(found) if shortest else _between_hosts(found)
+    return {
+        "topology": "explicit",
+        "hosts": list(found.hosts),
+        "links": found.links,
+        "routes": [
+            {"from": source, "to": target, "links": links, "one_way": True}
+            for (source, target), links in routes.items()
+        ],
+    }
+
+
+def _link(element: Element, found: _Found, problems: XmlProblems) -> None:
+    name = problems.attribute(element, "id")
+    if name in found.split:
+        problems.at(element, "each link once", f"'{name}' again")
+    bandwidth = problems.quantity(element, "bandwidth", "bandwidth", BANDWIDTHS)
+    if not bandwidth > 0:
+        problems.at(element, "bandwidth: a number above 0", f"'{element.attributes['bandwidth']}'")
+    fields = {"bandwidth": exact_quantity(bandwidth, "bandwidth")}
+    if "latency" in element.attributes:
+        latency = problems.quantity(element, "latency", "time", TIMES)
+        fields["latency"] = exact_quantity(latency, "time")
+    policy = element.attributes.get("sharing_policy", "SHARED")
+    if policy not in POLICIES:
+        problems.at(element, f"sharing_policy: {', '.join(POLICIES)}", f"'{policy}'")
+    shared = {"shared": False} if policy == "FATPIPE" else {}
+    found.split[name] = policy == "SPLITDUPLEX"
+    for way in ("UP", "DOWN") if found.split[name] else ("",):
+        found.links[_plain(name, way)] = {**fields, **shared}
+
+
+def _plain(name: str, way: str) -> str:
+    """Return *name* as a file of tasksim may have it: other characters by their numbers."""
+    plain = re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0]):x}_", name)
+    return f"link-{plain}-{way}" if way else f"link-{plain}-0"
+
+
+def _route(element: Element, found: _Found, problems: XmlProblems) -> None:
+    source, target = problems.attribute(element, "src"), problems.attribute(element, "dst")
+    ends = {**found.hosts, **found.routers}
+    for end in (source, target):
+        if end and end not in ends:
+            problems.at(element, "a host that is there", f"'{end}'{nearest(end, ends)}")
+    there, back = [], []
+    for child in element.children:
+        if child.name == "link_ctn":
+            way = child.attributes.get("direction", "")
+            there.append(_crossed(child, way, found, problems))
+            back.append(_crossed(child, {"UP": "DOWN", "DOWN": "UP"}.get(way, ""), found, problems))
+    _add(element, (source, target), there, found, problems)
+    if element.attributes.get("symmetrical", "YES").upper() == "YES" and source != target:
+        _add(element, (target, source), back[::-1], found, problems)
+
+
+def _add(
+    element: Element,
+    ends: tuple[str, str],
+    links: list[str],
+    found: _Found,
+    problems: XmlProblems,
+) -> None:
+    if ends in found.routes:
+        problems.at(element, "one route from a host to another", f"another, {ends[0]} to {ends[1]}")
+    if not links:
+        problems.at(element, "a route of one link or more", "none")
+    found.routes[ends] = links
+
+
+def _crossed(child: Element, way: str, found: _Found, problems: XmlProblems) -> str:
+    """Return the link that a ``<link_ctn>`` names."""
+    name = problems.attribute(child, "id")
+    if name and name not in found.split:
+        known = found.split
+        problems.at(child, "a link that is there", f"'{name}'{nearest(name, known)}")
+    elif name and found.split[name] and way not in ("UP", "DOWN"):
+        problems.at(child, f"direction='UP' or 'DOWN' of '{name}', which is split", f"'{way}'")
+    return _plain(name, way if found.split.get(name) else "")
+
+
+def _between_hosts(found: _Found) -> dict[tuple[str, str], list[str]]:
+    return {
+        (source, target): links
+        for (source, target), links in found.routes.items()
+        if source in found.hosts and target in found.hosts
+    }
+
+
+def _shortest(found: _Found) -> dict[tuple[str, str], list[str]]:
+    """Return the ways with the fewest links between all hosts, over hosts and routers."""
+    onward: dict[str, list[tuple[str, list[str]]]] = {}
+    for (source, target), links in found.routes.items():
+        onward.setdefault(source, []).append((target, links))
+    routes = {}
+    for source in found.hosts:
+        for target, links in _ways_from(source, onward).items():
+            if target in found.hosts and target != source:
+                routes[source, target] = links
+    return routes
+
+
+def _ways_from(source: str, onward: dict[str, list[tuple[str, list[str]]]]) -> dict[str, list[str]]:
+    """Return the way with the fewest links from *source* to each end (Dijkstra)."""
+    ways: dict[str, list[str]] = {}
+    heap: list[tuple[int, int, str, list[str]]] = [(0, 0, source, [])]
+    count = 0
+    while heap:
+        _, _, end, way = heappop(heap)
+        if end not in ways:
+            ways[end] = way
+            for following, links in onward.get(end, ()):
+                if following not in ways:
+                    count += 1
+                    longer = way + links
+                    heappush(heap, (len(longer), count, following, longer))
+    return ways
+
+
+DUPLEX: Final = {"SPLITDUPLEX": True, "FULLDUPLEX": True, "SHARED": False}
+_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+def _cluster_fields(cluster: Element, problems: XmlProblems) -> dict[str, Any]:
+    """Return the fields of a section ``network:`` that say what a *cluster* is."""
+    topology = cluster.attributes.get("topology", "FLAT")
+    if topology not in _TOPOLOGIES:
+        legal = ", ".join(_TOPOLOGIES)
+        problems.at(cluster, f"topology: {legal}", f"'{topology}'{nearest(topology, _TOPOLOGIES)}")
+        return {}
+    hosts = _hosts(cluster, problems)
+    fields: dict[str, Any] = {
+        "bandwidth": _bandwidth(cluster, "bw", problems),
+        "latency": _time(cluster, "lat", problems),
+    }
+    policy = cluster.attributes.get("sharing_policy", "SPLITDUPLEX")
+    if policy not in DUPLEX:
+        problems.at(cluster, f"sharing_policy: {', '.join(DUPLEX)}", f"'{policy}'")
+    elif not DUPLEX[policy]:
+        fields["full_duplex"] = False
+    if "loopback_bw" in cluster.attributes:
+        fields["loopback_bandwidth"] = _bandwidth(cluster, "loopback_bw", problems)
+        if "loopback_lat" in cluster.attributes:
+            fields["loopback_latency"] = _time(cluster, "loopback_lat", problems)
+    return {**_TOPOLOGIES[topology](cluster, hosts, problems), **fields}
+
+
+def _hosts(cluster: Element, problems: XmlProblems) -> int:
+    """Return how many hosts the ``radical`` of a *cluster* names: ``0-3,7``."""
+    text = problems.attribute(cluster, "radical")
+    count = 0
+    for part in text.split(",") if text else ():
+        match = _RANGE.fullmatch(part.strip())
+        first = int(match[1]) if match else 0
+        last = int(match[2] or match[1]) if match else -1
+        if last < first:
+            problems.at(cluster, "radical: numbers and ranges such as 0-15,20", f"'{text[:40]}'")
+            return 1
+        count += last - first + 1
+    return count
+
+
+def _bandwidth(cluster: Element, name: str, problems: XmlProblems) -> str:
+    value = problems.quantity(cluster, name, "bandwidth", BANDWIDTHS)
+    if not value > 0:
+        problems.at(cluster, f"{name}: a number above 0", f"'{cluster.attributes[name]}'")
+    return exact_quantity(value, "bandwidth")
+
+
+def _time(cluster: Element, name: str, problems: XmlProblems) -> str:
+    return exact_quantity(problems.quantity(cluster, name, "time", TIMES), "time")
+
+
+def _flat(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
+    fields: dict[str, Any] = {"topology": "switch", "nodes": hosts}
+    if "limiter_link" in cluster.attributes:
+        fields["limiter"] = _bandwidth(cluster, "limiter_link", problems)
+    if "bb_bw" in cluster.attributes:
+        fields["topology"] = "backbone"
+        fields["backbone_bandwidth"] = _bandwidth(cluster, "bb_bw", problems)
+        if "bb_lat" in cluster.attributes:
+            fields["backbone_latency"] = _time(cluster, "bb_lat", problems)
+        policy = cluster.attributes.get("bb_sharing_policy", "SHARED")
+        if policy not in ("SHARED", "FATPIPE"):
+            problems.at(cluster, "bb_sharing_policy: SHARED, FATPIPE", f"'{policy}'")
+        if policy == "FATPIPE":
+            fields["backbone_shared"] = False
+    return fields
+
+
+def _parameters(cluster: Element, shape: str, problems: XmlProblems) -> list[list[int]]:
+    """Return the numbers of ``topo_parameters``, which must have this *shape*: ``"1;2"``."""
+    text = problems.attribute(cluster, "topo_parameters")
+    if "limiter_link" in cluster.attributes:
+        problems.at(cluster, "limiter_link on flat clusters only", "one")
+    groups = [[whole_number(word.strip()) for word in part.split(",")] for part in text.split(";")]
+    lengths = [int(length) if length != "n" else None for length in shape.split(";")]
+    fits = len(groups) == len(lengths) and all(
+        length in (None, len(group)) for length, group in zip(lengths, groups, strict=True)
+    )
+    numbers = [[n for n in group if n is not None and n > 0] for group in groups]
+    if not fits or list(map(len, numbers)) != list(map(len, groups)):
+        problems.at(
+            cluster, f"topo_parameters: counts such as {_EXAMPLES[shape]}", f"'{text[:40]}'"
+        )
+        return []
+    return numbers
+
+
+_EXAMPLES: Final = {"1;n;n;n": "2;4,4;1,2;1,2", "n": "4,4,4", "2;2;2;1": "3,4;3,2;3,1;2"}
+
+
+def _refuse_other_hosts(cluster: Element, hosts: int, made: int, problems: XmlProblems) -> None:
+    if made != hosts:
+        problems.at(cluster, f"a radical of {made} hosts, as topo_parameters make", f"{hosts}")
+
+
+def _product(numbers: list[int]) -> int:
+    product = 1
+    for number in numbers:
+        product *= number
+    return product
+
+
+def _fat_tree(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
+    parameters = _parameters(cluster, "1;n;n;n", problems)
+    if not parameters:
+        return {}
+    (levels,), children, parents, cables = parameters
+    if not len(children) == len(parents) == len(cables) == levels:
+        problems.at(cluster, f"topo_parameters: {levels} numbers per part", "others")
+    _refuse_other_hosts(cluster, hosts, _product(children), problems)
+    return {"topology": "fat-tree", "children": children, "parents": parents, "cables": cables}
+
+
+def _torus(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
+    parameters = _parameters(cluster, "n", problems)
+    if not parameters:
+        return {}
+    _refuse_other_hosts(cluster, hosts, _product(parameters[0]), problems)
+    return {"topology": "torus", "dimensions": parameters[0]}
+
+
+def _dragonfly(cluster: Element, hosts: int, problems: XmlProblems) -> dict[str, Any]:
+    parameters = _parameters(cluster, "2;2;2;1", problems)
+    if not parameters:
+        return {}
+    (groups, blue), (chassis, black), (routers, green), (nodes,) = parameters
+    _refuse_other_hosts(cluster, hosts, groups * chassis * routers * nodes, problems)
+    if routers < groups:
+        problems.at(cluster, "at least as many routers in a chassis as groups", f"{routers}")
+    return {
+        "topology": "dragonfly", "groups": groups, "chassis": chassis, "routers": routers,
+        "hosts": nodes, "blue": blue, "black": black, "green": green,
+    }  # fmt: skip
+
+
+_TOPOLOGIES: Final[dict[str, Callable[[Element, int, XmlProblems], dict[str, Any]]]] = {
+    "FLAT": _flat,
+    "FAT_TREE": _fat_tree,
+    "TORUS": _torus,
+    "DRAGONFLY": _dragonfly,
+}
+
+
+def import_network(
+    path: Path, library: Path, name: str | None = None, *, force: bool = False
+) -> tuple[Path, Network]:
+    """Write the network in SimGrid's file at *path* to ``networks/`` of a *library*.
+
+    Parameters
+    ----------
+    path : Path
+        A platform file of SimGrid, XML.
+    library : Path
+        A folder.
+    name : str, optional
+        Default: that of the file.
+    force : bool, default False
+        Whether a network of that name is replaced.
+
+    Returns
+    -------
+    Path, Network
+        The file written, and what it describes.
+
+    Raises
+    ------
+    InputError
+        All that is wrong with the file, by line and column; nothing is written.
+    """
+    fields = {"name": name or path.stem, **network_fields(path), "model": MODEL}
+    head = f"# Imported by tasksim from {path.name}.\n"
+    data = {"version": 1, "network": fields}
+    text = head + yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    target = library / "networks" / f"{name or path.stem}.yaml"
+    write_text(target, text, force=force)
+    return target, read_network(target)

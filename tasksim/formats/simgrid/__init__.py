@@ -1,1 +1,0 @@
-"""SimGrid's files: XML, and the networks in it."""
