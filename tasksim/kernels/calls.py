@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Ints
     from tasksim.kernels.pointers import Reference
 
-    Addresses = NDArray[np.int64]
 
 __all__ = [
     "MOST_REALS",
@@ -96,14 +96,14 @@ class Calls:
         to the program, which keeps this object.
     """
 
-    address: Addresses
+    address: Ints
     tells: NDArray[np.int8]
     reals: NDArray[np.int8]
     function: NDArray[np.int32]
-    argument_ptr: Addresses
-    arguments: Addresses
-    own_ptr: Addresses
-    own: Addresses
+    argument_ptr: Ints
+    arguments: Ints
+    own_ptr: Ints
+    own: Ints
     kept: object
 
 
@@ -118,10 +118,10 @@ class Copies(NamedTuple):
         The addresses and the size of each copy.
     """
 
-    pointer: Addresses
-    target: Addresses
-    source: Addresses
-    size_bytes: Addresses
+    pointer: Ints
+    target: Ints
+    source: Ints
+    size_bytes: Ints
 
 
 class CallTable:
@@ -139,10 +139,10 @@ class CallTable:
         self._workers = workers
         self._functions: list[Function] = []
         self._function: NDArray[np.int32] = np.full(tasks, -1, dtype=np.int32)
-        self._counts: Addresses = np.zeros(tasks, dtype=np.int64)
-        self._parts: list[tuple[NDArray[np.int64], Addresses]] = []
+        self._counts: Ints = np.zeros(tasks, dtype=np.int64)
+        self._parts: list[tuple[Ints, Ints]] = []
 
-    def add(self, function: Function, tasks: NDArray[np.int64], arguments: Addresses) -> None:
+    def add(self, function: Function, tasks: Ints, arguments: Ints) -> None:
         """Let *tasks* call *function*, each with its row of *arguments*."""
         self._function[tasks] = len(self._functions)
         self._functions.append(function)
@@ -185,7 +185,7 @@ def bits_of(number: float, *, single: bool = False) -> int:
     return struct.unpack("<i", struct.pack("<f", number))[0] & 0xFFFFFFFF if single else found
 
 
-def _pointer(counts: Addresses | list[int]) -> Addresses:
+def _pointer(counts: Ints | list[int]) -> Ints:
     """Return the begin of each of several concatenated lists, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 

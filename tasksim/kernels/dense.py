@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import ctypes
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Ints
 
 __all__ = [
     "KERNELS",
@@ -315,7 +315,7 @@ class CalledRoutine:
         self.address = address
         self._template, self._places, self._kept = template, places, kept
 
-    def rows(self, operands: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, operands: Ints) -> Ints:
         """Return the arguments for each row of *operands*, which are in the order of the kernel."""
         filled = np.tile(np.array(self._template, dtype=np.int64), (len(operands), 1))
         filled[:, self._places] = operands

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Together
     from tasksim.kernels.tiled import Tiles
 
     Block = tuple[int, int, NDArray[Any]]
-    Vector = NDArray[np.float64]
     Held = NDArray[np.integer] | None
 
 __all__ = ["Cholesky", "Lu", "Qr", "apply_q"]
@@ -110,16 +110,16 @@ class _Share:
     def __init__(self, tiles: Tiles, together: Together) -> None:
         self._tiles, self._together = tiles, together
 
-    def probe(self) -> Vector:
+    def probe(self) -> Floats:
         """Return a random vector with one row per tile column, the same on all processes."""
         tiles = self._tiles
         return np.random.default_rng(0).standard_normal((tiles.columns, tiles.tile_size))
 
-    def product(self, blocks: Iterable[Block], x: Vector) -> Vector:
+    def product(self, blocks: Iterable[Block], x: Floats) -> Floats:
         """Return the product of a matrix with *x*; this process has *blocks* of the matrix."""
         return self._together.total(_multiply(blocks, x, self._tiles.rows))
 
-    def residual(self, what: str, got: Vector, matrix: Iterable[Block], x: Vector) -> Residual:
+    def residual(self, what: str, got: Floats, matrix: Iterable[Block], x: Floats) -> Residual:
         """Return the residual of *got* against the product of *x* and *matrix*, given by blocks."""
         tiles, blocks = self._tiles, list(matrix)
         # E ‖Ax‖² = ‖A‖² in the Frobenius norm for standard normal x; ‖Ax‖ itself may be tiny.
@@ -158,7 +158,7 @@ class _Share:
                 yield j, i, block.T
 
 
-def _multiply(blocks: Iterable[Block], x: Vector, rows: int) -> Vector:
+def _multiply(blocks: Iterable[Block], x: Floats, rows: int) -> Floats:
     """Return the product of a matrix given by its blocks with *x*, in double precision."""
     product = np.zeros((rows, x.shape[1]))
     for i, j, block in blocks:
@@ -171,9 +171,7 @@ _FACTORS = {"geqrt": ("gemqrt", (0, 2), (0,)), "tpqrt": ("tpmqrt", (1, 2), (0, 1
 those whose tile rows give the rows that Q applies to."""
 
 
-def apply_q(
-    graph: TaskGraph, tiles: Tiles, x: NDArray[np.float64], together: Together = ALONE
-) -> NDArray[Any]:
+def apply_q(graph: TaskGraph, tiles: Tiles, x: Floats, together: Together = ALONE) -> NDArray[Any]:
     """Return Q *x* for the Q that the geqrt and tpqrt tasks of *graph* left in *tiles*.
 
     Each of these tasks made one factor of Q = Q₁ Q₂ ..., so the factors are applied from last to

@@ -16,6 +16,7 @@ from tasksim.kernels.program import Residual
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["summa"]
@@ -79,7 +80,7 @@ class Summa:
         error = float(np.linalg.norm(got - exact))
         return Residual(error / unit, RESIDUAL_TOLERANCE, "residual ‖Cx − A(Bx)‖ / (√n ε ‖A‖ ‖B‖)")
 
-    def _times(self, name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _times(self, name: str, x: Floats) -> Floats:
         result = np.zeros_like(x)
         for i in range(self._tiles):
             for j in range(self._tiles):

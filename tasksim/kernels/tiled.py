@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.dense import DenseKernel
     from tasksim.kernels.pointers import Reference, Routine
     from tasksim.kernels.program import Together
 
-    Tasks = NDArray[np.int64]
     Call = tuple[Routine, tuple[Reference, ...], list[tuple[Reference, ...]] | None]
     from tasksim.graph.taskgraph import HandleBlock
     from tasksim.kernels.pointers import Reference
@@ -181,7 +181,7 @@ class TiledProgram:
                 arguments = prepared.arguments([references[handle] for handle in handles])
                 yield task, (prepared.routine, arguments, tails)
 
-    def _prepared(self, kernel: int) -> Iterator[tuple[PreparedCall, Tasks, Tasks]]:
+    def _prepared(self, kernel: int) -> Iterator[tuple[PreparedCall, Ints, Ints]]:
         """Yield the call, the tasks and their operands for each configuration of a kernel."""
         dense, _ = dense_kernel(self.graph.model_names[kernel])
         for tasks, sizes in self._configurations(kernel, dense):
@@ -190,7 +190,7 @@ class TiledProgram:
 
     def _configurations(
         self, kernel: int, dense: DenseKernel
-    ) -> Iterator[tuple[Tasks, dict[str, int]]]:
+    ) -> Iterator[tuple[Ints, dict[str, int]]]:
         """Yield the tasks and the sizes of each configuration of a kernel."""
         graph = self.graph
         for row, values in enumerate(graph.parameters[kernel].tolist()):
@@ -198,14 +198,14 @@ class TiledProgram:
             tasks = np.flatnonzero((graph.kernel == kernel) & (graph.row == row))
             yield tasks, dense.sizes(parameters, f"graph {graph.name}")
 
-    def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Tasks) -> Tasks:
+    def _operands(self, dense: DenseKernel, sizes: dict[str, int], tasks: Ints) -> Ints:
         """Return, per task, the handles of its operands, which are checked for their size."""
         graph = self.graph
         positions = _OPERANDS.get(dense.name, range(len(dense.operands)))
         first = graph.access_ptr[tasks]
         if np.any(graph.access_ptr[tasks + 1] - first != positions[-1] + 1):
             raise self._mismatch(dense)
-        handles: Tasks = graph.access_handle[first[:, None] + np.array(positions)].astype(np.int64)
+        handles: Ints = graph.access_handle[first[:, None] + np.array(positions)].astype(np.int64)
         shapes = dense.shapes(sizes).values()
         needed = [rows * columns * self.tiles.precision.size_bytes for rows, columns in shapes]
         if np.any(self.tiles.capacity[handles] < needed):
@@ -287,8 +287,8 @@ class Tiles:
         self.rows, self.columns = self.matrix.rows, self.matrix.columns
         self.tile_size = int(graph.arguments["tile_size"])
         self.precision = precision_of(str(graph.arguments.get("dtype", "float64")))
-        self.offsets: NDArray[np.int64] = np.full(graph.handles, -1, dtype=np.int64)
-        self.capacity: NDArray[np.int64] = np.zeros(graph.handles, dtype=np.int64)
+        self.offsets: Ints = np.full(graph.handles, -1, dtype=np.int64)
+        self.capacity: Ints = np.zeros(graph.handles, dtype=np.int64)
         tile_bytes = self.tile_size**2 * self.precision.size_bytes
         if np.any(graph.handle_size[self.matrix.first : self.matrix.end] != tile_bytes):
             raise InputError(f"graph {graph.name}: the tiles of A are not of {tile_bytes} bytes")
@@ -337,15 +337,15 @@ class Tiles:
         buffer = self.buffer
         return [buffer.reference(at) if at >= 0 else None for at in self.offsets.tolist()]
 
-    def addresses(self) -> NDArray[np.int64]:
+    def addresses(self) -> Ints:
         """Return, per handle, the address of its memory; 0 if it has none."""
-        found: NDArray[np.int64] = self.offsets + self.buffer.bytes.ctypes.data
+        found: Ints = self.offsets + self.buffer.bytes.ctypes.data
         found[self.offsets < 0] = 0
         return found
 
-    def initial_addresses(self) -> NDArray[np.int64]:
+    def initial_addresses(self) -> Ints:
         """Return, per handle, the address of its data at :meth:`keep`; 0 if it has no memory."""
-        found: NDArray[np.int64] = self.offsets + self._initial.ctypes.data
+        found: Ints = self.offsets + self._initial.ctypes.data
         found[self.offsets < 0] = 0
         return found
 

@@ -33,7 +33,7 @@ from tasksim.models.samples import Samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats
 
     Factory = Callable[[], KernelModel]
     Check = Callable[[Factory], None]
@@ -368,7 +368,7 @@ def _name(factory: Factory) -> str:
     return getattr(factory, "__name__", "").replace("<lambda>", "") or type(factory()).__name__
 
 
-def _rows(model: KernelModel) -> NDArray[np.float64]:
+def _rows(model: KernelModel) -> Floats:
     """Return the distinct rows of the example, with the columns that *model* has."""
     rows = examples_for(model, 1).parameters
     return rows if model.names_ else rows[:, :0]

@@ -22,8 +22,7 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.kernelmodel import KernelModel
 
 __all__ = ["Contended", "Contention", "KnowsComputing", "compute_share"]
@@ -115,13 +114,13 @@ class Contended(Protocol):
 class KnowsComputing(Protocol):
     """A kernel model that separates computing from waiting for memory."""
 
-    def compute_share(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def compute_share(self, parameters: Floats) -> Floats:
         """Return the share of the duration that scales with the clock, 0 to 1, per row."""
 
 
 def compute_share(
-    model: KernelModel, table: NDArray[np.float64], contention: Contention | None = None
-) -> NDArray[np.float64] | None:
+    model: KernelModel, table: Floats, contention: Contention | None = None
+) -> Floats | None:
     """Return the share of the duration that scales with the clock, per row of *table*.
 
     The rest is spent waiting for memory, which has its own clock. If the *model* cannot separate

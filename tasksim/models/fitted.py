@@ -15,8 +15,9 @@ from tasksim.models.rows import CLOCK
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.base.errors import InputError
     from tasksim.models.forms import MeansForm
     from tasksim.models.samples import Samples
@@ -45,10 +46,10 @@ class FittedModel(Protocol):
     domain_: dict[str, tuple[float, float]]
     fixed_: Mapping[str, float]
 
-    def predict(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, parameters: ArrayLike) -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds."""
 
-    def inside(self, parameters: ArrayLike) -> NDArray[np.bool_]:
+    def inside(self, parameters: ArrayLike) -> Bools:
         """Return whether each row lies within the fitted range."""
 
     def refitted(self, samples: Samples) -> Self:
@@ -67,13 +68,11 @@ class FittedModel(Protocol):
 
     def _refusal(self, message: str) -> InputError: ...
 
-    def _table(self, parameters: ArrayLike) -> NDArray[np.float64]: ...
+    def _table(self, parameters: ArrayLike) -> Floats: ...
 
-    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def _elasticities(self, table: Floats) -> Floats: ...
 
-    def _repetitions(
-        self, table: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+    def _repetitions(self, table: Floats) -> tuple[Ints, Floats]: ...
 
 
 MAX_LISTED_NAMES: Final = 5
@@ -81,11 +80,8 @@ MAX_LISTED_NAMES: Final = 5
 
 
 def columns(
-    model: FittedModel,
-    names: Sequence[str],
-    table: NDArray[np.float64],
-    clock_hz: float | None = None,
-) -> NDArray[np.float64]:
+    model: FittedModel, names: Sequence[str], table: Floats, clock_hz: float | None = None
+) -> Floats:
     """Return the columns of *table* that *model* needs, in its order.
 
     Parameters
@@ -110,7 +106,7 @@ def columns(
         clock = highest_clock(model) if clock_hz is None else clock_hz
         names = (*names, CLOCK)
         table = np.column_stack([table, np.full(len(table), clock)])
-    chosen: NDArray[np.float64] = table[:, [names.index(name) for name in model.names_]]
+    chosen: Floats = table[:, [names.index(name) for name in model.names_]]
     return chosen
 
 
@@ -130,7 +126,7 @@ def bounding_parameters(model: FittedModel) -> tuple[str, ...]:
     return tuple(name for name in model.names_ if name in used or name in fixed)
 
 
-def in_box(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+def in_box(model: FittedModel, table: Floats) -> Bools:
     """Return which rows lie within the measured range of every bounding parameter."""
     bounding = bounding_parameters(model)
     low, high = np.array([model.domain_[name] for name in bounding]).reshape(-1, 2).T
@@ -138,9 +134,7 @@ def in_box(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(((chosen >= low) & (chosen <= high)).all(axis=1))
 
 
-def unlike_fixed(
-    model: FittedModel, names: Sequence[str], table: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
+def unlike_fixed(model: FittedModel, names: Sequence[str], table: Floats) -> dict[str, Floats]:
     """Return the values in *table* that differ from a parameter's single value in the samples.
 
     *names* are the columns of *table*. Parameters without a column are skipped.

@@ -24,8 +24,7 @@ from tasksim.base.errors import InputError, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.models.terms.formulas import Factor, Terms
 
 __all__ = [
@@ -64,9 +63,9 @@ class LinearForm:
     """
 
     terms: Terms
-    coef: NDArray[np.float64]
-    intervals: NDArray[np.float64]
-    pvalues: NDArray[np.float64]
+    coef: Floats
+    intervals: Floats
+    pvalues: Floats
     floor_s: float
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     rsquared: float = float("nan")
@@ -97,25 +96,25 @@ class LinearForm:
         text = " ".join(pieces)
         return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
 
-    def raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def raw(self, table: Floats) -> Floats:
         """Return the sum of the terms per row of *table*, which may be negative."""
-        values: NDArray[np.float64] = self.terms.design(table) @ self.coef
+        values: Floats = self.terms.design(table) @ self.coef
         return values
 
-    def predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, table: Floats) -> Floats:
         """Return the duration per row of *table*: the sum of the terms, at least the floor."""
         return np.maximum(self.raw(self._without_poles(table)), self.floor_s)
 
-    def floored(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def floored(self, table: Floats) -> Bools:
         """Return which rows of *table* are raised to the floor."""
         return np.asarray(self.raw(self._without_poles(table)) < self.floor_s)
 
-    def elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def elasticities(self, table: Floats) -> Floats:
         """Return d ln duration / d ln coefficient, shape (rows, terms): the share of each term."""
         expected = self.predict(table)[:, None]
         return np.asarray(self.terms.design(self._without_poles(table)) * self.coef / expected)
 
-    def _without_poles(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _without_poles(self, table: Floats) -> Floats:
         """Replace 0 in *table* by the lowest measured value where a term has a pole at 0."""
         for factor in (factor for term in self.terms.terms for factor in term.factors):
             column = self.names.index(factor.parameter)
@@ -163,10 +162,10 @@ class MeansForm:
         all.
     """
 
-    rows: NDArray[np.float64]
-    mean_s: NDArray[np.float64]
-    deviation_s: NDArray[np.float64]
-    count: NDArray[np.int64]
+    rows: Floats
+    mean_s: Floats
+    deviation_s: Floats
+    count: Ints
     by_size: bool = False
     footprints: tuple[int | None, ...] = ()
     flops: tuple[float | None, ...] = ()

@@ -18,8 +18,9 @@ from tasksim.models.quantiles import FENCE, checked_generator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.models.forms import LinearForm, MeansForm, PowerForm
     from tasksim.models.quantiles import Draw
@@ -161,7 +162,7 @@ class KernelModel(ABC):
         self._report = fit_report(self, samples, kept)
         return self
 
-    def predict(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, parameters: ArrayLike) -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds.
 
         Parameters
@@ -191,7 +192,7 @@ class KernelModel(ABC):
             raise OutOfDomainError(f"{self.kind}: the prediction is not a duration: {got}")
         return found
 
-    def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> NDArray[np.float64]:
+    def sample(self, parameters: ArrayLike, rng: np.random.Generator) -> Floats:
         """Return a random duration for each row, in seconds, whose mean is the prediction."""
         return self.sampler(parameters)(checked_generator(rng))
 
@@ -213,15 +214,13 @@ class KernelModel(ABC):
                 break
         return partial(self._sample, table)
 
-    def draw(self, parameters: ArrayLike, rng: Any, size: int = 1) -> NDArray[np.float64]:
+    def draw(self, parameters: ArrayLike, rng: Any, size: int = 1) -> Floats:
         """Return predictions of models of other, equally plausible samples: shape (size, rows)."""
         from tasksim.models.uncertainty.drawn import draws
 
         return draws(self, self.uncertainty_, parameters, rng, size)
 
-    def interval(
-        self, parameters: ArrayLike, level: float = 0.9
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, parameters: ArrayLike, level: float = 0.9) -> tuple[Floats, Floats]:
         """Return prediction intervals: a measurement of a row lies inside with probability *level*.
 
         Parameters
@@ -249,7 +248,7 @@ class KernelModel(ABC):
             raise ModelError(f"{self.label}: {message}" if self.label else message)
         return self.uncertainty_.interval(self, self._table(parameters), level)
 
-    def inside(self, parameters: ArrayLike) -> NDArray[np.bool_]:
+    def inside(self, parameters: ArrayLike) -> Bools:
         """Return whether each row lies within the fitted range, so that it is not extrapolated."""
         self._check_fitted("inside")
         return self._inside(self._table(parameters))
@@ -287,7 +286,7 @@ class KernelModel(ABC):
         """Return the names of the parameters that predictions depend on."""
         return self.names_
 
-    def coefficient_count(self, rows: NDArray[np.float64]) -> int:
+    def coefficient_count(self, rows: Floats) -> int:
         """Return the number of coefficients learnt from configurations *rows* (tests of fit)."""
         return len(np.unique(rows, axis=0)) if self.exact else 1
 
@@ -425,15 +424,15 @@ class KernelModel(ABC):
         return html_summary(f"Kernel model {self.label}".strip(), facts)
 
     @abstractmethod
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         """Learn what :meth:`_predict` needs from at least one sample; return the samples used."""
 
     @abstractmethod
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         """Return the expected durations."""
 
     @abstractmethod
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         """Return random durations."""
 
     @abstractmethod
@@ -444,17 +443,15 @@ class KernelModel(ABC):
     def _from_json(self, node: Node) -> None:
         """Restore what :meth:`_to_json` returned; ``names_`` is not set yet."""
 
-    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _elasticities(self, table: Floats) -> Floats:
         """Return d ln duration / d ln coefficient, shape (rows, coefficients)."""
         raise NotImplementedError
 
-    def _repetitions(
-        self, table: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _repetitions(self, table: Floats) -> tuple[Ints, Floats]:
         """Return the number of samples of each row's configuration, and their relative spread."""
         raise NotImplementedError
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _inside(self, table: Floats) -> Bools:
         """Return which rows lie in the box of the domain."""
         return in_box(self, table)
 
@@ -462,7 +459,7 @@ class KernelModel(ABC):
         """Return the entries of the report that are specific to this kind."""
         return {}
 
-    def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def _table(self, parameters: ArrayLike) -> Floats:
         from tasksim.models.rows import checked_table
 
         try:
@@ -482,7 +479,7 @@ class KernelModel(ABC):
         return kind(f"{self.label}: {message}" if self.label else message)
 
 
-def fit_report(model: KernelModel, samples: Samples, kept: NDArray[np.bool_]) -> dict[str, Any]:
+def fit_report(model: KernelModel, samples: Samples, kept: Bools) -> dict[str, Any]:
     """Return the report of *model*, just fitted to the samples that it *kept*."""
     from tasksim.base.documents.json_document import to_data
     from tasksim.models.validation.metrics import fit_errors

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tasksim.base.arrays import Floats
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
+    from tasksim.base.arrays import Bools, Indices
     from tasksim.base.documents.json_document import Node
     from tasksim.models.samples import Samples
 
@@ -45,11 +46,7 @@ clean samples would be dropped from groups of 5, 0.7 % from 8, 0.3 % from 12."""
 _LEVELS: Final = np.array(LEVELS)
 
 
-def group_quantiles(
-    values: NDArray[np.float64],
-    groups: NDArray[np.intp],
-    levels: tuple[float, ...] = LEVELS,
-) -> NDArray[np.float64]:
+def group_quantiles(values: Floats, groups: Indices, levels: tuple[float, ...] = LEVELS) -> Floats:
     """Return the quantiles of the *values* of each group, shape (groups, levels).
 
     *groups* are numbered from 0; no group may be empty. Quantiles between two values are
@@ -65,15 +62,13 @@ def group_quantiles(
     below = np.floor(position).astype(np.intp)
     above = np.minimum(below + 1, (count - 1)[:, None])
     low, high = ordered[start[:, None] + below], ordered[start[:, None] + above]
-    quantiles: NDArray[np.float64] = low + (high - low) * (position - below)
+    quantiles: Floats = low + (high - low) * (position - below)
     return quantiles
 
 
 def within_fence(
-    durations_s: NDArray[np.float64],
-    groups: NDArray[np.intp] | None = None,
-    fence: float | None = FENCE,
-) -> NDArray[np.bool_]:
+    durations_s: Floats, groups: Indices | None = None, fence: float | None = FENCE
+) -> Bools:
     """Return which durations are not outliers in their group.
 
     An outlier lies outside Tukey's fence of the logarithms, as the noise of durations is
@@ -97,15 +92,13 @@ def within_fence(
     reach = np.full(len(low), np.inf)
     with np.errstate(over="ignore"):  # an infinite reach keeps everything
         np.power(high / low, fence, out=reach, where=told)
-        inside: NDArray[np.bool_] = (durations_s >= (low / reach)[groups]) & (
+        inside: Bools = (durations_s >= (low / reach)[groups]) & (
             durations_s <= (high * reach)[groups]
         )
     return inside
 
 
-def draw(
-    quantiles: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def draw(quantiles: Floats, rows: Indices, rng: np.random.Generator) -> Floats:
     """Return a random value for each of *rows*, from the distribution of that row.
 
     The distribution function is linear between the *quantiles*, shape (rows, levels). Values
@@ -115,18 +108,18 @@ def draw(
     segment = np.searchsorted(_LEVELS, uniform, side="right") - 1
     share = (uniform - _LEVELS[segment]) / (_LEVELS[segment + 1] - _LEVELS[segment])
     low, high = quantiles[rows, segment], quantiles[rows, segment + 1]
-    values: NDArray[np.float64] = low + share * (high - low)
+    values: Floats = low + share * (high - low)
     return values
 
 
-def mean_of_quantiles(quantiles: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_of_quantiles(quantiles: Floats) -> Floats:
     """Return the means of the distributions that :func:`draw` draws from."""
     middles = (quantiles[..., 1:] + quantiles[..., :-1]) / 2
-    means: NDArray[np.float64] = middles @ np.diff(_LEVELS)
+    means: Floats = middles @ np.diff(_LEVELS)
     return means
 
 
-def read_quantiles(node: Node) -> NDArray[np.float64]:
+def read_quantiles(node: Node) -> Floats:
     """Read the quantiles of a JSON document: one per level, positive, ascending."""
     quantiles = node.vector(len(LEVELS))
     if quantiles[0] <= 0 or (np.diff(quantiles) < 0).any():
@@ -134,13 +127,13 @@ def read_quantiles(node: Node) -> NDArray[np.float64]:
     return quantiles
 
 
-def group_means(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+def group_means(values: Floats, groups: Indices) -> Floats:
     """Return the mean of the *values* of each group; no group may be empty."""
-    means: NDArray[np.float64] = np.bincount(groups, weights=values) / np.bincount(groups)
+    means: Floats = np.bincount(groups, weights=values) / np.bincount(groups)
     return means
 
 
-def group_medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+def group_medians(values: Floats, groups: Indices) -> Floats:
     """Return the median of the *values* of each group; no group may be empty."""
     return group_quantiles(values, groups, (0.5,))[:, 0]
 
@@ -150,7 +143,7 @@ MIN_RUNS: Final = 5
 fewer, only the fence decides."""
 
 
-def inliers(samples: Samples, groups: NDArray[np.intp], fence: float | None) -> NDArray[np.bool_]:
+def inliers(samples: Samples, groups: Indices, fence: float | None) -> Bools:
     """Return which samples are not outliers, for configurations numbered by *groups*.
 
     An outlier is far from its configuration (:func:`~tasksim.models.quantiles.within_fence`)
@@ -178,15 +171,15 @@ def inliers(samples: Samples, groups: NDArray[np.intp], fence: float | None) -> 
     excess = samples.durations_s - group_quantiles(samples.durations_s, groups, (0.75,))[groups, 0]
     worst = np.zeros(run.max() + 1)
     np.maximum.at(worst, run, excess)
-    usual: NDArray[np.bool_] = (excess > 0) & (excess <= np.median(worst))
+    usual: Bools = (excess > 0) & (excess <= np.median(worst))
     return kept | usual
 
 
-Draw: TypeAlias = Callable[[np.random.Generator], NDArray[np.float64]]
+Draw: TypeAlias = Callable[[np.random.Generator], Floats]
 """A function that draws a duration for each row, in seconds."""
 
 
-def scattered(predicted_s: NDArray[np.float64], ratios: NDArray[np.float64]) -> Draw:
+def scattered(predicted_s: Floats, ratios: Floats) -> Draw:
     """Return a sampler around predictions, from quantiles of the *ratios* measured / predicted."""
     quantiles, only = ratios[None, :], np.zeros(len(predicted_s), dtype=np.intp)
     # Dividing by the mean keeps the mean of the draws at the prediction.

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Indices
+
 __all__ = [
     "CLOCK",
     "DURATION",
@@ -38,9 +40,7 @@ CLOCK: Final = "frequency_hz"
 """The clock of the core: a counter, and a parameter of samples measured at several clocks."""
 
 
-def checked_table(
-    parameters: ArrayLike, names: Sequence[str], what: str = "row"
-) -> NDArray[np.float64]:
+def checked_table(parameters: ArrayLike, names: Sequence[str], what: str = "row") -> Floats:
     """Return *parameters* as a float64 table with the columns *names*.
 
     Raises
@@ -70,9 +70,7 @@ def checked_table(
     return table
 
 
-def distinct_rows(
-    table: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def distinct_rows(table: Floats) -> tuple[Floats, Indices]:
     """Return the distinct rows of *table* in lexicographic order, and each row's index in them.
 
     >>> rows, inverse = distinct_rows(np.array([[2.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))
@@ -91,7 +89,7 @@ def distinct_rows(
     return ordered[first], inverse
 
 
-def find_rows(known: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.intp]:
+def find_rows(known: Floats, table: Floats) -> Indices:
     """Return the index of each row of *table* in *known*, or -1 if it is missing.
 
     *known* are distinct rows in lexicographic order, as returned by :func:`distinct_rows`.
@@ -111,16 +109,16 @@ def find_rows(known: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray
     return np.where(found, group, -1)
 
 
-def nearest_row(known: NDArray[np.float64], row: NDArray[np.float64]) -> NDArray[np.float64]:
+def nearest_row(known: Floats, row: Floats) -> Floats:
     """Return the row of *known* nearest to *row*, with each column scaled by its largest value."""
     scale = np.maximum(np.abs(known).max(axis=0, initial=0.0), np.abs(row))
     scale[scale == 0] = 1.0
     distance = (((known - row) / scale) ** 2).sum(axis=1)
-    nearest: NDArray[np.float64] = known[int(np.argmin(distance))]
+    nearest: Floats = known[int(np.argmin(distance))]
     return nearest
 
 
-def describe_row(names: Sequence[str], row: NDArray[np.float64]) -> str:
+def describe_row(names: Sequence[str], row: Floats) -> str:
     """Return a row as text, for messages and as a key in files.
 
     >>> describe_row(("m", "n"), np.array([256.0, 0.5]))
@@ -135,9 +133,7 @@ def plain_number(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-def _index(
-    ordered: NDArray[Any], wanted: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _index(ordered: NDArray[Any], wanted: NDArray[Any]) -> tuple[Indices, Bools]:
     """Return the positions of the *wanted* values in *ordered*, and whether they occur."""
     index = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     return index, ordered[index] == wanted

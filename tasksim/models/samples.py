@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from tasksim.base.arrays import Floats, Indices, Ints
+
 __all__ = [
     "COUNTERS",
     "HITS",
@@ -86,13 +88,13 @@ class Samples:
     """
 
     names: tuple[str, ...]
-    parameters: NDArray[np.float64]
-    durations_s: NDArray[np.float64]
-    runs: NDArray[np.int64] | None = None
-    counters: Mapping[str, NDArray[np.float64]] | None = None
+    parameters: Floats
+    durations_s: Floats
+    runs: Ints | None = None
+    counters: Mapping[str, Floats] | None = None
     constants: Mapping[str, float] | None = None
     unused: tuple[Unused, ...] = ()
-    wall_s: NDArray[np.float64] | None = None
+    wall_s: Floats | None = None
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -115,7 +117,7 @@ class Samples:
     def __len__(self) -> int:
         return len(self.durations_s)
 
-    def configurations(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def configurations(self) -> tuple[Floats, Indices]:
         """Return the distinct rows of parameters, in order, and the index of each sample's row."""
         return distinct_rows(self.parameters)
 
@@ -249,7 +251,7 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _checked_durations(durations_s: ArrayLike) -> NDArray[np.float64]:
+def _checked_durations(durations_s: ArrayLike) -> Floats:
     try:
         durations = np.array(durations_s, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -272,7 +274,7 @@ def _check_length(what: str, column: NDArray[Any], length: int) -> None:
         raise InputError(f"{what}: {rows} rows, but there are {length} durations")
 
 
-def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:
+def _concatenated_runs(parts: Sequence[Samples]) -> Ints | None:
     if all(part.runs is None for part in parts):
         return None
     return np.concatenate(
@@ -280,13 +282,13 @@ def _concatenated_runs(parts: Sequence[Samples]) -> NDArray[np.int64] | None:
     )
 
 
-def _concatenated_wall_s(parts: Sequence[Samples]) -> NDArray[np.float64] | None:
+def _concatenated_wall_s(parts: Sequence[Samples]) -> Floats | None:
     if all(part.wall_s is None for part in parts):
         return None
     return np.concatenate([p.durations_s if p.wall_s is None else p.wall_s for p in parts])
 
 
-def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, NDArray[np.float64]] | None:
+def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, Floats] | None:
     """Return the counters that all *parts* have."""
     tables = [part.counters or {} for part in parts]
     common = [name for name in tables[0] if all(name in table for table in tables)]
@@ -328,7 +330,7 @@ def counters_among(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name in COUNTERS]
 
 
-def checked_counters(counters: Mapping[str, Any], length: int) -> dict[str, NDArray[np.float64]]:
+def checked_counters(counters: Mapping[str, Any], length: int) -> dict[str, Floats]:
     """Return *counters* as columns of *length* numbers, finite and not negative.
 
     Raises
@@ -398,7 +400,7 @@ def without_clock(samples: Samples) -> Samples:
     return samples.without([CLOCK])
 
 
-def _clocks(frequency_hz: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _clocks(frequency_hz: Floats) -> tuple[Floats, Indices]:
     """Return the clocks, medians of similar frequencies, and the index of each sample's clock."""
     values, place = np.unique(frequency_hz, return_inverse=True)
     number = np.concatenate([[0], np.cumsum(values[1:] > SAME_CLOCK_FACTOR * values[:-1])])[place]

@@ -23,8 +23,7 @@ from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.validation.crossvalidation import LeftOut
 
@@ -451,7 +450,7 @@ def check_separable(samples: Samples) -> None:
             _check_independent(samples, np.log(rows), "a product of powers")
 
 
-def _check_independent(samples: Samples, columns: NDArray[np.float64], what: str) -> None:
+def _check_independent(samples: Samples, columns: Floats, what: str) -> None:
     spread = np.ptp(columns, axis=0)
     centered = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     for column, others in aliased(centered).items():
@@ -477,7 +476,7 @@ class Candidate:
     reason: str
     model: KernelModel | None = None
     out: LeftOut | None = None
-    errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    errors: Floats = field(default_factory=lambda: np.empty(0))
     fit_seconds: float = 0.0
     refit_seconds: float = 0.0
 

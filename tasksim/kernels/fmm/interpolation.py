@@ -48,7 +48,7 @@ from tasksim.kernels.fmm.compiled import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats, Ints
 
 __all__ = [
     "add_l2p",
@@ -72,7 +72,7 @@ def check_order(order: int, dimension: int) -> None:
         raise InputError(f"dimension: got {dimension!r}; legal: 2 or 3")
 
 
-def node_coordinates(order: int, dimension: int) -> NDArray[np.float64]:
+def node_coordinates(order: int, dimension: int) -> Floats:
     """Return the nodes in [-1, 1]^d, with the last coordinate changing fastest.
 
     Returns
@@ -90,7 +90,7 @@ def node_coordinates(order: int, dimension: int) -> NDArray[np.float64]:
     return np.stack(np.meshgrid(*[axis] * dimension, indexing="ij")).reshape(dimension, -1)
 
 
-def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+def weights(points: Floats, order: int) -> Floats:
     """Return the weight of each node at each point.
 
     Parameters
@@ -120,7 +120,7 @@ def weights(points: NDArray[np.float64], order: int) -> NDArray[np.float64]:
 
 
 @cache
-def extension(order: int, dimension: int) -> NDArray[np.float64]:
+def extension(order: int, dimension: int) -> Floats:
     """Return the matrix from values in p nodes per dimension to values in p + 1.
 
     In 3-D, let f have the Chebyshev coefficients c_ijk. The equation f_xx = -(f_yy + f_zz) holds
@@ -135,10 +135,10 @@ def extension(order: int, dimension: int) -> NDArray[np.float64]:
     """
     check_order(order, dimension)
     nodes = order**dimension
-    coefficients: NDArray[np.float64] = np.eye(nodes).reshape(*[order] * dimension, nodes)
+    coefficients: Floats = np.eye(nodes).reshape(*[order] * dimension, nodes)
     for axis in range(dimension):
         coefficients = _along(axis, _basis(order), coefficients)
-    known: NDArray[np.float64] = np.pad(coefficients, [(0, 1)] * dimension + [(0, 0)])
+    known: Floats = np.pad(coefficients, [(0, 1)] * dimension + [(0, 0)])
     extended = known.copy()
     if order > 2:
         second = _second_derivative(order + 1)
@@ -153,34 +153,26 @@ def extension(order: int, dimension: int) -> NDArray[np.float64]:
     return extended.reshape(-1, nodes)
 
 
-def _along(
-    axis: int, matrix: NDArray[np.float64], array: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _along(axis: int, matrix: Floats, array: Floats) -> Floats:
     """Return *array* with *matrix* applied along one axis."""
     return np.moveaxis(np.tensordot(matrix, array, (1, axis)), 0, axis)
 
 
-def _second_derivative(terms: int) -> NDArray[np.float64]:
+def _second_derivative(terms: int) -> Floats:
     """Return the matrix from Chebyshev coefficients of a function to those of its f''."""
     derivatives = chebyshev.chebder(np.eye(terms), 2)
     return np.pad(derivatives, [(0, terms - len(derivatives)), (0, 0)])
 
 
 @cache
-def _basis(order: int) -> NDArray[np.float64]:
+def _basis(order: int) -> Floats:
     """Return the Chebyshev coefficients [p, p] of the weight of each node (column), in 1-D."""
     values = chebyshev.chebvander(chebyshev.chebpts1(order), order - 1)
     values[:, 1:] *= 2
     return np.ascontiguousarray(values.T / order)
 
 
-def p2m(
-    order: int,
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    multipoles: NDArray[np.float64],
-) -> None:
+def p2m(order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats) -> None:
     """Add the charges of particles, interpolated to the nodes, to the multipoles of their leaves.
 
     Parameters
@@ -200,11 +192,7 @@ def p2m(
 
 
 def p2m_call(
-    order: int,
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    multipoles: NDArray[np.float64],
+    order: int, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats
 ) -> LoopCall:
     """Return the call that does the work of :func:`p2m`."""
     matrices = _basis(order + 1), extension(order, len(points))
@@ -213,12 +201,12 @@ def p2m_call(
 
 def l2p(
     order: int,
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    locals_: NDArray[np.float64],
+    points: Floats,
+    charges: Floats,
+    offsets: Ints,
+    locals_: Floats,
     cell_width: float,
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> None:
     """Add the local expansions of leaves to the potentials and forces of their particles.
 
@@ -238,12 +226,12 @@ def l2p(
 
 def l2p_call(
     order: int,
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    locals_: NDArray[np.float64],
+    points: Floats,
+    charges: Floats,
+    offsets: Ints,
+    locals_: Floats,
     cell_width: float,
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> LoopCall:
     """Return the call that does the work of :func:`l2p`."""
     matrices = _basis(order + 1), extension(order, len(points))
@@ -252,12 +240,7 @@ def l2p_call(
 
 
 @inlined
-def _weights_of(
-    x: float,
-    basis: NDArray[np.float64],
-    values: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-) -> None:
+def _weights_of(x: float, basis: Floats, values: Floats, slopes: Floats) -> None:
     """Set the weights of the nodes at *x* and their derivatives, in 1-D."""
     order = len(basis)
     for node in range(order):
@@ -274,13 +257,7 @@ def _weights_of(
 
 
 @loop(TABLE, TABLE, REALS, INDICES, RESULT)
-def _p2m(
-    basis: NDArray[np.float64],
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    multipoles: NDArray[np.float64],
-) -> None:
+def _p2m(basis: Floats, points: Floats, charges: Floats, offsets: Ints, multipoles: Floats) -> None:
     order, dimension = len(basis), len(points)
     values, slopes = np.ones((3, order)), np.zeros((3, order))
     x, y, z = values[0], values[1], values[2]
@@ -301,13 +278,13 @@ def _p2m(
 
 @loop(TABLE, TABLE, REALS, INDICES, TABLE, REAL, RESULT)
 def _l2p(
-    basis: NDArray[np.float64],
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    locals_: NDArray[np.float64],
+    basis: Floats,
+    points: Floats,
+    charges: Floats,
+    offsets: Ints,
+    locals_: Floats,
     stretch: float,
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> None:
     order, dimension = len(basis), len(points)
     values, slopes = np.ones((3, order)), np.zeros((3, order))
@@ -342,12 +319,12 @@ def _l2p(
 
 @loop(TABLE, TABLE, TABLE, REALS, INDICES, RESULT)
 def add_p2m(
-    basis: NDArray[np.float64],
-    finer_nodes: NDArray[np.float64],
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    multipoles: NDArray[np.float64],
+    basis: Floats,
+    finer_nodes: Floats,
+    points: Floats,
+    charges: Floats,
+    offsets: Ints,
+    multipoles: Floats,
 ) -> None:
     """Do the work of :func:`p2m`."""
     finer = np.zeros((len(multipoles), len(finer_nodes)))
@@ -357,14 +334,14 @@ def add_p2m(
 
 @loop(TABLE, TABLE, TABLE, REALS, INDICES, TABLE, REAL, RESULT)
 def add_l2p(
-    basis: NDArray[np.float64],
-    finer_nodes: NDArray[np.float64],
-    points: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    locals_: NDArray[np.float64],
+    basis: Floats,
+    finer_nodes: Floats,
+    points: Floats,
+    charges: Floats,
+    offsets: Ints,
+    locals_: Floats,
     stretch: float,
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> None:
     """Do the work of :func:`l2p`."""
     finer = np.dot(locals_, finer_nodes.T)

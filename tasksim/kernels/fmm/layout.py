@@ -15,18 +15,16 @@ from tasksim.graph.octree.particles import charges as draw_charges
 from tasksim.graph.octree.tree import tree_of_particles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.octree.interactions import Pairs
     from tasksim.graph.octree.tree import Tree
     from tasksim.graph.taskgraph import TaskGraph
 
-    Int64 = NDArray[np.int64]
-    from collections.abc import Callable
-
-    Real = NDArray[np.float64]
-    Cells = NDArray[np.bool_]
-    Rows = dict[int, NDArray[np.int64]]
+    Rows = dict[int, Ints]
 
 __all__ = [
     "TOP_LEVEL",
@@ -66,18 +64,13 @@ class Layout:
     tree: Tree
     group_size: int
     order: int
-    positions: NDArray[np.float64]
-    charges: NDArray[np.float64]
-    offsets: Int64
+    positions: Floats
+    charges: Floats
+    offsets: Ints
 
     @classmethod
     def of_particles(
-        cls,
-        positions: NDArray[np.float64],
-        charges: NDArray[np.float64],
-        height: int,
-        group_size: int,
-        order: int,
+        cls, positions: Floats, charges: Floats, height: int, group_size: int, order: int
     ) -> Layout:
         """Return the layout of particles at *positions* [n, d], in any order.
 
@@ -111,7 +104,7 @@ class Layout:
         first = group * self.group_size
         return slice(first, min(first + self.group_size, len(self.tree.levels[level])))
 
-    def of_leaves(self, leaves: NDArray[np.bool_]) -> Layout:
+    def of_leaves(self, leaves: Bools) -> Layout:
         """Return the layout with only the particles of *leaves*, a mask."""
         counts = np.diff(self.offsets)
         kept = np.repeat(leaves, counts)
@@ -122,7 +115,7 @@ class Layout:
             offsets=np.append(0, np.cumsum(np.where(leaves, counts, 0))),
         )
 
-    def relative_positions(self) -> NDArray[np.float64]:
+    def relative_positions(self) -> Floats:
         """Return the positions [d, n] relative to their leaves, which are [-1, 1]^d."""
         corners = decode(self.tree.levels[-1], self.tree.dimension)
         # The division by a power of two and the subtraction of an integer are exact.
@@ -168,11 +161,11 @@ class GroupedPairs:
         Map from the groups of the target and the source to the slice of their pairs.
     """
 
-    target: Int64
-    source: Int64
+    target: Ints
+    source: Ints
     parts: dict[tuple[int, int], slice]
 
-    def between(self, target: int, source: int) -> tuple[Int64, Int64]:
+    def between(self, target: int, source: int) -> tuple[Ints, Ints]:
         """Return the targets and sources of all pairs of two groups."""
         part = self.parts.get((target, source), slice(0))
         return self.target[part], self.source[part]
@@ -262,7 +255,7 @@ class Groups:
             self.level[block.first : block.end] = levels[name]
             self.group[block.first : block.end] = np.arange(groups)
 
-    def cells(self, name: str, chosen: Callable[[int], bool]) -> Cells:
+    def cells(self, name: str, chosen: Callable[[int], bool]) -> Bools:
         """Return, per cell of the level, whether it is in *chosen* data of the block *name*."""
         block = self.blocks[name]
         groups = np.array([chosen(handle) for handle in range(block.first, block.end)], np.bool_)
@@ -283,16 +276,16 @@ class Held:
         The leaves with particles.
     """
 
-    up: dict[int, Cells]
-    down: dict[int, Cells]
-    leaves: Cells
+    up: dict[int, Bools]
+    down: dict[int, Bools]
+    leaves: Bools
 
     @classmethod
     def of(cls, groups: Groups, layout: Layout, handles: NDArray[np.integer] | None) -> Held:
         """Return the cells that the data *handles* need, or all cells if *handles* is None."""
         wanted = None if handles is None else set(handles.tolist())
 
-        def cells(name: str) -> Cells:
+        def cells(name: str) -> Bools:
             return groups.cells(name, lambda handle: wanted is None or handle in wanted)
 
         levels = range(TOP_LEVEL, layout.tree.height)
@@ -317,11 +310,11 @@ class Data:
         Potentials, then the components of forces, with particles in the order of the layout.
     """
 
-    multipoles: dict[int, Real]
-    locals: dict[int, Real]
+    multipoles: dict[int, Floats]
+    locals: dict[int, Floats]
     up: Rows
     down: Rows
-    result: Real
+    result: Floats
 
     @classmethod
     def of(cls, layout: Layout, held: Held) -> Data:
@@ -338,11 +331,11 @@ class Data:
         result = np.zeros((1 + layout.tree.dimension, len(layout.charges)))
         return cls(multipoles, locals_, up, down, result)
 
-    def multipoles_of(self, level: int, cells: slice) -> Real:
+    def multipoles_of(self, level: int, cells: slice) -> Floats:
         """Return the multipole expansions of consecutive *cells* of a level."""
         return self.multipoles[level][_rows(self.up[level], cells)]
 
-    def locals_of(self, level: int, cells: slice) -> Real:
+    def locals_of(self, level: int, cells: slice) -> Floats:
         """Return the local expansions of consecutive *cells* of a level."""
         return self.locals[level][_rows(self.down[level], cells)]
 
@@ -352,5 +345,5 @@ class Data:
             array.fill(0.0)
 
 
-def _rows(rows: NDArray[np.int64], cells: slice) -> slice:
+def _rows(rows: Ints, cells: slice) -> slice:
     return slice(int(rows[cells.start]), int(rows[cells.stop - 1]) + 1)

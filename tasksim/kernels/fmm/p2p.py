@@ -32,7 +32,8 @@ from tasksim.kernels.fmm.compiled import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Int64 = NDArray[np.int64]
+    from tasksim.base.arrays import Floats, Ints
+
 
 __all__ = [
     "add_one_sided",
@@ -49,12 +50,12 @@ __all__ = [
 
 
 def one_sided(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    positions: Floats,
+    charges: Floats,
+    offsets: Ints,
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> None:
     """Add the effect of the particles of source leaves to the particles of target leaves.
 
@@ -73,12 +74,12 @@ def one_sided(
 
 
 def one_sided_call(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    positions: Floats,
+    charges: Floats,
+    offsets: Ints,
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> LoopCall:
     """Return the call that does the work of :func:`one_sided`."""
     pairs = _pairs(targets, sources)
@@ -86,12 +87,12 @@ def one_sided_call(
 
 
 def symmetric(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    positions: Floats,
+    charges: Floats,
+    offsets: Ints,
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> None:
     """Add the effect of the particles of either leaf of each pair to those of the other.
 
@@ -101,28 +102,24 @@ def symmetric(
 
 
 def symmetric_call(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
+    positions: Floats,
+    charges: Floats,
+    offsets: Ints,
     targets: NDArray[np.integer],
     sources: NDArray[np.integer],
-    result: NDArray[np.float64],
+    result: Floats,
 ) -> LoopCall:
     """Return the call that does the work of :func:`symmetric`."""
     pairs = _pairs(targets, sources)
     return LoopCall(add_symmetric, (positions, charges, offsets, *pairs, result))
 
 
-def _pairs(targets: NDArray[np.integer], sources: NDArray[np.integer]) -> tuple[Int64, Int64]:
+def _pairs(targets: NDArray[np.integer], sources: NDArray[np.integer]) -> tuple[Ints, Ints]:
     return np.ascontiguousarray(targets, np.int64), np.ascontiguousarray(sources, np.int64)
 
 
 def within(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    leaves: NDArray[np.integer],
-    result: NDArray[np.float64],
+    positions: Floats, charges: Floats, offsets: Ints, leaves: NDArray[np.integer], result: Floats
 ) -> None:
     """Add the effect of the particles of each of the *leaves* on each other.
 
@@ -131,12 +128,7 @@ def within(
     one_sided(positions, charges, offsets, leaves, leaves, result)
 
 
-def on_points(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    result: NDArray[np.float64],
-) -> None:
+def on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
     """Add the effect of all particles to chosen ones.
 
     Parameters
@@ -153,11 +145,11 @@ def on_points(
 
 @inlined
 def _add_3d(
-    sources: tuple[NDArray[np.float64], ...],
-    positions: NDArray[np.float64],
+    sources: tuple[Floats, ...],
+    positions: Floats,
     charge: float,
     particle: int,
-    result: NDArray[np.float64],
+    result: Floats,
     column: int,
 ) -> None:
     """Add the effect of *sources* (x, y, z, charges) on one particle to a column of *result*.
@@ -185,11 +177,11 @@ def _add_3d(
 
 @inlined
 def _add_2d(
-    sources: tuple[NDArray[np.float64], ...],
-    positions: NDArray[np.float64],
+    sources: tuple[Floats, ...],
+    positions: Floats,
     charge: float,
     particle: int,
-    result: NDArray[np.float64],
+    result: Floats,
     column: int,
 ) -> None:
     """Add the effect of *sources* on one particle to a column of *result*, for -log r."""
@@ -210,9 +202,7 @@ def _add_2d(
 
 
 @inlined
-def _slices(
-    positions: NDArray[np.float64], charges: NDArray[np.float64], first: int, last: int
-) -> tuple[NDArray[np.float64], ...]:
+def _slices(positions: Floats, charges: Floats, first: int, last: int) -> tuple[Floats, ...]:
     """Return x, y, z (y again in 2-D) and the charges of particles *first* to *last* - 1."""
     x, y, z = positions[0], positions[1], positions[len(positions) - 1]
     return x[first:last], y[first:last], z[first:last], charges[first:last]
@@ -220,12 +210,7 @@ def _slices(
 
 @loop(TABLE, REALS, INDICES, INDICES, INDICES, RESULT)
 def add_one_sided(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    sources: NDArray[np.int64],
-    result: NDArray[np.float64],
+    positions: Floats, charges: Floats, offsets: Ints, targets: Ints, sources: Ints, result: Floats
 ) -> None:
     """Do the work of :func:`one_sided`."""
     for pair in range(len(targets)):
@@ -240,12 +225,7 @@ def add_one_sided(
 
 @loop(TABLE, REALS, INDICES, INDICES, INDICES, RESULT)
 def add_symmetric(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    sources: NDArray[np.int64],
-    result: NDArray[np.float64],
+    positions: Floats, charges: Floats, offsets: Ints, targets: Ints, sources: Ints, result: Floats
 ) -> None:
     """Do the work of :func:`symmetric`."""
     add_one_sided(positions, charges, offsets, targets, sources, result)
@@ -253,12 +233,7 @@ def add_symmetric(
 
 
 @loop(TABLE, REALS, INDICES, RESULT)
-def _on_points(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    result: NDArray[np.float64],
-) -> None:
+def _on_points(positions: Floats, charges: Floats, targets: Ints, result: Floats) -> None:
     everything = _slices(positions, charges, 0, len(charges))
     for column in range(len(targets)):
         i = targets[column]
@@ -268,11 +243,7 @@ def _on_points(
             _add_2d(everything, positions, charges[i], i, result, column)
 
 
-def direct(
-    positions: NDArray[np.float64],
-    charges: NDArray[np.float64],
-    targets: NDArray[np.integer],
-) -> NDArray[np.float64]:
+def direct(positions: Floats, charges: Floats, targets: NDArray[np.integer]) -> Floats:
     """Return potentials and forces at chosen particles due to all particles.
 
     Parameters
@@ -304,9 +275,7 @@ def direct(
     return result
 
 
-def due_to(
-    positions: NDArray[np.float64], charges: NDArray[np.float64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def due_to(positions: Floats, charges: Floats, points: Floats) -> Floats:
     """Return potentials and forces that some particles cause at *points*.
 
     Parameters

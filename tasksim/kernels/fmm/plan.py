@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.fmm.compiled import LoopCall
     from tasksim.kernels.fmm.layout import Data, Groups, Layout
@@ -43,7 +44,7 @@ _TWO_GROUP_KERNELS = {"P2P_out", "M2M", "M2L_out", "L2L"}
 
 
 def calls(
-    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
+    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: Bools
 ) -> list[LoopCall | None]:
     """Return the call on *data* of each task of *graph*.
 
@@ -70,7 +71,7 @@ def calls(
 
 
 def arrays_of_handles(
-    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: NDArray[np.bool_]
+    graph: TaskGraph, layout: Layout, data: Data, groups: Groups, here: Bools
 ) -> list[tuple[NDArray[np.generic], ...]]:
     """Return, per handle of *graph*, the parts of arrays that belong to its group of cells.
 
@@ -155,7 +156,7 @@ class _LeafTasks:
         expansions = self._data.locals_of(level, cells), self._layout.width(level)
         return l2p_call(*self._particles, self._offsets(cells), *expansions, self._data.result)
 
-    def _offsets(self, cells: slice) -> NDArray[np.int64]:
+    def _offsets(self, cells: slice) -> Ints:
         return self._layout.offsets[cells.start : cells.stop + 1]
 
 
@@ -197,13 +198,7 @@ class _CellTasks:
         expansions = data.multipoles[level], data.locals[level]
         return self._operators.m2l_call(pairs, *expansions, self._layout.width(level))
 
-    def _by_octant(
-        self,
-        level: int,
-        children: NDArray[np.int64],
-        target: NDArray[np.int64],
-        source: NDArray[np.int64],
-    ) -> SortedPairs:
+    def _by_octant(self, level: int, children: Ints, target: Ints, source: Ints) -> SortedPairs:
         dimension = self._layout.tree.dimension
         octant = self._layout.tree.levels[level + 1][children] & ((1 << dimension) - 1)
         return by_octant(octant, target, source, dimension)

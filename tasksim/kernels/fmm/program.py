@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.fmm.layout import Layout
@@ -107,7 +108,7 @@ class FmmProgram:
         self.data = Data.of(self.layout, cells)
         self._calls = calls(graph, self.layout, self.data, self._groups, self._here)
         self._seed = seed
-        self._found: NDArray[np.float64] | None = None
+        self._found: Floats | None = None
 
     def run(self, task: int, worker: int) -> None:  # noqa: ARG002
         """Execute *task*."""
@@ -182,17 +183,17 @@ class FmmProgram:
         return int(self.layout.tree.counts.sum())
 
     @cached_property
-    def _counted_leaves(self) -> NDArray[np.bool_]:
+    def _counted_leaves(self) -> Bools:
         """The mask of leaves whose particles this process counts."""
         return self._groups.cells("part_down", self.together.counts)
 
     @property
-    def _counted(self) -> NDArray[np.bool_]:
+    def _counted(self) -> Bools:
         """The mask of held particles that this process counts."""
         return np.repeat(self._counted_leaves, np.diff(self.layout.offsets))
 
     @cached_property
-    def _sample(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _sample(self) -> tuple[Bools, Ints]:
         """The mask of sampled particles that this process counts, and their places here."""
         count, layout = self._particles, self.layout
         drawn = np.random.default_rng(self._seed).choice(
@@ -205,14 +206,14 @@ class FmmProgram:
         return mine, (drawn - begins[leaf] + layout.offsets[leaf])[mine]
 
     @property
-    def _exact(self) -> NDArray[np.float64]:
+    def _exact(self) -> Floats:
         """Potentials and forces of the sample, summed over the particles of all processes."""
         # Not a cached_property, which before Python 3.12 holds one lock for all programs.
         if self._found is None:
             self._found = self._summed()
         return self._found
 
-    def _summed(self) -> NDArray[np.float64]:
+    def _summed(self) -> Floats:
         mine, places = self._sample
         positions, charges, counted = self.layout.positions, self.layout.charges, self._counted
         points = np.zeros((len(positions) + 1, len(mine)))
@@ -233,7 +234,7 @@ def tolerance(order: int, particles: int) -> float:
     return usual * sqrt(max(1.0, _AVERAGING_PARTICLES / particles))
 
 
-def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
+def _relative_error(got: Floats, exact: Floats) -> float:
     """Return the 2-norm of the difference relative to that of *exact*; 0 if both are 0."""
     difference, norm = float(np.linalg.norm(got - exact)), float(np.linalg.norm(exact))
     if difference == 0:
@@ -241,7 +242,7 @@ def _relative_error(got: NDArray[np.float64], exact: NDArray[np.float64]) -> flo
     return difference / norm if norm else np.inf
 
 
-def _size_bytes(graph: TaskGraph, here: NDArray[np.bool_]) -> int:
+def _size_bytes(graph: TaskGraph, here: Bools) -> int:
     """Return an estimate of the memory for the data that are *here*, the plan and the matrices."""
     pairs = _total(graph, "M2L_in", "NbInteractions")
     pairs += _total(graph, "M2L_out", "OutsideInteractionsSize")

@@ -39,6 +39,8 @@ from tasksim.kernels.fmm.interpolation import check_order, node_coordinates, wei
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Indices, Ints
+
 __all__ = ["Operators", "SortedPairs", "add_products", "by_octant", "by_position", "operators"]
 
 BLOCK_EXPANSIONS = 64
@@ -61,10 +63,10 @@ class SortedPairs:
         Pairs ``first[i]`` to ``first[i + 1] - 1`` have matrix i.
     """
 
-    target: NDArray[np.int64]
-    source: NDArray[np.int64]
-    permutation: NDArray[np.int64]
-    first: NDArray[np.int64]
+    target: Ints
+    source: Ints
+    permutation: Ints
+    first: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,29 +86,21 @@ class Operators:
     """
 
     dimension: int
-    m2m_matrices: NDArray[np.float64]
-    l2l_matrices: NDArray[np.float64]
-    m2l_matrices: NDArray[np.float64]
-    permutations: NDArray[np.int64]
+    m2m_matrices: Floats
+    l2l_matrices: Floats
+    m2l_matrices: Floats
+    permutations: Ints
 
-    def m2m(
-        self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
-    ) -> None:
+    def m2m(self, pairs: SortedPairs, children: Floats, parents: Floats) -> None:
         """Add multipoles of children to those of parents, for *pairs* of :func:`by_octant`."""
         self.m2m_call(pairs, children, parents)()
 
-    def m2m_call(
-        self, pairs: SortedPairs, children: NDArray[np.float64], parents: NDArray[np.float64]
-    ) -> LoopCall:
+    def m2m_call(self, pairs: SortedPairs, children: Floats, parents: Floats) -> LoopCall:
         """Return the call that does the work of :meth:`m2m`."""
         return _applied(self.m2m_matrices, pairs, self.permutations, (1.0, 0.0), children, parents)
 
     def m2l(
-        self,
-        pairs: SortedPairs,
-        multipoles: NDArray[np.float64],
-        locals_: NDArray[np.float64],
-        cell_width: float,
+        self, pairs: SortedPairs, multipoles: Floats, locals_: Floats, cell_width: float
     ) -> None:
         """Add potentials of multipoles to local expansions, for *pairs* of :func:`by_position`.
 
@@ -121,25 +115,17 @@ class Operators:
         self.m2l_call(pairs, multipoles, locals_, cell_width)()
 
     def m2l_call(
-        self,
-        pairs: SortedPairs,
-        multipoles: NDArray[np.float64],
-        locals_: NDArray[np.float64],
-        cell_width: float,
+        self, pairs: SortedPairs, multipoles: Floats, locals_: Floats, cell_width: float
     ) -> LoopCall:
         """Return the call that does the work of :meth:`m2l`."""
         law = (1 / cell_width, 0.0) if self.dimension == 3 else (1.0, -log(cell_width))
         return _applied(self.m2l_matrices, pairs, self.permutations, law, multipoles, locals_)
 
-    def l2l(
-        self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
-    ) -> None:
+    def l2l(self, pairs: SortedPairs, parents: Floats, children: Floats) -> None:
         """Add local expansions of parents to children's, for *pairs* of :func:`by_octant`."""
         self.l2l_call(pairs, parents, children)()
 
-    def l2l_call(
-        self, pairs: SortedPairs, parents: NDArray[np.float64], children: NDArray[np.float64]
-    ) -> LoopCall:
+    def l2l_call(self, pairs: SortedPairs, parents: Floats, children: Floats) -> LoopCall:
         """Return the call that does the work of :meth:`l2l`."""
         return _applied(self.l2l_matrices, pairs, self.permutations, (1.0, 0.0), parents, children)
 
@@ -232,7 +218,7 @@ def _sorted(
     matrices: int,
     target: NDArray[np.integer],
     source: NDArray[np.integer],
-    permutation: NDArray[np.int64],
+    permutation: Ints,
 ) -> SortedPairs:
     """Return the pairs sorted stably by *matrix*."""
     order = np.argsort(matrix, kind="stable")
@@ -250,7 +236,7 @@ def _positions(dimension: int) -> list[tuple[int, ...]]:
     return [position for position in descending if position[0] >= _MIN_DISTANCE]
 
 
-def _symmetries(dimension: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _symmetries(dimension: int) -> list[tuple[Indices, Indices]]:
     """Return (axes, signs) of the maps x -> signs * x[axes], with the identity first."""
     return [
         (np.array(axes), np.array(signs))
@@ -260,7 +246,7 @@ def _symmetries(dimension: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 @cache
-def _tables(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _tables(dimension: int) -> tuple[Ints, Ints]:
     """Return matrix and permutation by relative position plus 3 along each axis; -1 for none."""
     matrix, permutation = np.full((2, *[2 * _MAX_DISTANCE + 1] * dimension), -1)
     symmetries = _symmetries(dimension)
@@ -274,7 +260,7 @@ def _tables(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return matrix, permutation
 
 
-def _permutations(order: int, dimension: int) -> NDArray[np.int64]:
+def _permutations(order: int, dimension: int) -> Ints:
     """Return, per symmetry and place, the node that the map sends to this place."""
     nodes = np.arange(order**dimension)
     grid = np.array(np.unravel_index(nodes, [order] * dimension))
@@ -287,20 +273,20 @@ def _permutations(order: int, dimension: int) -> NDArray[np.int64]:
     return np.stack(permuted).astype(np.int64)
 
 
-def _potentials(nodes: NDArray[np.float64], position: NDArray[np.integer]) -> NDArray[np.float64]:
+def _potentials(nodes: Floats, position: NDArray[np.integer]) -> Floats:
     """Return the potentials [source node, target node] of unit charges for cells of width 1."""
     apart = (nodes[:, None, :] - nodes[:, :, None]) / 2 + position[:, None, None]
-    square: NDArray[np.float64] = (apart**2).sum(axis=0)
+    square: Floats = (apart**2).sum(axis=0)
     return 1 / np.sqrt(square) if len(nodes) == 3 else -np.log(square) / 2
 
 
 def _applied(
-    matrices: NDArray[np.float64],
+    matrices: Floats,
     pairs: SortedPairs,
-    orders: NDArray[np.int64],
+    orders: Ints,
     law: tuple[float, float],
-    sources: NDArray[np.float64],
-    targets: NDArray[np.float64],
+    sources: Floats,
+    targets: Floats,
 ) -> LoopCall:
     """Return the call that adds the products of *sources* and *matrices* to *targets*, by pairs.
 
@@ -315,12 +301,7 @@ def _applied(
 
 @inlined
 def _gather(
-    sources: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    which: NDArray[np.int64],
-    orders: NDArray[np.int64],
-    gathered: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    sources: Floats, rows: Ints, which: Ints, orders: Ints, gathered: Floats, sums: Floats
 ) -> None:
     """Set *gathered* to expansions in the order of the matrix, and *sums* to their sums."""
     for i in range(len(rows)):
@@ -334,13 +315,13 @@ def _gather(
 
 @inlined
 def _scatter(
-    product: NDArray[np.float64],
+    product: Floats,
     scale: float,
-    add: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    which: NDArray[np.int64],
-    orders: NDArray[np.int64],
-    targets: NDArray[np.float64],
+    add: Floats,
+    rows: Ints,
+    which: Ints,
+    orders: Ints,
+    targets: Floats,
 ) -> None:
     """Add *product*, which is in the order of the matrix, to expansions."""
     for i in range(len(rows)):
@@ -351,16 +332,16 @@ def _scatter(
 
 @loop(MATRICES, INDICES, INDICES, INDICES, INDICES, INDEX_TABLE, REAL, REAL, TABLE, RESULT)
 def add_products(
-    matrices: NDArray[np.float64],
-    first: NDArray[np.int64],
-    target: NDArray[np.int64],
-    source: NDArray[np.int64],
-    permutation: NDArray[np.int64],
-    orders: NDArray[np.int64],
+    matrices: Floats,
+    first: Ints,
+    target: Ints,
+    source: Ints,
+    permutation: Ints,
+    orders: Ints,
     scale: float,
     shift: float,
-    sources: NDArray[np.float64],
-    targets: NDArray[np.float64],
+    sources: Floats,
+    targets: Floats,
 ) -> None:
     """Do the work of a call of :class:`Operators`."""
     size = sources.shape[1]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.graph.taskgraph import HandleBlock, TaskGraph
     from tasksim.kernels.calls import Calls
     from tasksim.kernels.program import Executor, Residual
@@ -79,7 +80,7 @@ class Blocks:
         self._buffer = Buffer(size_bytes)
         self._offset = np.where(here, ends - strides, -1)
         begin = self._buffer.bytes.ctypes.data
-        self.addresses: NDArray[np.int64] = np.where(here, self._offset + begin, 0)
+        self.addresses: Ints = np.where(here, self._offset + begin, 0)
 
     def block(self, name: str) -> HandleBlock:
         """Return the matrix or vector *name*; raise :exc:`InputError` if the graph has none."""
@@ -151,7 +152,7 @@ class Halos:
         return [found.get(side, self._nothing.ctypes.data) for side in FACING_SIDES]
 
 
-def whole_grid(graph: TaskGraph, blocks: Blocks, name: str, size: int) -> NDArray[np.float64]:
+def whole_grid(graph: TaskGraph, blocks: Blocks, name: str, size: int) -> Floats:
     """Return the matrix *name* as one grid; this process must have all its blocks."""
     block = blocks.block(name)
     rows, columns = block.rows, block.columns or 1

@@ -14,9 +14,9 @@ from tasksim.kernels.program import Residual
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
-    Grid = NDArray[np.float64]
 
 __all__ = ["conjugate_gradient"]
 
@@ -75,7 +75,7 @@ class ConjugateGradient:
         what = "relative difference from conjugate gradients on the whole grid"
         return Residual(error, DIFFERENCE_TOLERANCE, what)
 
-    def _drawn(self, at: tuple[int, int]) -> Grid:
+    def _drawn(self, at: tuple[int, int]) -> Floats:
         return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
 
     def _call(self, task: int) -> tuple[int, list[int]]:
@@ -104,7 +104,7 @@ conjugate_gradient = executor_of(ConjugateGradient)
 """The executor of graphs of the generator."""
 
 
-def _solved(right: Grid, iterations: int) -> Grid:
+def _solved(right: Floats, iterations: int) -> Floats:
     """Return the result of conjugate gradients on the whole grid, from zero."""
     x, r, p = np.zeros_like(right), right.copy(), right.copy()
     square = float(np.vdot(r, r))

@@ -14,6 +14,7 @@ from tasksim.kernels.program import Residual
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Floats
     from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["jacobi"]
@@ -75,7 +76,7 @@ class Jacobi:
             error, DIFFERENCE_TOLERANCE, "largest difference from steps over the whole grid"
         )
 
-    def _drawn(self, at: tuple[int, int]) -> NDArray[np.float64]:
+    def _drawn(self, at: tuple[int, int]) -> Floats:
         return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
 
     def _call(self, task: int) -> tuple[int, list[int]]:

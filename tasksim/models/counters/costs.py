@@ -24,15 +24,10 @@ from tasksim.models.terms.leastsquares import non_negative
 from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.base.documents.json_document import Node
-
-    Column = NDArray[np.float64]
-    from collections.abc import Sequence
-
     from tasksim.models.samples import Samples
 
 __all__ = [
@@ -70,12 +65,12 @@ class Spent:
         Executed instructions, clock, hits times latencies, and duration without messages.
     """
 
-    instructions: Column
-    frequency_hz: Column
-    memory_s: Column
-    local_s: Column
+    instructions: Floats
+    frequency_hz: Floats
+    memory_s: Floats
+    local_s: Floats
 
-    def select(self, rows: NDArray[np.bool_]) -> Spent:
+    def select(self, rows: Bools) -> Spent:
         """Return the selected samples."""
         return Spent(
             self.instructions[rows], self.frequency_hz[rows], self.memory_s[rows],
@@ -104,10 +99,10 @@ class Costs:
     call_cycles: float = 0.0
     bound: float | None = None
 
-    def computing_s(self, instructions: Column, frequency_hz: Column | float) -> Column:
+    def computing_s(self, instructions: Floats, frequency_hz: Floats | float) -> Floats:
         """Return the time for executing *instructions*, in seconds."""
         cpi = np.where(instructions <= (self.bound or 0.0), self.cpi[0], self.cpi[-1])
-        seconds: Column = (cpi * instructions + self.call_cycles) / frequency_hz
+        seconds: Floats = (cpi * instructions + self.call_cycles) / frequency_hz
         return seconds
 
     def describe(self, digits: int = 4) -> str:
@@ -140,7 +135,7 @@ class Costs:
         )
 
 
-def chosen_costs(spent: Spent, group: NDArray[np.intp], by: CostsBy = "cv") -> Costs:
+def chosen_costs(spent: Spent, group: Indices, by: CostsBy = "cv") -> Costs:
     """Return the costs of samples whose configurations are in *group*.
 
     *by* ``"two"``: one CPI, and one part of memory time; ``"cv"``: the number of costs is chosen by
@@ -163,9 +158,7 @@ def chosen_costs(spent: Spent, group: NDArray[np.intp], by: CostsBy = "cv") -> C
     return best
 
 
-def _structures(
-    instructions: Column, group: NDArray[np.intp]
-) -> Iterator[list[tuple[bool, float | None]]]:
+def _structures(instructions: Floats, group: Indices) -> Iterator[list[tuple[bool, float | None]]]:
     """Yield further structures, fewest numbers first: a call, a bound, both."""
     yield [(True, None)]
     means = np.sort(np.bincount(group, instructions) / np.bincount(group))
@@ -179,7 +172,7 @@ def _structures(
             yield [(call, bound) for bound in bounds]
 
 
-def _left_out(spent: Spent, fold: NDArray[np.intp], *, call: bool, bound: float | None) -> float:
+def _left_out(spent: Spent, fold: Indices, *, call: bool, bound: float | None) -> float:
     """Return the cross-validated mean relative error."""
     errors = []
     for index in np.unique(fold):
@@ -277,7 +270,7 @@ def conditions(samples: Samples, spent: Spent) -> Iterator[str]:
         )
 
 
-def variance_over_runs(per_sample: NDArray[np.float64], runs: NDArray[np.int64] | None) -> float:
+def variance_over_runs(per_sample: Floats, runs: Ints | None) -> float:
     """Return the variance of the means of runs; NaN for fewer than two."""
     if runs is None:
         return float("nan")

@@ -22,14 +22,10 @@ from tasksim.models.terms.leastsquares import non_negative
 from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.base.documents.json_document import Node
-
-    Table = NDArray[np.float64]
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["FAMILIES", "By", "CounterFunction", "accesses", "chosen_function", "hits"]
 
@@ -80,15 +76,15 @@ class CounterFunction:
     family: str
     degree: int
     scale: tuple[float, ...]
-    coef: NDArray[np.float64]
+    coef: Floats
     r2: float = 1.0
 
-    def __call__(self, table: Table) -> NDArray[np.float64]:
+    def __call__(self, table: Floats) -> Floats:
         """Return the counter for each row of *table*, at least 0."""
         values = _features(self.family, self.degree, table, self.scale) @ self.coef
         if self.family in ("exponential", "power"):
             values = np.exp(np.minimum(values, MAX_EXPONENT))
-        result: NDArray[np.float64] = np.maximum(values, 0.0)
+        result: Floats = np.maximum(values, 0.0)
         return result
 
     def describe(self) -> str:
@@ -123,10 +119,7 @@ class CounterFunction:
 
 
 def chosen_function(
-    table: Table,
-    values: NDArray[np.float64],
-    by: By = "cv",
-    weights: NDArray[np.float64] | None = None,
+    table: Floats, values: Floats, by: By = "cv", weights: Floats | None = None
 ) -> CounterFunction:
     """Return the best function for a counter with *values* at the rows of *table*.
 
@@ -154,7 +147,7 @@ def chosen_function(
     return best[1]
 
 
-def _candidates(table: Table, values: NDArray[np.float64], by: By) -> Iterator[tuple[str, int]]:
+def _candidates(table: Floats, values: Floats, by: By) -> Iterator[tuple[str, int]]:
     """Yield families and degrees with enough rows, fewest coefficients first."""
     parameters, rows = table.shape[1], len(np.unique(table, axis=0))
     yield "polynomial", 0
@@ -177,7 +170,7 @@ def _count(family: str, degree: int, parameters: int) -> int:
     return comb(parameters + degree, degree) if family in SUM_FAMILIES else 1 + parameters
 
 
-def _features(family: str, degree: int, table: Table, scale: tuple[float, ...]) -> Table:
+def _features(family: str, degree: int, table: Floats, scale: tuple[float, ...]) -> Floats:
     scaled = table / np.array(scale) if table.shape[1] else table
     ones = np.ones((len(table), 1))
     if family in SUM_FAMILIES:
@@ -193,8 +186,8 @@ def _features(family: str, degree: int, table: Table, scale: tuple[float, ...]) 
 
 
 def _fitted(
-    family: str, degree: int, scale: tuple[float, ...], table: Table,
-    values: NDArray[np.float64], weights: NDArray[np.float64],
+    family: str, degree: int, scale: tuple[float, ...], table: Floats,
+    values: Floats, weights: Floats
 ) -> CounterFunction:  # fmt: skip
     features = _features(family, degree, table, scale)
     if family in ("exponential", "power"):  # errors of the logarithm are relative errors
@@ -215,9 +208,7 @@ def _fitted(
     return CounterFunction(family, degree, scale, coef, r2)
 
 
-def _beyond(
-    features: Table, values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _beyond(features: Floats, values: Floats, weights: Floats) -> Floats:
     """Return the coefficients of a sum minus a constant, fitted to the rows where it is positive.
 
     These are the rows with positive values, and those with a positive sum in an iteration.
@@ -236,8 +227,8 @@ def _beyond(
 
 
 def _left_out(
-    family: str, degree: int, scale: tuple[float, ...], table: Table,
-    values: NDArray[np.float64], weights: NDArray[np.float64],
+    family: str, degree: int, scale: tuple[float, ...], table: Floats,
+    values: Floats, weights: Floats
 ) -> float:  # fmt: skip
     """Return the cross-validated mean relative error."""
     rows, group = np.unique(table, axis=0, return_inverse=True)
@@ -253,9 +244,7 @@ def _left_out(
     return float(error.mean())
 
 
-def accesses(
-    counters: Mapping[str, NDArray[np.float64]], levels: Sequence[str], by: By
-) -> dict[str, NDArray[np.float64]]:
+def accesses(counters: Mapping[str, Floats], levels: Sequence[str], by: By) -> dict[str, Floats]:
     """Return the columns to fit: hits of each of the *levels*, or accesses that reach it.
 
     >>> found = accesses({"l1_hits": np.array([9.0]), "memory_accesses": np.array([1.0])},
@@ -270,8 +259,8 @@ def accesses(
 
 
 def hits(
-    functions: Mapping[str, CounterFunction], levels: Sequence[str], table: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
+    functions: Mapping[str, CounterFunction], levels: Sequence[str], table: Floats
+) -> dict[str, Floats]:
     """Return the hits of each level: the accesses that reach it minus those that pass it."""
     found, beyond = {}, np.zeros(len(table))
     for level in reversed(levels):

@@ -37,8 +37,9 @@ from tasksim.models.validation.crossvalidation import Errors, errors_left_out, e
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Floats
     from tasksim.models.forms import LinearForm
 
 __all__ = [
@@ -239,7 +240,7 @@ def _coverage(
     if test is not None:
         found += extrapolation(model, test.names, test.parameters, "test samples")
     if asked is not None:
-        table: NDArray[np.float64] = np.asarray(asked, dtype=np.float64)
+        table: Floats = np.asarray(asked, dtype=np.float64)
         found += extrapolation(model, model.names_, table, "configurations asked for")
     return found
 
@@ -374,7 +375,7 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
 
 
 def extrapolation(
-    model: KernelModel, names: Sequence[str], asked: NDArray[np.float64], what: str
+    model: KernelModel, names: Sequence[str], asked: Floats, what: str
 ) -> list[Finding]:
     """Return a finding if *asked* rows lie outside the range where the model was fitted."""
     table = columns(model, names, asked)
@@ -402,7 +403,7 @@ def extrapolation(
     ]
 
 
-def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def beyond(model: KernelModel, table: Floats) -> Floats:
     """Return the factor by which each row exceeds the box of the domain; 1 inside.
 
     It is the largest over the bounding parameters; infinite beyond a bound of 0.
@@ -413,7 +414,7 @@ def beyond(model: KernelModel, table: NDArray[np.float64]) -> NDArray[np.float64
     with np.errstate(divide="ignore", invalid="ignore"):
         over = np.where(table > high, table / high, 1.0)
         under = np.where(table < low, low / table, 1.0)
-    factors: NDArray[np.float64] = np.maximum(over, under).max(axis=1, initial=1.0)
+    factors: Floats = np.maximum(over, under).max(axis=1, initial=1.0)
     return factors
 
 

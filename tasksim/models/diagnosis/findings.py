@@ -14,8 +14,7 @@ from tasksim.models.quantiles import group_means, inliers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
@@ -114,30 +113,30 @@ class Residuals:
 
     samples: Samples
     dropped: int
-    predicted_s: NDArray[np.float64]
+    predicted_s: Floats
     absolute: bool
-    rows: NDArray[np.float64]
-    group: NDArray[np.intp]
+    rows: Floats
+    group: Indices
 
     @cached_property
-    def scale_s(self) -> NDArray[np.float64]:
+    def scale_s(self) -> Floats:
         """The duration that the error of each sample is relative to, in seconds."""
         if self.absolute:
             return np.full(len(self.samples), self.samples.durations_s.mean())
         return self.predicted_s
 
     @cached_property
-    def relative(self) -> NDArray[np.float64]:
+    def relative(self) -> Floats:
         """The error of each sample, (measured - predicted) / scale."""
-        error: NDArray[np.float64] = (self.samples.durations_s - self.predicted_s) / self.scale_s
+        error: Floats = (self.samples.durations_s - self.predicted_s) / self.scale_s
         return error
 
     @cached_property
-    def shape(self) -> NDArray[np.float64]:
+    def shape(self) -> Floats:
         """The errors for tests of distributions: ln(measured / predicted), or relative errors."""
         if self.absolute:
             return self.relative
-        ratio: NDArray[np.float64] = np.log(self.samples.durations_s / self.predicted_s)
+        ratio: Floats = np.log(self.samples.durations_s / self.predicted_s)
         return ratio
 
     @property
@@ -147,7 +146,7 @@ class Residuals:
         return bool((count > 1).sum() >= len(count) / 2)
 
     @cached_property
-    def noise(self) -> NDArray[np.float64]:
+    def noise(self) -> Floats:
         """The errors of the shape within configurations that were measured repeatedly.
 
         They are scaled to compensate for subtracting the mean. If too few configurations are
@@ -178,7 +177,7 @@ def residuals(model: KernelModel, samples: Samples) -> Residuals:
     return Residuals(used, dropped, predicted, model.absolute_errors, rows, group)
 
 
-def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def normal_points(values: Floats) -> tuple[Floats, Floats]:
     """Return the normal quantiles and the standardised, ordered *values* of a Q-Q plot.
 
     Values are standardised by mean and standard deviation; the quantiles are at
@@ -195,9 +194,7 @@ def normal_points(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     return ndtri(places), (ordered - ordered.mean()) / spread
 
 
-def spread_by_fitted(
-    res: Residuals, parts: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+def spread_by_fitted(res: Residuals, parts: int) -> tuple[Floats, Floats, Indices]:
     """Return mean prediction, noise and number of samples for parts sorted by prediction.
 
     The noise is the standard deviation within configurations. The parts have about equal numbers
@@ -212,7 +209,7 @@ def spread_by_fitted(
     return group_means(predicted, part), spread, np.bincount(part)
 
 
-def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def correlation(a: Floats, b: Floats) -> float:
     """Return the correlation of the logarithms, 0 if one is constant."""
     x, y = np.log1p(a), np.log1p(b)
     x, y = x - x.mean(), y - y.mean()

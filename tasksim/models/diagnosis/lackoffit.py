@@ -20,8 +20,7 @@ from tasksim.models.terms.formulas import parse_terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.kernelmodel import KernelModel
 
@@ -66,9 +65,9 @@ class Stripes:
         p-value of the F test for lack of fit, whose hypothesis is no stripes; NaN as sd.
     """
 
-    mean: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    error: NDArray[np.float64]
+    mean: Floats
+    weights: Floats
+    error: Floats
     sd: float
     noise: float
     pvalue: float
@@ -85,7 +84,7 @@ class Explained:
     share: float
     sd: float
     pvalue: float
-    left: NDArray[np.float64]
+    left: Floats
     freedom: int
 
 
@@ -115,10 +114,7 @@ def stripes(res: Residuals, coefficients: int) -> Stripes:
 
 
 def explained(
-    mean: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    basis: NDArray[np.float64],
-    extra: NDArray[np.float64] | None = None,
+    mean: Floats, weights: Floats, basis: Floats, extra: Floats | None = None
 ) -> Explained | None:
     """Return the part of *mean* that *basis* explains, beyond its weighted average.
 
@@ -143,7 +139,7 @@ def explained(
     return Explained(share, sd, pvalue, rest / root, freedom)
 
 
-def smooth_basis(rows: NDArray[np.float64], scale_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth_basis(rows: Floats, scale_s: Floats) -> Floats:
     """Return columns that approximate any smooth function of the parameters.
 
     They are logarithms and their squares; with enough rows, products of them, and each
@@ -162,7 +158,7 @@ def smooth_basis(rows: NDArray[np.float64], scale_s: NDArray[np.float64]) -> NDA
     return np.column_stack(columns) if columns else np.empty((len(rows), 0))
 
 
-def neighbours_share(rows: NDArray[np.float64], left: NDArray[np.float64]) -> float:
+def neighbours_share(rows: Floats, left: Floats) -> float:
     """Return the share of the variance of *left* that the nearest configurations predict.
 
     A step, such as at the size of a cache, is not smooth, but neighbours share it. At
@@ -182,9 +178,7 @@ def neighbours_share(rows: NDArray[np.float64], left: NDArray[np.float64]) -> fl
     return 1 - float(((left[asked] - predicted) ** 2).sum()) / total if total > 0 else 0.0
 
 
-def candidate_basis(
-    values: NDArray[np.float64], scale_s: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def candidate_basis(values: Floats, scale_s: Floats) -> Floats:
     """Return columns for the possible effects of an ignored parameter on the errors."""
     return np.column_stack((_standard(values / scale_s), _standard(np.log1p(values))))
 
@@ -200,7 +194,7 @@ def candidate_terms(names: Sequence[str], present: Sequence[str]) -> list[str]:
     return [text for text in texts if str(parse_terms(f"0 + {text}", names).terms[0]) not in known]
 
 
-def _observations(res: Residuals) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _observations(res: Residuals) -> tuple[Floats, Indices]:
     """Return the errors to compare: means by run if that leaves repetitions, otherwise samples."""
     runs = res.samples.runs
     if runs is None or (runs < 0).any():
@@ -214,7 +208,7 @@ def _observations(res: Residuals) -> tuple[NDArray[np.float64], NDArray[np.intp]
 
 
 def _between(
-    mean: NDArray[np.float64], count: NDArray[np.intp], above: int, within: float, freedom: int
+    mean: Floats, count: Indices, above: int, within: float, freedom: int
 ) -> tuple[float, float]:
     between = float((count * mean**2).sum()) / above
     return between, _f_survival(between, within, above, freedom)
@@ -226,22 +220,20 @@ def _f_survival(upper: float, lower: float, first: int, second: int) -> float:
     return float(f.sf(upper / lower, first, second)) if lower > 0 else 0.0
 
 
-def _projected(
-    values: NDArray[np.float64], columns: NDArray[np.float64], root: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], int]:
+def _projected(values: Floats, columns: Floats, root: Floats) -> tuple[Floats, int]:
     """Return the residuals of a weighted fit of the *columns*, times *root*, and their rank."""
     target = values * root
     coef, _, rank, _ = np.linalg.lstsq(columns * root[:, None], target, rcond=1e-9)
     return target - (columns * root[:, None]) @ coef, int(rank)
 
 
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standard(values: Floats) -> Floats:
     spread = float(values.std())
-    standard: NDArray[np.float64] = (values - values.mean()) / (spread if spread > 0 else 1.0)
+    standard: Floats = (values - values.mean()) / (spread if spread > 0 else 1.0)
     return standard
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: Floats) -> Floats:
     _, rank = np.unique(values, return_inverse=True)
     return np.asarray(rank / max(int(rank.max()), 1), dtype=np.float64)
 
@@ -293,11 +285,7 @@ def missing(model: KernelModel, res: Residuals) -> list[Finding]:
 
 
 def _missing_term(
-    model: KernelModel,
-    res: Residuals,
-    found: Stripes,
-    smooth: Explained,
-    scale: NDArray[np.float64],
+    model: KernelModel, res: Residuals, found: Stripes, smooth: Explained, scale: Floats
 ) -> Finding:
     named = _likely_terms(model, res, found, scale)
     advice = "give the model another form, or use a linear model with terms, or history"
@@ -316,9 +304,7 @@ def _missing_term(
     )
 
 
-def _likely_terms(
-    model: KernelModel, res: Residuals, found: Stripes, scale: NDArray[np.float64]
-) -> list[str]:
+def _likely_terms(model: KernelModel, res: Residuals, found: Stripes, scale: Floats) -> list[str]:
     """Return the terms that explain most of the errors if added one by one."""
     linear = model.linear()
     if linear is None:
@@ -338,11 +324,7 @@ def _likely_terms(
 
 
 def _candidates(
-    res: Residuals,
-    used: tuple[str, ...],
-    found: Stripes,
-    basis: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    res: Residuals, used: tuple[str, ...], found: Stripes, basis: Floats, scale: Floats
 ) -> list[tuple[str, Explained]]:
     """Return the ignored columns that explain errors, the best first."""
     ignored = [
@@ -378,13 +360,7 @@ def _missing_columns(model: KernelModel, columns: list[tuple[str, Explained]]) -
     )
 
 
-def _left(
-    res: Residuals,
-    found: Stripes,
-    known: NDArray[np.float64],
-    left: NDArray[np.float64],
-    told: bool,
-) -> list[Finding]:
+def _left(res: Residuals, found: Stripes, known: Floats, left: Floats, told: bool) -> list[Finding]:
     """Return findings about errors that no column explains smoothly."""
     sd = _excess(found, left)
     if not sd > MIN_STRIPES_SD or not (np.isnan(found.pvalue) or found.pvalue < TEST_LEVEL):
@@ -412,7 +388,7 @@ def _left(
     ]
 
 
-def _excess(found: Stripes, left: NDArray[np.float64]) -> float:
+def _excess(found: Stripes, left: Floats) -> float:
     """Return the standard deviation of *left* beyond noise; 0 if it is not significant."""
     total = float((left**2).mean())
     if np.isnan(found.noise):

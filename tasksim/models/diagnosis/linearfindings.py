@@ -12,8 +12,7 @@ from tasksim.models.diagnosis.findings import MIN_CORRELATION, Finding, correlat
 from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.forms import LinearForm
 
@@ -76,11 +75,11 @@ def negative_predictions(form: LinearForm, res: Residuals) -> list[Finding]:
     ]
 
 
-def _own_columns(form: LinearForm, res: Residuals) -> NDArray[np.float64]:
+def _own_columns(form: LinearForm, res: Residuals) -> Floats:
     return res.rows[:, [res.samples.names.index(name) for name in form.names]]
 
 
-def _box_points(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _box_points(rows: Floats) -> Floats:
     """Return the corners of the box of *rows*, and inner points, uniform in the logarithms."""
     box = np.column_stack((rows.min(axis=0), rows.max(axis=0)))
     logs = np.log(np.maximum(box, 1e-300))
@@ -257,15 +256,15 @@ class Influence:
     configuration: half the 95 % confidence interval of its mean, relative.
     """
 
-    leverage: NDArray[np.float64]
-    studentized: NDArray[np.float64]
-    cook: NDArray[np.float64]
-    group_leverage: NDArray[np.float64]
-    group_studentized: NDArray[np.float64]
-    group_cook: NDArray[np.float64]
-    group_shift: NDArray[np.float64]
-    vif: NDArray[np.float64]
-    precision: NDArray[np.float64]
+    leverage: Floats
+    studentized: Floats
+    cook: Floats
+    group_leverage: Floats
+    group_studentized: Floats
+    group_cook: Floats
+    group_shift: Floats
+    vif: Floats
+    precision: Floats
     freedom: int
 
 
@@ -304,9 +303,7 @@ def influence(form: LinearForm, res: Residuals) -> Influence:
     )
 
 
-def inflation(
-    design: NDArray[np.float64], weights: NDArray[np.float64], *, constant: bool
-) -> NDArray[np.float64]:
+def inflation(design: Floats, weights: Floats, *, constant: bool) -> Floats:
     """Return the variance inflation factor of each column; 1 for the constant.
 
     It is the ratio of the variance of a coefficient to that without correlation with the others:
@@ -332,11 +329,8 @@ def stars(pvalue: float) -> str:
 
 
 def _by_group(
-    basis: NDArray[np.float64],
-    error: NDArray[np.float64],
-    group: NDArray[np.intp],
-    variance: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    basis: Floats, error: Floats, group: Indices, variance: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return leverage, studentised mean error, Cook's distance, change of coefficients.
 
     All samples of a configuration have the same row of the *basis*, so leaving them out is a
@@ -352,12 +346,7 @@ def _by_group(
     return leverage, mean, cook, change
 
 
-def _shifts(
-    basis: NDArray[np.float64],
-    change: NDArray[np.float64],
-    cook: NDArray[np.float64],
-    scale: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _shifts(basis: Floats, change: Floats, cook: Floats, scale: Floats) -> Floats:
     """Return the change of predictions without each of the most influential configurations."""
     shift = np.full(len(basis), np.nan)
     for index in np.argsort(-cook)[:10].tolist():
@@ -365,13 +354,13 @@ def _shifts(
     return shift
 
 
-def _external(inner: NDArray[np.float64], freedom: int) -> NDArray[np.float64]:
+def _external(inner: Floats, freedom: int) -> Floats:
     """Return externally studentised residuals from internally studentised ones."""
     left = np.maximum(freedom - inner**2, 1e-12)
-    result: NDArray[np.float64] = inner * np.sqrt(max(freedom - 1, 1) / left)
+    result: Floats = inner * np.sqrt(max(freedom - 1, 1) / left)
     return result
 
 
-def _length(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _length(table: Floats) -> Floats:
     length = np.linalg.norm(table, axis=0)
     return np.where(length == 0, 1.0, length)

@@ -15,8 +15,7 @@ from tasksim.models.diagnosis.findings import MAD_TO_SD, Finding, Residuals, spr
 from tasksim.models.quantiles import group_means, group_quantiles
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.models.samples import Samples
 
 __all__ = ["RunShifts", "noise_findings", "run_shifts", "shifted_runs"]
@@ -78,7 +77,7 @@ def noise_findings(res: Residuals) -> list[Finding]:
     return found
 
 
-def _wide(res: Residuals, noise: NDArray[np.float64]) -> list[Finding]:
+def _wide(res: Residuals, noise: Floats) -> list[Finding]:
     spread = float(noise.std())
     if spread <= SPREAD_THRESHOLD:
         return []
@@ -137,7 +136,7 @@ def _two_peaks(res: Residuals) -> list[Finding]:
     ]
 
 
-def _peaks(noise: NDArray[np.float64], group: NDArray[np.intp]) -> tuple[float, float]:
+def _peaks(noise: Floats, group: Indices) -> tuple[float, float]:
     """Return the spread of *noise*, and the share of samples in groups with two peaks."""
     _, group = np.unique(group, return_inverse=True)
     centred = noise - group_means(noise, group)[group]
@@ -193,7 +192,7 @@ def _absolute(evidence: dict[str, float]) -> Finding:
     )
 
 
-def _not_normal(noise: NDArray[np.float64]) -> list[Finding]:
+def _not_normal(noise: Floats) -> list[Finding]:
     from scipy.stats import kurtosis, skew
 
     tails, tilt = float(kurtosis(noise)), float(skew(noise))
@@ -247,14 +246,14 @@ class RunShifts:
         too few.
     """
 
-    runs: NDArray[np.int64]
-    shift: NDArray[np.float64]
-    error: NDArray[np.float64]
-    samples: NDArray[np.float64]
+    runs: Ints
+    shift: Floats
+    error: Floats
+    samples: Floats
     usual: float
 
     @property
-    def odd(self) -> NDArray[np.bool_]:
+    def odd(self) -> Bools:
         """Which runs are odd: shifted by 5 % or more, and by 4 usual standard deviations."""
         expected = np.sqrt(self.error**2 + self.usual**2)
         size = np.abs(self.shift)
@@ -330,7 +329,7 @@ def _odd(shifts: RunShifts) -> Finding:
     )
 
 
-def _took(names: tuple[str, ...], change: NDArray[np.float64]) -> str:
+def _took(names: tuple[str, ...], change: Floats) -> str:
     """Return text on how much longer or shorter the runs took."""
     word = "longer" if change[0] > 0 else "shorter"
     if len(names) == 1:
@@ -340,12 +339,7 @@ def _took(names: tuple[str, ...], change: NDArray[np.float64]) -> str:
 
 
 def _polished(
-    cells: NDArray[np.int64],
-    shared: NDArray[np.bool_],
-    typical: NDArray[np.float64],
-    count: NDArray[np.intp],
-    logs: NDArray[np.float64],
-    cell: NDArray[np.intp],
+    cells: Ints, shared: Bools, typical: Floats, count: Indices, logs: Floats, cell: Indices
 ) -> RunShifts:
     within = _within(logs - typical[cell], count[cell])
     _, row = np.unique(cells[shared, 0], return_inverse=True)
@@ -368,7 +362,7 @@ def _polished(
     return RunShifts(runs, shift, np.sqrt(np.pi / 2) * error, by_run, usual)
 
 
-def _within(rest: NDArray[np.float64], count: NDArray[np.intp]) -> float:
+def _within(rest: Floats, count: Indices) -> float:
     """Return the standard deviation within runs, of samples of repeated configurations.
 
     It is estimated by the median absolute deviation, which is robust to stalls.
@@ -380,5 +374,5 @@ def _within(rest: NDArray[np.float64], count: NDArray[np.intp]) -> float:
     return MAD_TO_SD * float(np.median(np.abs(scaled)))
 
 
-def _medians(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+def _medians(values: Floats, groups: Indices) -> Floats:
     return group_quantiles(values, groups, (0.5,))[:, 0]

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.contention import Contention
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.locality import Locality
@@ -207,8 +205,8 @@ class ModelLibrary:
                 self.model(kernel, architectures[0])
 
     def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
+    ) -> Floats:
         """Return the expected durations of *kernel*, in seconds.
 
         *names* are the columns of *table*; the model takes the ones it needs.

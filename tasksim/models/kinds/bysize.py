@@ -21,8 +21,7 @@ from tasksim.models.terms.leastsquares import log_normal, logarithms, repeated_m
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.models.forms import MeansForm
     from tasksim.models.quantiles import Draw
@@ -102,10 +101,10 @@ class SizeHistory(KernelModel):
 
     entries_: tuple[SizeEntry, ...]
     exponent_: float
-    _size_: NDArray[np.float64]
-    _mean_: NDArray[np.float64]
-    _relative_: NDArray[np.float64]
-    _count_: NDArray[np.int64]
+    _size_: Floats
+    _mean_: Floats
+    _relative_: Floats
+    _count_: Ints
 
     def __init__(self, *, fence: float | None = FENCE) -> None:
         self.fence = fence
@@ -159,7 +158,7 @@ class SizeHistory(KernelModel):
             flops=tuple(e.flops for e in self.entries_),
         )
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         from tasksim.models.kinds.history import HistoryModel
 
         history = HistoryModel(fence=self.fence)
@@ -185,12 +184,12 @@ class SizeHistory(KernelModel):
         logs, times = self._law()
         return max(0.0, repeated_median(logs, times) if len(logs) > 1 else DEFAULT_EXPONENT)
 
-    def _law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _law(self) -> tuple[Floats, Floats]:
         """Return the logarithms of the sizes, except a size of 0, and of their means."""
         some = self._size_ > 0
         return np.log(self._size_[some]), np.log(self._mean_[some])
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         sizes = table[:, 0]
         known, index = self._known(sizes)
         result = np.empty(len(sizes))
@@ -199,7 +198,7 @@ class SizeHistory(KernelModel):
             result[~known] = self._by_law(sizes[~known])
         return result
 
-    def _by_law(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _by_law(self, sizes: Floats) -> Floats:
         logs, times = self._law()
         if not len(logs):  # only a size of 0 was measured
             return np.full(len(sizes), self._mean_[0])
@@ -215,24 +214,22 @@ class SizeHistory(KernelModel):
             )
         return np.asarray(values)
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         mean, relative = self._predict(table), np.interp(table[:, 0], self._size_, self._relative_)
         return lambda rng: log_normal(mean, relative, rng)
 
-    def _repetitions(
-        self, table: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _repetitions(self, table: Floats) -> tuple[Ints, Floats]:
         """Return the samples of the next larger size, or of the largest; interpolate the spread."""
         count = self._count_[self._known(table[:, 0])[1]]
         return count, np.interp(table[:, 0], self._size_, self._relative_)
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _inside(self, table: Floats) -> Bools:
         return self._known(table[:, 0])[0]
 
-    def _known(self, sizes: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    def _known(self, sizes: Floats) -> tuple[Bools, Indices]:
         """Return whether each size was measured, and its index."""
         index = np.minimum(np.searchsorted(self._size_, sizes), len(self._size_) - 1)
         return self._size_[index] == sizes, index

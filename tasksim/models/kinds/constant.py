@@ -15,8 +15,9 @@ from tasksim.models.kernelmodel import KernelModel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.samples import Samples
 
@@ -64,23 +65,23 @@ class ConstantModel(KernelModel):
         """Return the model as plain data."""
         return {"kind": self.kind, "options": self.get_params()}
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         return np.ones(len(samples), dtype=bool)
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         return np.full(len(table), checked_duration(self.duration_s, self.label))
 
     def _sample(
         self,
-        table: NDArray[np.float64],
+        table: Floats,
         rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         return self._predict(table)
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _inside(self, table: Floats) -> Bools:
         return np.ones(len(table), dtype=bool)
 
-    def _table(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def _table(self, parameters: ArrayLike) -> Floats:
         table = np.asarray(parameters)
         if table.ndim != 2:
             raise self._refusal(
@@ -165,8 +166,8 @@ class ConstantLibrary:
         """Return None: a constant does not depend on the location of data."""
 
     def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
+    ) -> Floats:
         """Return the duration of *kernel*, once per row of *table*."""
         model = self.model(kernel, architecture)
         return model.predict(columns(model, names, table))

@@ -17,8 +17,9 @@ from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.counters.costs import CostsBy
     from tasksim.models.counters.families import By
@@ -141,7 +142,7 @@ class CounterModel(KernelModel):
 
     def parts(
         self, parameters: ArrayLike, *, frequency_hz: float | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Floats, Floats, Floats]:
         """Return the parts of each row's duration in seconds: computing, unhidden memory, messages.
 
         Parameters
@@ -162,7 +163,7 @@ class CounterModel(KernelModel):
             raise self._refusal(f"a frequency must be positive, got {frequency_hz!r}")
         return self._parts(self._table(parameters), frequency_hz)
 
-    def compute_share(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def compute_share(self, parameters: ArrayLike) -> Floats:
         """Return the share of the duration that scales with the clock, 0 to 1, per row.
 
         Simulations at another frequency use it
@@ -171,7 +172,7 @@ class CounterModel(KernelModel):
         parts = self.parts(parameters)
         return np.asarray(parts[0] / np.maximum(sum(parts), LEAST_S))
 
-    def traffic_bytes(self, parameters: ArrayLike) -> NDArray[np.float64]:
+    def traffic_bytes(self, parameters: ArrayLike) -> Floats:
         """Return the bytes that each row moves between the last-level cache and memory."""
         self._check_fitted("traffic_bytes")
         table = self._counted(self._table(parameters))
@@ -190,12 +191,12 @@ class CounterModel(KernelModel):
         comm = " + communication" if "communication_s" in self.functions_ else ""
         return f"{core} + {self.bf_mem_:.{digits}g}*({levels}){comm}"
 
-    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+    def coefficient_count(self, rows: Floats) -> int:  # noqa: ARG002
         """Return the number of coefficients: those of the counters' functions, and the costs."""
         costs = 1 + len(self.costs_.cpi) + (self.costs_.call_cycles > 0)
         return costs + max(int(np.count_nonzero(found.coef)) for found in self.functions_.values())
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         for name, got, legal in (("by", self.by, CRITERIA), ("costs", self.costs, COST_CHOICES)):
             if got not in legal:
                 raise self._refusal(f"{name}={got!r}; legal: {', '.join(legal)}")
@@ -229,7 +230,7 @@ class CounterModel(KernelModel):
         found = self.costs_.computing_s(spent.instructions, frequency) + self.bf_mem_ * memory_s
         self.spread_ = float(np.std(local_s / np.maximum(found, LEAST_S)))
 
-    def _counters(self, samples: Samples) -> Mapping[str, NDArray[np.float64]]:
+    def _counters(self, samples: Samples) -> Mapping[str, Floats]:
         counters = samples.counters or {}
         missing = [] if "instructions" in counters else ["instructions"]
         if not any(name in counters for name in HITS.values()):
@@ -244,9 +245,7 @@ class CounterModel(KernelModel):
             raise self._refusal(f"sample {index}: instructions 0: every execution has at least one")
         return counters
 
-    def _frequency(
-        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def _frequency(self, samples: Samples, counters: Mapping[str, Floats]) -> Floats:
         if CLOCK in samples.names:
             counters = {CLOCK: samples.parameters[:, samples.names.index(CLOCK)], **counters}
         given = self.frequency_hz
@@ -275,9 +274,7 @@ class CounterModel(KernelModel):
             )  # fmt: skip
         return {level: float(self.latencies_s[level]) for level in levels}
 
-    def _set_costs(
-        self, spent: Spent, counters: Mapping[str, NDArray[np.float64]], samples: Samples
-    ) -> None:
+    def _set_costs(self, spent: Spent, counters: Mapping[str, Floats], samples: Samples) -> None:
         """Set the costs: from stalls if they were counted, otherwise by regression."""
         if {"cycles", "stall_cycles"} <= set(counters) and (spent.memory_s > 0).all():
             stalls, cycles = counters["stall_cycles"], counters["cycles"]
@@ -295,7 +292,7 @@ class CounterModel(KernelModel):
         self.cpi_variance_ = variance_over_runs(per_sample, samples.runs)
 
     def _functions(
-        self, samples: Samples, counters: Mapping[str, NDArray[np.float64]]
+        self, samples: Samples, counters: Mapping[str, Floats]
     ) -> dict[str, CounterFunction]:
         """Return each counter as a function of the parameters, fitted to configurations.
 
@@ -324,10 +321,10 @@ class CounterModel(KernelModel):
         yield from conditions(samples, spent)
 
     def _parts(
-        self, table: NDArray[np.float64], frequency_hz: float | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        self, table: Floats, frequency_hz: float | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         found = self.functions_
-        clock: NDArray[np.float64] | float | None = frequency_hz
+        clock: Floats | float | None = frequency_hz
         if clock is None:
             clock = self.frequency_hz_ if self._clock is None else table[:, self._clock]
         table = self._counted(table)
@@ -338,18 +335,18 @@ class CounterModel(KernelModel):
         comm = found.get("communication_s")
         return compute, memory, np.zeros(len(table)) if comm is None else comm(table)
 
-    def _counted(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _counted(self, table: Floats) -> Floats:
         """Return the parameters that counters depend on: all except the clock."""
         return table if self._clock is None else np.delete(table, self._clock, axis=1)
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         compute, memory, communication = self._parts(table)
         return np.maximum(compute + memory + communication, LEAST_S)
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         mean = self._predict(table)
         spread = np.full(len(mean), self.spread_)
         return lambda rng: log_normal(mean, spread, rng)

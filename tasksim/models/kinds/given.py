@@ -18,8 +18,7 @@ from tasksim.models.rows import DURATION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.samples import Samples
@@ -66,17 +65,17 @@ class GivenModel(KernelModel):
         """Return the model as plain data."""
         return {"kind": self.kind, "options": {}}
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         return np.ones(len(samples), dtype=bool)
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         return table[:, 0].copy()
 
     def _sample(
         self,
-        table: NDArray[np.float64],
+        table: Floats,
         rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         return self._predict(table)
 
     def _to_json(self) -> dict[str, Any]:
@@ -128,8 +127,8 @@ class GivenDurations:
         """Return None: a given duration does not depend on the location of data."""
 
     def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
+    ) -> Floats:
         """Return the column ``duration_s`` of *table*, whose columns are *names*."""
         model = self.model(kernel, architecture)
         return model.predict(columns(model, names, table))
@@ -211,8 +210,8 @@ class GivenCosts:
         """Return None: a given duration does not depend on the location of data."""
 
     def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
+    ) -> Floats:
         """Return the column of *architecture* in *table*, whose columns are *names*."""
         model = self.model(kernel, architecture)
         return model.predict(columns(model, names, table))

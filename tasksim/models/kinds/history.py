@@ -21,8 +21,7 @@ from tasksim.models.quantiles import (
 from tasksim.models.rows import SIZE, describe_row, find_rows, nearest_row, plain_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.base.errors import InputError
     from tasksim.models.forms import MeansForm
@@ -84,17 +83,17 @@ class HistoryModel(KernelModel):
     extrapolates = False
     doubt_kind = "counts"
 
-    rows_: NDArray[np.float64]
-    mean_: NDArray[np.float64]
-    spread_: NDArray[np.float64]
-    count_: NDArray[np.int64]
-    dropped_: NDArray[np.int64]
-    quantiles_: NDArray[np.float64]
+    rows_: Floats
+    mean_: Floats
+    spread_: Floats
+    count_: Ints
+    dropped_: Ints
+    quantiles_: Floats
 
     def __init__(self, *, fence: float | None = FENCE) -> None:
         self.fence = fence
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         self.rows_, group = samples.configurations()
         kept = inliers(samples, group, self.fence)
         times, used = samples.durations_s[kept], group[kept]
@@ -106,9 +105,7 @@ class HistoryModel(KernelModel):
         self.quantiles_ = group_quantiles(times, used)
         return kept
 
-    def _means(
-        self, samples: Samples, group: NDArray[np.intp], kept: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _means(self, samples: Samples, group: Indices, kept: Bools) -> Floats:
         """Return the mean per configuration; without a fence, the plain mean of all samples."""
         if self.fence is None:
             return group_means(samples.durations_s, group)
@@ -121,20 +118,20 @@ class HistoryModel(KernelModel):
             ]
         )
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        means: NDArray[np.float64] = self.mean_[self._found(table)]
+    def _predict(self, table: Floats) -> Floats:
+        means: Floats = self.mean_[self._found(table)]
         return means
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         rows = self._found(table)
         scale = (self.mean_ / mean_of_quantiles(self.quantiles_))[rows]
         return lambda rng: draw(self.quantiles_, rows, rng) * scale
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
-        inside: NDArray[np.bool_] = find_rows(self.rows_, table) >= 0
+    def _inside(self, table: Floats) -> Bools:
+        inside: Bools = find_rows(self.rows_, table) >= 0
         return inside
 
     def means(self) -> MeansForm:
@@ -146,22 +143,20 @@ class HistoryModel(KernelModel):
         by_size = self.names_ == (SIZE,)
         return MeansForm(self.rows_, self.mean_, deviation, self.count_, by_size)
 
-    def _repetitions(
-        self, table: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _repetitions(self, table: Floats) -> tuple[Ints, Floats]:
         rows = self._found(table)
         return self.count_[rows], self.spread_[rows] / self.mean_[rows]
 
     def _details(self) -> dict[str, Any]:
         return {"spread": float((self.spread_ / self.mean_).max())}
 
-    def _found(self, table: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _found(self, table: Floats) -> Indices:
         found = find_rows(self.rows_, table)
         if (found < 0).any():
             raise self._unknown(table[found < 0])
         return found
 
-    def _unknown(self, table: NDArray[np.float64]) -> InputError:
+    def _unknown(self, table: Floats) -> InputError:
         row = table[0]
         near = describe_row(self.names_, nearest_row(self.rows_, row))
         others = len(table) - 1
@@ -231,11 +226,7 @@ MIN_BLOCKS: Final = 5
 criterion."""
 
 
-def typical_mean(
-    durations_s: NDArray[np.float64],
-    runs: NDArray[np.int64] | None,
-    kept: NDArray[np.bool_],
-) -> float:
+def typical_mean(durations_s: Floats, runs: Ints | None, kept: Bools) -> float:
     """Return the mean duration of one configuration in a typical run, in seconds.
 
     The median of means over blocks of whole runs, with all samples, each block of at least
@@ -254,7 +245,7 @@ def typical_mean(
     return float(durations_s[kept].mean())
 
 
-def _block_means(durations_s: NDArray[np.float64], runs: NDArray[np.int64]) -> NDArray[np.float64]:
+def _block_means(durations_s: Floats, runs: Ints) -> Floats:
     _, run = np.unique(runs, return_inverse=True)
     counts = np.bincount(run)
     # A run belongs to the block that contains the sample before its first one.
@@ -265,5 +256,5 @@ def _block_means(durations_s: NDArray[np.float64], runs: NDArray[np.int64]) -> N
     if counts[block_of_run == block_of_run[-1]].sum() < MIN_BLOCK_SAMPLES and block_of_run[-1] > 0:
         block_of_run[block_of_run == block_of_run[-1]] -= 1
     block = block_of_run[run]
-    means: NDArray[np.float64] = np.bincount(block, durations_s) / np.bincount(block)
+    means: Floats = np.bincount(block, durations_s) / np.bincount(block)
     return means

@@ -40,8 +40,7 @@ from tasksim.models.terms.search import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.quantiles import Draw
 
@@ -136,12 +135,12 @@ class LinearModel(KernelModel):
     languages = LANGUAGES
 
     terms_: tuple[str, ...]
-    coef_: NDArray[np.float64]
-    intervals_: NDArray[np.float64]
-    pvalues_: NDArray[np.float64]
+    coef_: Floats
+    intervals_: Floats
+    pvalues_: Floats
     rsquared_: float
     rsquared_adj_: float
-    residual_quantiles_: NDArray[np.float64]
+    residual_quantiles_: Floats
     floor_s_: float
     _parsed_: Terms
     _floored_: int
@@ -243,7 +242,7 @@ class LinearModel(KernelModel):
         """Return the names of the parameters that occur in a term."""
         return self.linear().used_parameters
 
-    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+    def coefficient_count(self, rows: Floats) -> int:  # noqa: ARG002
         """Return the number of terms."""
         return len(self.coef_)
 
@@ -279,11 +278,11 @@ class LinearModel(KernelModel):
         model.terms = str(self._parsed_)
         return model
 
-    def floored(self, parameters: Any) -> NDArray[np.bool_]:
+    def floored(self, parameters: Any) -> Bools:
         """Return which rows are raised to ``floor_s_``, since the formula gives less."""
         return self.linear().floored(self._table(parameters))
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         if self.weights not in WEIGHTS:
             raise unknown("weights", str(self.weights), WEIGHTS)
         kept = inliers(samples, samples.configurations()[1], self.fence)
@@ -342,29 +341,29 @@ class LinearModel(KernelModel):
         one_group = np.zeros(len(ratio), dtype=np.intp)
         self.residual_quantiles_ = group_quantiles(ratio, one_group)[0]
 
-    def _design(self, terms: Terms, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _design(self, terms: Terms, table: Floats) -> Floats:
         try:
             return terms.design(table)
         except InputError as error:
             raise self._refusal(str(error)) from None
 
-    def _raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = self._design(self._parsed_, table) @ self.coef_
+    def _raw(self, table: Floats) -> Floats:
+        values: Floats = self._design(self._parsed_, table) @ self.coef_
         return values
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         try:
             return self._form().predict(table)
         except InputError as error:
             raise self._refusal(str(error)) from None
 
-    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _elasticities(self, table: Floats) -> Floats:
         return self._form().elasticities(table)
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 
     def _details(self) -> dict[str, Any]:
@@ -407,7 +406,7 @@ class LinearModel(KernelModel):
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
 
 
-def undecidable(terms: Terms, configurations: NDArray[np.float64], count: int) -> str:
+def undecidable(terms: Terms, configurations: Floats, count: int) -> str:
     """Return why *count* samples of a design do not determine *terms*; "" if they do."""
     needed = len(terms)
     if len(configurations) < needed:

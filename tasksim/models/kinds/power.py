@@ -17,8 +17,7 @@ from tasksim.models.terms.leastsquares import LEAST_S, fit_power, log_normal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -159,11 +158,11 @@ class PowerLaw(KernelModel):
         self._check_fitted("power")
         return PowerForm(self.a_, self.b_, self.c_, self.constant)
 
-    def coefficient_count(self, rows: NDArray[np.float64]) -> int:  # noqa: ARG002
+    def coefficient_count(self, rows: Floats) -> int:  # noqa: ARG002
         """Return 3: a, b and c, even if c was found to be 0."""
         return 3
 
-    def _elasticities(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _elasticities(self, table: Floats) -> Floats:
         """Return the derivatives of the logarithm by ln a, b and, if c is not 0, ln c."""
         expected = self._law(table[:, 0])[:, None]
         share = (expected - self.c_) / expected
@@ -171,7 +170,7 @@ class PowerLaw(KernelModel):
         constant = [self.c_ / expected] if self.c_ else []
         return np.hstack([share, share * logs, *constant])
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         x, y = samples.parameters[:, 0], samples.durations_s
         if not x.min() < MIN_SIZE_FACTOR * x.max():
             raise self._refusal(
@@ -206,7 +205,7 @@ class PowerLaw(KernelModel):
         if not found or _error(self._law(rows[:, 0]), means, counts) > best:
             self.a_, self.b_, self.c_ = without
 
-    def _law(self, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _law(self, sizes: Floats) -> Floats:
         with np.errstate(over="ignore", divide="ignore"):
             values = self.a_ * sizes**self.b_ + self.c_
         if not np.isfinite(values).all():
@@ -214,20 +213,20 @@ class PowerLaw(KernelModel):
             raise self._refusal(f"the law is not finite for size {wrong:g}", OutOfDomainError)
         return np.maximum(values, LEAST_S)
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         return self._law(table[:, 0])
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         mean = self._law(table[:, 0])
         spread = np.full(len(mean), self.spread_)
         return lambda rng: log_normal(mean, spread, rng)
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _inside(self, table: Floats) -> Bools:
         low, high = self.domain_[self.names_[0]]
-        inside: NDArray[np.bool_] = (table[:, 0] >= MIN_SIZE_FACTOR * low) & (
+        inside: Bools = (table[:, 0] >= MIN_SIZE_FACTOR * low) & (
             table[:, 0] <= MAX_SIZE_FACTOR * high
         )
         return inside
@@ -247,9 +246,7 @@ class PowerLaw(KernelModel):
             raise node["spread"].expected("a number, not negative")
 
 
-def _constant(
-    sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64]
-) -> float:
+def _constant(sizes: Floats, means: Floats, counts: Floats) -> float:
     """Return the c with the largest correlation of ln(size) and ln(mean - c)."""
     low, high = 0.0, float(np.sort(means)[len(means) // 3])
     error = 1e5
@@ -266,16 +263,12 @@ def _constant(
     return (low + high) / 2
 
 
-def _error(
-    predicted: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64]
-) -> float:
+def _error(predicted: Floats, means: Floats, counts: Floats) -> float:
     """Return the mean square of ln(predicted / mean), weighted by the counts."""
     return float(counts @ np.log(predicted / means) ** 2 / counts.sum())
 
 
-def _correlation(
-    sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64], c: float
-) -> float:
+def _correlation(sizes: Floats, means: Floats, counts: Floats, c: float) -> float:
     weights = _weights(means, counts, c)
     some = weights > 0
     if some.sum() < 2:
@@ -287,9 +280,7 @@ def _correlation(
     return float(weights @ (x * y) / np.sqrt(product)) if product > 0 else -np.inf
 
 
-def _above_constant(
-    sizes: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.float64], c: float
-) -> tuple[float, float]:
+def _above_constant(sizes: Floats, means: Floats, counts: Floats, c: float) -> tuple[float, float]:
     """Return a and b of the law for means minus *c*; NaN if too few are above it."""
     weights = _weights(means, counts, c)
     some = weights > 0
@@ -298,9 +289,7 @@ def _above_constant(
     return fit_power(sizes[some], means[some] - c, weights[some])
 
 
-def _weights(
-    means: NDArray[np.float64], counts: NDArray[np.float64], c: float
-) -> NDArray[np.float64]:
+def _weights(means: Floats, counts: Floats, c: float) -> Floats:
     """Return the weights of means: their samples, reduced near *c*.
 
     They are 0 up to 2·c and full from 3·c; the ramp between is StarPU's, with its jump.

@@ -20,11 +20,10 @@ import numpy as np
 from tasksim.models.tensor.grid import slices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.tensor.grid import Cells, Slices
 
-    Factors = list[NDArray[np.float64]]
+    Factors = list[Floats]
 
 __all__ = ["balance", "complete", "elements", "other_rows"]
 
@@ -79,14 +78,14 @@ def complete(
     return factors
 
 
-def elements(factors: Factors, index: NDArray[np.intp]) -> NDArray[np.float64]:
+def elements(factors: Factors, index: Indices) -> Floats:
     """Return the elements of the tensor at *index*, intp [n, modes]."""
     return np.asarray(other_rows(factors, index, None).sum(axis=1))
 
 
-def other_rows(factors: Factors, index: NDArray[np.intp], mode: int | None) -> NDArray[np.float64]:
+def other_rows(factors: Factors, index: Indices, mode: int | None) -> Floats:
     """Return the product of the rows of all factors except *mode*, float64 [n, rank]."""
-    product: NDArray[np.float64] | None = None
+    product: Floats | None = None
     for other, factor in enumerate(factors):
         if other != mode:
             rows = factor[index[:, other]]
@@ -105,7 +104,7 @@ def balance(factors: Factors) -> None:
         factor *= mean / norm
 
 
-def _only(factor: NDArray[np.float64], part: Slices) -> NDArray[np.float64]:
+def _only(factor: Floats, part: Slices) -> Floats:
     """Return *factor* with 0 in rows without observations."""
     result = np.zeros_like(factor)
     result[part.rows] = factor[part.rows]

@@ -20,15 +20,11 @@ from tasksim.models.terms.leastsquares import non_negative
 from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.models.tensor.grid import Axis
-
-    Table = NDArray[np.float64]
-    from collections.abc import Iterator
 
 __all__ = [
     "BASES",
@@ -62,9 +58,9 @@ class Trend:
     """
 
     level: float
-    effects: list[NDArray[np.float64]]
+    effects: list[Floats]
 
-    def values(self, axes: Sequence[Axis], table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values(self, axes: Sequence[Axis], table: Floats) -> Floats:
         """Return the value for each row of parameters."""
         result = np.full(len(table), self.level)
         for mode, (axis, effect) in enumerate(zip(axes, self.effects, strict=True)):
@@ -75,9 +71,7 @@ class Trend:
         return result
 
 
-def fit_trend(
-    axes: Sequence[Axis], table: NDArray[np.float64], values: NDArray[np.float64]
-) -> Trend:
+def fit_trend(axes: Sequence[Axis], table: Floats, values: Floats) -> Trend:
     """Return the trend of *values* by least squares with a tiny ridge.
 
     Categories without samples have the mean level.
@@ -96,7 +90,7 @@ def fit_trend(
     return Trend(mean - float(center @ coef), parts)
 
 
-def _columns(axis: Axis, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _columns(axis: Axis, values: Floats) -> Floats:
     if axis.kind == "categorical":
         return np.eye(len(axis))[axis.cell(values)]
     return axis.scale(values)[:, None]
@@ -134,17 +128,17 @@ class Products:
         Per mode, one level per category; empty for the others.
     """
 
-    exponents: NDArray[np.int64]
-    coefficients: Table
-    effects: list[Table]
+    exponents: Ints
+    coefficients: Floats
+    effects: list[Floats]
 
-    def values(self, axes: Sequence[Axis], table: Table) -> Table:
+    def values(self, axes: Sequence[Axis], table: Floats) -> Floats:
         """Return the value for each row of parameters."""
         total = _design(self.exponents, _above_zero(axes, table)) @ self.coefficients
         return np.log(np.maximum(total, MIN_POSITIVE)) + _levels(axes, self.effects, table)
 
 
-def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend) -> Products:
+def fit_products(axes: Sequence[Axis], table: Floats, values: Floats, trend: Trend) -> Products:
     """Return the products for *values*, logarithms, at the rows of *table*.
 
     They are chosen by non-negative least squares on relative errors, from all products of at most
@@ -168,7 +162,7 @@ def fit_products(axes: Sequence[Axis], table: Table, values: Table, trend: Trend
     return Products(exponents[kept], (coefficients / scale)[kept], effects)
 
 
-def _exponents(axes: Sequence[Axis], trend: Trend) -> NDArray[np.int64]:
+def _exponents(axes: Sequence[Axis], trend: Trend) -> Ints:
     ranges = [_range(axis, effect) for axis, effect in zip(axes, trend.effects, strict=True)]
     for together in range(MAX_PARAMETERS, 0, -1):
         found = list(_combined(ranges, together))
@@ -177,7 +171,7 @@ def _exponents(axes: Sequence[Axis], trend: Trend) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64).reshape(len(found), len(axes))
 
 
-def _range(axis: Axis, effect: Table) -> range:
+def _range(axis: Axis, effect: Floats) -> range:
     """Return the exponents of a parameter, including 0."""
     if axis.kind == "categorical" or axis.edges[0] == axis.edges[-1]:
         return range(1)
@@ -200,18 +194,18 @@ def _combined(ranges: Sequence[range], together: int) -> Iterator[tuple[int, ...
             yield from ((exponent, *rest) for rest in _combined(ranges[1:], left))
 
 
-def _design(exponents: NDArray[np.int64], table: Table) -> Table:
+def _design(exponents: Ints, table: Floats) -> Floats:
     columns = [np.prod(table**row, axis=1) for row in exponents.astype(np.float64)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
 
 
-def _above_zero(axes: Sequence[Axis], table: Table) -> Table:
+def _above_zero(axes: Sequence[Axis], table: Floats) -> Floats:
     """Return *table* with positive values where there are logarithms, as on an axis' scale."""
     least = [MIN_VALUE_SHARE * axis.edges[0] if axis.logarithmic else 0.0 for axis in axes]
     return np.maximum(table, least)
 
 
-def _levels(axes: Sequence[Axis], effects: Sequence[Table], table: Table) -> Table:
+def _levels(axes: Sequence[Axis], effects: Sequence[Floats], table: Floats) -> Floats:
     total = np.zeros(len(table))
     for mode, (axis, effect) in enumerate(zip(axes, effects, strict=True)):
         if axis.kind == "categorical":
@@ -226,7 +220,7 @@ BASES: Final = ("power", "products")
 files contain it as a power law with exponents of 0."""
 
 
-def fit_base(kind: str, axes: Sequence[Axis], table: Table, values: Table) -> Base:
+def fit_base(kind: str, axes: Sequence[Axis], table: Floats, values: Floats) -> Base:
     """Return the base of a *kind* for *values*, logarithms, at the rows of *table*."""
     trend = fit_trend(axes, table, values)
     if kind == "power":
@@ -236,7 +230,7 @@ def fit_base(kind: str, axes: Sequence[Axis], table: Table, values: Table) -> Ba
     return Trend(float(values.mean()), [np.zeros_like(effect) for effect in trend.effects])
 
 
-def choose_base(axes: Sequence[Axis], table: Table, values: Table, folds: int, seed: int) -> str:
+def choose_base(axes: Sequence[Axis], table: Floats, values: Floats, folds: int, seed: int) -> str:
     """Return the kind of base with the smaller cross-validated error."""
     fold = fold_of_each(len(table), folds, seed)
     errors = dict.fromkeys(BASES, 0.0)

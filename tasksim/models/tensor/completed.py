@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.tensor.grid import Axis, Place
 
-    Rows = NDArray[np.float64]
 
 __all__ = ["METHODS", "Completed", "end_slopes", "filled", "rank_one", "slopes"]
 
@@ -58,27 +56,27 @@ class Completed:
     """
 
     axes: tuple[Axis, ...]
-    factors: list[NDArray[np.float64]]
-    supported: list[NDArray[np.bool_]]
+    factors: list[Floats]
+    supported: list[Bools]
     positive: bool
     bounds: tuple[float, float]
     method: str
     last: int
 
-    def values(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values(self, table: Floats) -> Floats:
         """Return the value for each row of parameters."""
         result = np.empty(len(table))
         for start in range(0, len(table), BLOCK_ROWS):
             result[start : start + BLOCK_ROWS] = self._block(table[start : start + BLOCK_ROWS])
         return result
 
-    def elements(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
+    def elements(self, index: Indices) -> Floats:
         """Return the elements of the tensor at *index*, intp [n, modes], clipped to the bounds."""
         rows = [table[index[:, mode]] for mode, table in enumerate(self._shares)]
         main = [column[index[:, mode]] for mode, column in enumerate(self._main)]
         return np.clip(self._combined(rows, main, len(index)), *self.bounds)
 
-    def _block(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _block(self, table: Floats) -> Floats:
         places = [axis.place(table[:, mode]) for mode, axis in enumerate(self.axes)]
         rows = [self._share_at(mode, place) for mode, place in enumerate(places)]
         main = [
@@ -96,7 +94,7 @@ class Completed:
                 value[out] += slope.sum(axis=1) * beyond
         return value
 
-    def _share_at(self, mode: int, place: Place) -> Rows:
+    def _share_at(self, mode: int, place: Place) -> Floats:
         """Return the interpolated rows of a factor."""
         rows = np.take(self._shares[mode], place.index, axis=0)
         weight = np.clip(place.weight, 0.0, 1.0) if self.positive else place.weight
@@ -106,9 +104,7 @@ class Completed:
             rows += steps
         return rows
 
-    def _combined(
-        self, rows: list[Rows], main: list[NDArray[np.float64]], count: int
-    ) -> NDArray[np.float64]:
+    def _combined(self, rows: list[Floats], main: list[Floats], count: int) -> Floats:
         if not rows:
             return np.zeros(count)
         product = rows[0].copy()
@@ -120,17 +116,17 @@ class Completed:
         return total
 
     @cached_property
-    def _columns(self) -> list[NDArray[np.float64]]:
+    def _columns(self) -> list[Floats]:
         """Per mode the rank-one column of positive factors, float64 [cells]."""
         return [rank_one(factor) for factor in self.factors] if self.positive else []
 
     @cached_property
-    def _main(self) -> list[NDArray[np.float64]]:
+    def _main(self) -> list[Floats]:
         """The logarithms of the columns."""
         return [np.log(column) for column in self._columns]
 
     @cached_property
-    def _shares(self) -> list[Rows]:
+    def _shares(self) -> list[Floats]:
         """Per mode the factors; positive ones divided by their column."""
         if not self.positive:
             return self.factors
@@ -138,12 +134,12 @@ class Completed:
         return [factor / column[:, None] for factor, column in pairs]
 
     @cached_property
-    def _steps(self) -> list[Rows]:
+    def _steps(self) -> list[Floats]:
         """Differences of successive rows; 0 after the last."""
         return [np.vstack([np.diff(rows, axis=0), 0 * rows[:1]]) for rows in self._shares]
 
     @cached_property
-    def _ends(self) -> list[NDArray[np.float64]]:
+    def _ends(self) -> list[Floats]:
         """Per mode the slopes at both ends, float64 [2, rank]; [2, 1] for positive factors."""
         ends = []
         for axis, factor, known in zip(self.axes, self.factors, self.supported, strict=True):
@@ -152,9 +148,7 @@ class Completed:
         return ends
 
 
-def filled(
-    axis: Axis, factor: NDArray[np.float64], known: NDArray[np.bool_], *, positive: bool
-) -> NDArray[np.float64]:
+def filled(axis: Axis, factor: Floats, known: Bools, *, positive: bool) -> Floats:
     """Return *factor* with rows without observations filled in.
 
     They are interpolated between the neighbours that are *known*; for a category, the mean is
@@ -173,7 +167,7 @@ def filled(
     return np.exp(result) if positive else result
 
 
-def _product(rows: list[Rows], chosen: NDArray[np.intp], without: int) -> Rows:
+def _product(rows: list[Floats], chosen: Indices, without: int) -> Floats:
     product = np.ones((len(chosen), rows[0].shape[1]))
     for mode, some in enumerate(rows):
         if mode != without:
@@ -189,19 +183,17 @@ KNOT_PENALTY: Final = 3.0
 """Cost of a knot in generalised cross-validation, in parameters (Friedman, Ann. Stat. 1991)."""
 
 
-def rank_one(factor: NDArray[np.float64]) -> NDArray[np.float64]:
+def rank_one(factor: Floats) -> Floats:
     """Return the column of the best rank-one approximation of a positive *factor*.
 
     float64 [rows], positive, of length 1.
     """
     left, _, _ = np.linalg.svd(factor, full_matrices=False)
-    column: NDArray[np.float64] = np.abs(left[:, 0])
+    column: Floats = np.abs(left[:, 0])
     return np.maximum(column, np.finfo(np.float64).tiny)
 
 
-def end_slopes(
-    x: NDArray[np.float64], y: NDArray[np.float64], method: str, last: int
-) -> NDArray[np.float64]:
+def end_slopes(x: Floats, y: Floats, method: str, last: int) -> Floats:
     """Return the slopes of *y* over *x* at the lower and the upper end, float64 [2, columns].
 
     Parameters
@@ -222,7 +214,7 @@ def end_slopes(
     return np.stack([slopes(x[:last], y[:last]), slopes(x[-last:], y[-last:])])
 
 
-def slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def slopes(x: Floats, y: Floats) -> Floats:
     """Return the slope of the least-squares line of each column of *y* over *x*.
 
     >>> slopes(np.array([0.0, 1.0, 2.0]), np.array([[1.0], [3.0], [5.0]])).tolist()
@@ -232,7 +224,7 @@ def slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64
     return np.asarray((centred[:, None] * (y - y.mean(axis=0))).sum(axis=0) / (centred**2).sum())
 
 
-def _spline(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spline(x: Floats, y: Floats) -> Floats:
     """Return the slopes of the first and the last piece."""
     knots: list[float] = []
     best, coef = _scored(x, y, knots)
@@ -246,9 +238,7 @@ def _spline(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
     return np.array([coef[1], coef[1:].sum()])
 
 
-def _scored(
-    x: NDArray[np.float64], y: NDArray[np.float64], knots: list[float]
-) -> tuple[float, NDArray[np.float64]]:
+def _scored(x: Floats, y: Floats, knots: list[float]) -> tuple[float, Floats]:
     """Return the generalised cross-validation score with these *knots*, and the coefficients."""
     design = np.column_stack([np.ones(len(x)), x, *(np.maximum(x - knot, 0) for knot in knots)])
     coef = np.linalg.lstsq(design, y, rcond=None)[0]

@@ -14,12 +14,11 @@ from tasksim.models.tensor.grid import Cells, Support, cell_indices, observed, s
 from tasksim.models.tensor.newton import complete_positive
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.tensor.bases import Base
     from tasksim.models.tensor.grid import Axis
 
-    Factors = list[NDArray[np.float64]]
+    Factors = list[Floats]
 
 __all__ = ["Errors", "Fitted", "Recipe", "bounds_of", "completed", "errors_of", "fit"]
 
@@ -59,7 +58,7 @@ class Fitted:
     tensor: Completed | None
     support: Support
 
-    def values(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values(self, table: Floats) -> Floats:
         """Return the logarithm of the duration of each row of parameters."""
         base = self.base.values(self.axes, table)
         return base if self.tensor is None else base + self.tensor.values(table)
@@ -86,10 +85,7 @@ class Errors:
 
 
 def fit(
-    axes: tuple[Axis, ...],
-    table: NDArray[np.float64],
-    values: NDArray[np.float64],
-    recipe: Recipe,
+    axes: tuple[Axis, ...], table: Floats, values: Floats, recipe: Recipe
 ) -> tuple[Fitted, Errors]:
     """Return base and tensor fitted to the *values* at the rows of *table*.
 
@@ -119,9 +115,7 @@ def fit(
     return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
 
 
-def errors_of(
-    tensor: Completed, table: NDArray[np.float64], remaining: NDArray[np.float64]
-) -> Errors:
+def errors_of(tensor: Completed, table: Floats, remaining: Floats) -> Errors:
     """Return the errors of *tensor* for the *remaining* values at the rows of *table*."""
     index = cell_indices(tensor.axes, table)
     rest = remaining - tensor.values(table) + tensor.elements(index)
@@ -129,7 +123,7 @@ def errors_of(
     return _errors(rest, cells, tensor.elements(cells.index))
 
 
-def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
+def bounds_of(values: Floats) -> tuple[float, float]:
     """Return the bounds of values inside the domain, given those at the observed rows."""
     low, high = float(values.min()), float(values.max())
     margin = MARGIN_SHARE * (high - low)
@@ -177,11 +171,11 @@ def _factors(cells: Cells, recipe: Recipe, start: Factors | None) -> Factors:
     )
 
 
-def _means(values: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+def _means(values: Floats, cells: Cells) -> Floats:
     return np.asarray(np.bincount(cells.owner, weights=values) / np.bincount(cells.owner))
 
 
-def _errors(rest: NDArray[np.float64], cells: Cells, elements: NDArray[np.float64]) -> Errors:
+def _errors(rest: Floats, cells: Cells, elements: Floats) -> Errors:
     quadrature = float(np.abs(rest - cells.values[cells.owner]).mean())
     low_rank = float(np.abs(cells.values - elements)[cells.owner].mean())
     return Errors(quadrature, low_rank, cells.density)

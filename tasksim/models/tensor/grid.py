@@ -25,8 +25,7 @@ from tasksim.models.rows import distinct_rows, plain_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.base.documents.json_document import Node
 
 __all__ = [
@@ -72,9 +71,9 @@ class Place:
         The distance from the range, on the axis' scale: negative below, 0 inside.
     """
 
-    index: NDArray[np.intp]
-    weight: NDArray[np.float64]
-    beyond: NDArray[np.float64]
+    index: Indices
+    weight: Floats
+    beyond: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +97,18 @@ class Axis:
     name: str
     kind: str
     logarithmic: bool
-    edges: NDArray[np.float64]
-    points: NDArray[np.float64]
+    edges: Floats
+    points: Floats
 
     def __len__(self) -> int:
         return len(self.points)
 
     @cached_property
-    def positions(self) -> NDArray[np.float64]:
+    def positions(self) -> Floats:
         """The points on the axis' scale: logarithms, or the values themselves."""
         return self.scale(self.points)
 
-    def scale(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scale(self, values: Floats) -> Floats:
         """Return *values* on the axis' scale.
 
         Above its range every axis is logarithmic, with the scale's slope at the end: a straight
@@ -124,13 +123,13 @@ class Axis:
             )
         return np.asarray(np.log(np.maximum(values, MIN_VALUE_SHARE * self.edges[0])))
 
-    def cell(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+    def cell(self, values: Floats) -> Indices:
         """Return the cell of each value; the last one includes its upper edge."""
         if self.kind == "categorical":
             return self._level(values)
         return np.searchsorted(self.edges[1:-1], values, side="right")
 
-    def place(self, values: NDArray[np.float64]) -> Place:
+    def place(self, values: Floats) -> Place:
         """Return the positions of *values* between the points.
 
         Raises
@@ -150,7 +149,7 @@ class Axis:
         weight = (inside - self.positions[index]) / np.diff(self.positions)[index]
         return Place(index, weight, scaled - inside)
 
-    def covers(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def covers(self, values: Floats) -> Bools:
         """Return which values are in the range; for categorical and ordinal ones: were measured."""
         if self.kind == "numerical":
             return np.asarray((values >= self.edges[0]) & (values <= self.edges[-1]))
@@ -166,7 +165,7 @@ class Axis:
             "points": self.points,
         }
 
-    def _level(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _level(self, values: Floats) -> Indices:
         index = np.minimum(np.searchsorted(self.points, values), len(self) - 1)
         strange = self.points[index] != values
         if strange.any():
@@ -179,7 +178,7 @@ class Axis:
         return index
 
 
-def make_axis(name: str, values: NDArray[np.float64], spacing: Any, cells: int) -> Axis:
+def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:
     """Return the axis for the measured *values* of a parameter.
 
     Parameters
@@ -236,13 +235,13 @@ def read_axis(node: Node) -> Axis:
     return Axis(node["name"].text(), kind, logarithmic.value, edges, points)
 
 
-def _automatic(distinct: NDArray[np.float64], cells: int) -> str:
+def _automatic(distinct: Floats, cells: int) -> str:
     if len(distinct) <= cells:
         return "own"
     return "log" if distinct[0] > 0 else "uniform"
 
 
-def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
+def _of_values(name: str, distinct: Floats, spacing: str) -> Axis:
     """Return the axis whose points are the values."""
     kind = spacing if spacing in KINDS else "numerical"
     log = kind != "categorical" and bool(distinct[0] > 0)
@@ -253,7 +252,7 @@ def _of_values(name: str, distinct: NDArray[np.float64], spacing: str) -> Axis:
     return Axis(name, kind, log, np.concatenate([distinct[:1], middles, distinct[-1:]]), distinct)
 
 
-def _of_edges(name: str, values: NDArray[np.float64], edges: Sequence[float]) -> Axis:
+def _of_edges(name: str, values: Floats, edges: Sequence[float]) -> Axis:
     try:
         given = np.array(edges, dtype=np.float64)
     except (TypeError, ValueError):
@@ -271,11 +270,11 @@ def _of_edges(name: str, values: NDArray[np.float64], edges: Sequence[float]) ->
     return _numerical(name, given, log=bool(given[0] > 0))
 
 
-def _numerical(name: str, edges: NDArray[np.float64], *, log: bool) -> Axis:
+def _numerical(name: str, edges: Floats, *, log: bool) -> Axis:
     return Axis(name, "numerical", log, edges, _middles(edges, log=log))
 
 
-def _middles(values: NDArray[np.float64], *, log: bool) -> NDArray[np.float64]:
+def _middles(values: Floats, *, log: bool) -> Floats:
     """Return the midpoints between neighbours, on the scale."""
     lower, upper = values[:-1], values[1:]
     return np.asarray(np.sqrt(lower) * np.sqrt(upper) if log else (lower + upper) / 2)
@@ -297,9 +296,9 @@ class Cells:
         The number of cells of each mode.
     """
 
-    index: NDArray[np.intp]
-    values: NDArray[np.float64]
-    owner: NDArray[np.intp]
+    index: Indices
+    values: Floats
+    owner: Indices
     shape: tuple[int, ...]
 
     @property
@@ -322,20 +321,20 @@ class Slices:
         Per row, the offset of its observations in *order*, and their number.
     """
 
-    order: NDArray[np.intp]
-    rows: NDArray[np.intp]
-    starts: NDArray[np.intp]
-    counts: NDArray[np.intp]
+    order: Indices
+    rows: Indices
+    starts: Indices
+    counts: Indices
 
 
-def cell_indices(axes: Sequence[Axis], table: NDArray[np.float64]) -> NDArray[np.intp]:
+def cell_indices(axes: Sequence[Axis], table: Floats) -> Indices:
     """Return the cell of each row of parameters, intp [n, modes]."""
     if not axes:
         return np.zeros((len(table), 0), dtype=np.intp)
     return np.stack([axis.cell(table[:, mode]) for mode, axis in enumerate(axes)], axis=1)
 
 
-def observed(axes: Sequence[Axis], indices: NDArray[np.intp], values: NDArray[np.float64]) -> Cells:
+def observed(axes: Sequence[Axis], indices: Indices, values: Floats) -> Cells:
     """Return the cells that contain the *values* at *indices*, each with the mean of its values."""
     distinct, owner = distinct_rows(indices.astype(np.float64))
     shape = tuple(len(axis) for axis in axes)
@@ -375,10 +374,10 @@ class Support:
         Per two modes, in the order of :func:`itertools.combinations`, bool [cells, cells].
     """
 
-    rows: list[NDArray[np.bool_]]
-    pairs: list[NDArray[np.bool_]]
+    rows: list[Bools]
+    pairs: list[Bools]
 
-    def holds(self, index: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def holds(self, index: Indices) -> Bools:
         """Return which of the cells, intp [n, modes], are supported."""
         result = np.ones(len(index), dtype=bool)
         for mode, known in enumerate(self.rows):
@@ -431,7 +430,7 @@ def _zipped(node: Node, others: Sequence[Any]) -> list[tuple[Node, Any]]:
     return list(zip(items, others, strict=True))
 
 
-def _widened(known: NDArray[np.bool_], mode: int, reach: int) -> NDArray[np.bool_]:
+def _widened(known: Bools, mode: int, reach: int) -> Bools:
     """Return the cells within *reach* of a known one along *mode*."""
     rows = np.moveaxis(known, mode, 0)
     wide = rows.copy()
@@ -441,11 +440,11 @@ def _widened(known: NDArray[np.bool_], mode: int, reach: int) -> NDArray[np.bool
     return np.moveaxis(wide, 0, mode)
 
 
-def _text(bits: NDArray[np.bool_]) -> str:
+def _text(bits: Bools) -> str:
     return "".join("1" if bit else "0" for bit in bits.tolist())
 
 
-def _bits(node: Node, length: int) -> NDArray[np.bool_]:
+def _bits(node: Node, length: int) -> Bools:
     text = node.text()
     if len(text) != length or set(text) - {"0", "1"}:
         raise node.expected(f"{length} digits, 0 or 1")

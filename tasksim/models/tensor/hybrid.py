@@ -26,14 +26,12 @@ from tasksim.models.validation.crossvalidation import fold_of_each
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.tensor.completed import Completed
     from tasksim.models.tensor.fitting import Errors, Recipe
     from tasksim.models.tensor.grid import Axis, Support
     from tasksim.models.tensor.kriging import Kriging, Scales
 
-    Table = NDArray[np.float64]
     Grid = Callable[[int], tuple[Axis, ...]]
 
 __all__ = ["HybridModel", "fit_kriged"]
@@ -59,8 +57,8 @@ error is then known from 200 and more, and each fold takes a second."""
 
 def fit_kriged(
     grid: Grid,
-    table: Table,
-    values: Table,
+    table: Floats,
+    values: Floats,
     recipe: Recipe,
     folds: int,
     taken: Choice | None = None,
@@ -91,7 +89,7 @@ def fit_kriged(
 
 
 def _fit_as(
-    taken: Choice, grid: Grid, table: Table, values: Table, recipe: Recipe
+    taken: Choice, grid: Grid, table: Floats, values: Floats, recipe: Recipe
 ) -> tuple[Choice, Fitted, Errors]:
     """Return the fit with grid, rank and scales of *taken*."""
     if taken.rank == 0 or taken.scales is None:
@@ -109,7 +107,7 @@ def _fit_as(
 
 
 def _fit(
-    grid: Grid, table: Table, values: Table, recipe: Recipe, folds: int
+    grid: Grid, table: Floats, values: Floats, recipe: Recipe, folds: int
 ) -> tuple[Choice, Fitted, Errors]:
     axes = grid(CELLS_AND_RANKS[0][0])
     base = fit_base(recipe.base, axes, table, values)
@@ -128,8 +126,13 @@ def _fit(
 
 
 def _left_out(
-    axes: tuple[Axis, ...], table: Table, values: Table, scales: Scales, folds: int, recipe: Recipe
-) -> tuple[Table, Table]:
+    axes: tuple[Axis, ...],
+    table: Floats,
+    values: Floats,
+    scales: Scales,
+    folds: int,
+    recipe: Recipe,
+) -> tuple[Floats, Floats]:
     """Return the absolute cross-validated errors of process and base, in the same order."""
     fold = fold_of_each(len(table), folds, recipe.seed)
     errors, without = [], []
@@ -144,7 +147,7 @@ def _left_out(
 
 
 def _copied(
-    grid: Grid, table: Table, remaining: Table, process: Kriging, error: float, recipe: Recipe
+    grid: Grid, table: Floats, remaining: Floats, process: Kriging, error: float, recipe: Recipe
 ) -> tuple[Choice, Completed, Support]:
     """Return the smallest tensor close enough to the *process*, or the closest one."""
     exact = process.values(table)
@@ -294,9 +297,7 @@ class HybridModel(TensorBase):
         if self.law not in (AUTOMATIC, *BASES):
             raise self._refusal(str(unknown("law", str(self.law), (AUTOMATIC, *BASES))))
 
-    def _recipe(
-        self, names: tuple[str, ...], rows: NDArray[np.float64], logs: NDArray[np.float64]
-    ) -> Recipe:
+    def _recipe(self, names: tuple[str, ...], rows: Floats, logs: Floats) -> Recipe:
         law, method = self.law, self.extrapolation
         if law == AUTOMATIC:
             enough = len(rows) >= MIN_FOLD_SIZE * self.folds
@@ -309,8 +310,8 @@ class HybridModel(TensorBase):
     def _completed(
         self,
         names: tuple[str, ...],
-        rows: NDArray[np.float64],
-        logs: NDArray[np.float64],
+        rows: Floats,
+        logs: Floats,
         recipe: Recipe,
         taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:

@@ -27,11 +27,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.tensor.grid import Axis
 
-    Table = NDArray[np.float64]
 
 __all__ = ["MAX_ROWS", "Kriging", "Scales", "krige", "learn_scales"]
 
@@ -71,7 +69,7 @@ class Scales:
         Variances of the function, and of measurements about it.
     """
 
-    lengths: Table
+    lengths: Floats
     signal: float
     noise: float
 
@@ -82,10 +80,10 @@ class Kriging:
 
     axes: Sequence[Axis]
     scales: Scales
-    rows: Table
-    weights: Table
+    rows: Floats
+    weights: Floats
 
-    def values(self, table: Table) -> Table:
+    def values(self, table: Floats) -> Floats:
         """Return the mean of the process at each row of parameters."""
         there = _features(self.axes, table)
         step = max(1, BLOCK_COVARIANCES // max(1, len(self.rows)))
@@ -96,7 +94,7 @@ class Kriging:
         return np.concatenate([np.empty(0), *parts])
 
 
-def krige(axes: Sequence[Axis], table: Table, values: Table, scales: Scales) -> Kriging:
+def krige(axes: Sequence[Axis], table: Floats, values: Floats, scales: Scales) -> Kriging:
     """Return the process conditioned on *values*, of mean 0, at the rows of *table*."""
     from scipy.linalg import cho_solve
 
@@ -104,7 +102,7 @@ def krige(axes: Sequence[Axis], table: Table, values: Table, scales: Scales) -> 
     return Kriging(axes, scales, rows, cho_solve(_factorised(rows, scales), values))
 
 
-def learn_scales(axes: Sequence[Axis], table: Table, values: Table, seed: int = 0) -> Scales:
+def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int = 0) -> Scales:
     """Return the scales with the largest posterior probability for *values*.
 
     The prior is weak: a scale of about half the range, noise of about a tenth of the variance. At
@@ -129,7 +127,9 @@ def learn_scales(axes: Sequence[Axis], table: Table, values: Table, seed: int = 
     return Scales(np.array(lengths), signal * variance, max(noise, MIN_NOISE_SHARE) * variance)
 
 
-def _improbability(logs: Table, rows: Table, values: Table, first: Table) -> tuple[float, Table]:
+def _improbability(
+    logs: Floats, rows: Floats, values: Floats, first: Floats
+) -> tuple[float, Floats]:
     """Return minus the log posterior probability of scales, and its gradient.
 
     *logs* are the logarithms of lengths, signal and noise. Equations 5.8 and 5.9 of Rasmussen and
@@ -157,25 +157,25 @@ def _improbability(logs: Table, rows: Table, values: Table, first: Table) -> tup
     return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
 
 
-def _quadratic(weighted: Table, column: Table) -> float:
+def _quadratic(weighted: Floats, column: Floats) -> float:
     """Return the sum over i, k of weighted[i, k] (column[i] - column[k])², weighted symmetric."""
     return float(2 * (weighted.sum(axis=1) @ column**2 - column @ (weighted @ column)))
 
 
-def _factorised(rows: Table, scales: Scales) -> tuple[Table, bool]:
+def _factorised(rows: Floats, scales: Scales) -> tuple[Floats, bool]:
     return _cholesky(_covariances(rows, rows, scales), scales.noise), True
 
 
-def _cholesky(covariances: Table, noise: float) -> Table:
+def _cholesky(covariances: Floats, noise: float) -> Floats:
     from scipy.linalg import cholesky
 
     noisy = covariances.copy()
     noisy[np.diag_indices(len(noisy))] += noise
-    lower: Table = cholesky(noisy, lower=True, overwrite_a=True, check_finite=False)
+    lower: Floats = cholesky(noisy, lower=True, overwrite_a=True, check_finite=False)
     return lower
 
 
-def _covariances(a: Table, b: Table, scales: Scales) -> Table:
+def _covariances(a: Floats, b: Floats, scales: Scales) -> Floats:
     result = np.empty((len(a), len(b)))
     step = max(1, CACHED_COVARIANCES // max(1, len(b)))
     for at in range(0, len(a), step):
@@ -186,7 +186,7 @@ def _covariances(a: Table, b: Table, scales: Scales) -> Table:
     return result
 
 
-def _distances(a: Table, b: Table, lengths: Table) -> tuple[Table, Table]:
+def _distances(a: Floats, b: Floats, lengths: Floats) -> tuple[Floats, Floats]:
     """Return r between the rows of *a* and *b*, and exp(-r)."""
     squares = np.zeros((len(a), len(b)))
     for mode, length in enumerate(lengths.tolist()):
@@ -196,7 +196,7 @@ def _distances(a: Table, b: Table, lengths: Table) -> tuple[Table, Table]:
     return distances, np.exp(-distances)
 
 
-def _features(axes: Sequence[Axis], table: Table) -> Table:
+def _features(axes: Sequence[Axis], table: Floats) -> Floats:
     """Return each mode on its axis' scale, from 0 to 1 over the range; a column per category."""
     columns = []
     for mode, axis in enumerate(axes):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
@@ -116,7 +117,7 @@ class TensorBase(KernelModel):
 
     rank_: int
     ridge_: float
-    residual_quantiles_: NDArray[np.float64]
+    residual_quantiles_: Floats
     _fitted_: Fitted
     """Base and tensor."""
     _smear_: float
@@ -145,8 +146,8 @@ class TensorBase(KernelModel):
     def _recipe(
         self,
         names: tuple[str, ...],  # noqa: ARG002  # used by subclasses that choose
-        rows: NDArray[np.float64],  # noqa: ARG002
-        logs: NDArray[np.float64],  # noqa: ARG002
+        rows: Floats,  # noqa: ARG002
+        logs: Floats,  # noqa: ARG002
     ) -> Recipe:
         """Return the options for logarithms of durations at *rows*; rank and ridge come later."""
         return Recipe(
@@ -170,7 +171,7 @@ class TensorBase(KernelModel):
             model._taken = self._choice_
         return model.fit(samples)
 
-    def _fit(self, samples: Samples) -> NDArray[np.bool_]:
+    def _fit(self, samples: Samples) -> Bools:
         taken, self._taken = self._taken, None
         self._check_options(samples.names)
         kept = inliers(samples, samples.configurations()[1], self.fence)
@@ -191,8 +192,8 @@ class TensorBase(KernelModel):
     def _completed(
         self,
         names: tuple[str, ...],
-        rows: NDArray[np.float64],
-        logs: NDArray[np.float64],
+        rows: Floats,
+        logs: Floats,
         recipe: Recipe,
         taken: Choice | None,
     ) -> tuple[Choice, Fitted, Errors]:
@@ -212,9 +213,7 @@ class TensorBase(KernelModel):
         recipe = replace(recipe, rank=choice.rank, ridge=choice.ridge)
         return choice, *fit(self._axes(names, rows, choice.cells), rows, logs, recipe)
 
-    def _axes(
-        self, names: tuple[str, ...], rows: NDArray[np.float64], cells: int
-    ) -> tuple[Axis, ...]:
+    def _axes(self, names: tuple[str, ...], rows: Floats, cells: int) -> tuple[Axis, ...]:
         """Return the axes, with *cells* as the default number of cells."""
         axes = []
         for mode, name in enumerate(names):
@@ -255,20 +254,20 @@ class TensorBase(KernelModel):
                 if name not in names:
                     raise self._refusal(str(unknown("parameter", name, names)))
 
-    def _raw(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _raw(self, table: Floats) -> Floats:
         logs = np.minimum(self._fitted_.values(table), MAX_LOG)
         return np.asarray(self._smear_ * np.exp(logs))
 
-    def _predict(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _predict(self, table: Floats) -> Floats:
         return np.maximum(self._raw(table), LEAST_S)
 
-    def _sample(self, table: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:
         return self._sampler(table)(rng)
 
-    def _sampler(self, table: NDArray[np.float64]) -> Draw:
+    def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 
-    def _inside(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _inside(self, table: Floats) -> Bools:
         """Return which rows are in the box, and near measurements in every two parameters."""
         inside = super()._inside(table)
         for mode, axis in enumerate(self._fitted_.axes):
@@ -334,7 +333,7 @@ class TensorBase(KernelModel):
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
 
 
-def _smear(residuals: NDArray[np.float64]) -> float:
+def _smear(residuals: Floats) -> float:
     """Return the mean of the exponentials of *residuals*, clipped to the fence.
 
     A few configurations whose predictions are too short by orders of magnitude must not make all
@@ -359,7 +358,7 @@ def _numbers(base: Base) -> int:
     return own + sum(map(len, base.effects))
 
 
-def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[NDArray[np.float64]]:
+def _factors(node: Node, axes: Sequence[Axis], *, positive: bool) -> list[Floats]:
     tables = list(node)
     if not tables:
         return []

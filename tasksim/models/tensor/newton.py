@@ -22,11 +22,10 @@ from tasksim.models.tensor.als import other_rows
 from tasksim.models.tensor.grid import slices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.tensor.grid import Cells, Slices
 
-    Factors = list[NDArray[np.float64]]
+    Factors = list[Floats]
 
 __all__ = ["RowProblem", "complete_positive"]
 
@@ -101,20 +100,20 @@ class RowProblem:
         λ and η.
     """
 
-    k: NDArray[np.float64]
-    log_t: NDArray[np.float64]
+    k: Floats
+    log_t: Floats
     part: Slices
     ridge: float
     barrier: float = 0.0
 
-    def objective(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def objective(self, rows: Floats) -> Floats:
         """Return the objective of each of the *rows*, float64 [rows, rank]."""
         error = (self.log_t - np.log(self._durations(rows))) ** 2
         errors = np.add.reduceat(error, self.part.starts) / self.part.counts
         inner = self.ridge * (rows**2).sum(axis=1) - self.barrier * np.log(rows).sum(axis=1)
         return np.asarray(errors + inner)
 
-    def descent(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def descent(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return half the gradient of each row, and half its Gauss-Newton matrix."""
         m, starts, counts = self._durations(rows), self.part.starts, self.part.counts
         relative = self.k / m[:, None]
@@ -127,7 +126,7 @@ class RowProblem:
         matrix[:, diagonal, diagonal] += self.ridge + self.barrier / (2 * rows**2)
         return np.asarray(gradient, dtype=np.float64), matrix
 
-    def minimised(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def minimised(self, rows: Floats) -> Floats:
         """Return the *rows* after Newton steps, all at once, until the steps are small."""
         value = self.objective(rows)
         for _ in range(MAX_ITERATIONS):
@@ -148,7 +147,7 @@ class RowProblem:
                 break
         return rows
 
-    def _durations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _durations(self, rows: Floats) -> Floats:
         """Return m of each observation."""
         return np.asarray((self.k * np.repeat(rows, self.part.counts, axis=0)).sum(axis=1))
 
@@ -170,7 +169,7 @@ def _improve_mode(
     factors[mode][part.rows] = rows
 
 
-def _boundary(rows: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
+def _boundary(rows: Floats, step: Floats) -> Floats:
     """Return per row the multiple of *step* at which an entry becomes 0."""
     down = step < 0
     lengths = np.divide(-rows, step, out=np.full(rows.shape, np.inf), where=down)

@@ -14,8 +14,7 @@ from tasksim.models.validation.crossvalidation import fold_of_each
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.tensor.grid import Axis
     from tasksim.models.tensor.kriging import Scales
 
@@ -105,8 +104,8 @@ class Search:
         Approximate time of the search, in seconds of a nominal machine.
     """
 
-    table: NDArray[np.float64]
-    values: NDArray[np.float64]
+    table: Floats
+    values: Floats
     grid: Grid
     recipe: Recipe
     cells: int | None
@@ -115,7 +114,7 @@ class Search:
     folds: int
     budget_s: float
     spent: float = 0.0
-    known: dict[tuple[int, int, float], NDArray[np.float64] | None] = field(default_factory=dict)
+    known: dict[tuple[int, int, float], Floats | None] = field(default_factory=dict)
 
     def best(self) -> Choice:
         """Return the best choice found; in a tie, the first one tried, which is smaller."""
@@ -205,7 +204,7 @@ class Search:
     def _affordable(self, size: int, rank: int) -> bool:
         return MIN_PER_COEFFICIENT * rank * size <= len(self.table)
 
-    def _errors(self, choice: Choice) -> NDArray[np.float64] | None:
+    def _errors(self, choice: Choice) -> Floats | None:
         """Return the cross-validated abs(ln(predicted / measured)); None if it is too expensive."""
         key = (choice.cells, choice.rank, choice.ridge)
         if key not in self.known:
@@ -229,7 +228,7 @@ class Search:
     def _parts(self) -> range:
         return range(self.folds if len(self.table) <= MAX_ALL_FOLDS else 1)
 
-    def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> NDArray[np.float64]:
+    def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> Floats:
         recipe = replace(
             self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=TRIAL_SWEEPS
         )

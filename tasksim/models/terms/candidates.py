@@ -20,7 +20,7 @@ from tasksim.models.terms.formulas import Factor, Term, Terms, canonical, parse_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats
 
 __all__ = ["AUTO", "Candidates", "Lattice", "find_candidates", "lattice_terms"]
 
@@ -91,7 +91,7 @@ def _sorted_lattice(names: tuple[str, ...], lattice: Lattice) -> tuple[Term, ...
 
 def find_candidates(
     names: Sequence[str],
-    rows: NDArray[np.float64],
+    rows: Floats,
     *,
     given: str = AUTO,
     categorical: Sequence[str] = (),
@@ -185,7 +185,7 @@ def _complexity(term: Term) -> tuple[float, ...]:
 
 
 def _level_terms(
-    categorical: Sequence[str], names: list[str], rows: NDArray[np.float64], numeric: list[Term]
+    categorical: Sequence[str], names: list[str], rows: Floats, numeric: list[Term]
 ) -> Iterator[Term]:
     """Yield the effects of levels: of each alone, and times each product of integer powers."""
     plain = [t for t in numeric if all(not f.function and f.exponent % 1 == 0 for f in t.factors)]
@@ -201,7 +201,7 @@ def _level_terms(
             yield canonical(Term(factors), tuple(names))
 
 
-def _usable(terms: Terms, rows: NDArray[np.float64]) -> Terms:
+def _usable(terms: Terms, rows: Floats) -> Terms:
     kept = []
     for term in terms.terms:
         values = term.evaluate(terms.names, rows)
@@ -210,7 +210,7 @@ def _usable(terms: Terms, rows: NDArray[np.float64]) -> Terms:
     return Terms(terms.names, tuple(kept))
 
 
-def _below_one(term: Term, terms: Terms, rows: NDArray[np.float64]) -> bool:
+def _below_one(term: Term, terms: Terms, rows: Floats) -> bool:
     """Return whether it has a logarithm of a parameter below 1, which is negative."""
     return any(
         f.function in ("log", "log2") and rows[:, terms.names.index(f.parameter)].min() < 1
@@ -218,9 +218,7 @@ def _below_one(term: Term, terms: Terms, rows: NDArray[np.float64]) -> bool:
     )
 
 
-def _notes(
-    names: Sequence[str], numeric: Sequence[str], rows: NDArray[np.float64]
-) -> Iterator[str]:
+def _notes(names: Sequence[str], numeric: Sequence[str], rows: Floats) -> Iterator[str]:
     columns = {name: rows[:, index] for index, name in enumerate(names)}
     for name, column in columns.items():
         count = len(np.unique(column))

@@ -26,13 +26,13 @@ from tasksim.base.errors import InputError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats
 
 __all__ = ["Factor", "Term", "Terms", "canonical", "parse_terms"]
 
 Function = Literal["", "log", "log2", "is"]
 
-_FUNCTIONS: Final[dict[Function, Callable[[NDArray[np.float64]], NDArray[np.float64]]]] = {
+_FUNCTIONS: Final[dict[Function, Callable[[Floats], Floats]]] = {
     "": lambda values: values,
     "log": np.log,
     "log2": np.log2,
@@ -63,13 +63,13 @@ class Factor:
         """Whether the factor is infinite at 0."""
         return self.function in ("log", "log2") or (not self.function and self.exponent < 0)
 
-    def evaluate(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def evaluate(self, values: Floats) -> Floats:
         """Return the factor for each of *values*; infinite or NaN where it is undefined."""
         if self.function == "is":
             return np.asarray(values == self.level, dtype=np.float64)
         with np.errstate(all="ignore"):
             base = _FUNCTIONS[self.function](values)
-            power: NDArray[np.float64] = base if self.exponent == 1 else base**self.exponent
+            power: Floats = base if self.exponent == 1 else base**self.exponent
         return power
 
 
@@ -82,9 +82,7 @@ class Term:
     def __str__(self) -> str:
         return "*".join(map(str, self.factors)) or "1"
 
-    def evaluate(
-        self, names: tuple[str, ...], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def evaluate(self, names: tuple[str, ...], parameters: Floats) -> Floats:
         """Return the term for each row of *parameters*, whose columns are *names*."""
         result = np.ones(len(parameters))
         with np.errstate(all="ignore"):
@@ -121,7 +119,7 @@ class Terms:
         """Whether the constant 1 is one of the terms."""
         return Term() in self.terms
 
-    def design(self, parameters: NDArray[np.float64]) -> NDArray[np.float64]:
+    def design(self, parameters: Floats) -> Floats:
         """Return the value of each term for each row of *parameters*, shape (rows, terms).
 
         Raises
@@ -136,9 +134,7 @@ class Terms:
             raise self._not_finite(parameters, result)
         return result
 
-    def _not_finite(
-        self, parameters: NDArray[np.float64], result: NDArray[np.float64]
-    ) -> InputError:
+    def _not_finite(self, parameters: Floats, result: Floats) -> InputError:
         row, column = np.argwhere(~np.isfinite(result))[0].tolist()
         term = self.terms[column]
         used = ", ".join(

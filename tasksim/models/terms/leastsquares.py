@@ -10,7 +10,7 @@ import numpy as np
 from tasksim.models.quantiles import group_means
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tasksim.base.arrays import Floats, Indices
 
 __all__ = [
     "LEAST_S",
@@ -50,23 +50,19 @@ CONVERGED_CHANGE = 1e-10
 class Fit:
     """Coefficients with confidence intervals and p-values, one per column of the design."""
 
-    coef: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    intervals: NDArray[np.float64]
-    pvalues: NDArray[np.float64]
+    coef: Floats
+    standard_errors: Floats
+    intervals: Floats
+    pvalues: Floats
     rsquared: float
     rsquared_adj: float
-    inflation: NDArray[np.float64]
+    inflation: Floats
     """Variance inflation factors: how much larger the variance of the coefficient is than if the
     column were orthogonal to the others; NaN for a constant."""
 
 
 def fit_design(
-    configurations: NDArray[np.float64],
-    durations_s: NDArray[np.float64],
-    group: NDArray[np.intp],
-    weights: Weights,
-    constant: bool,
+    configurations: Floats, durations_s: Floats, group: Indices, weights: Weights, constant: bool
 ) -> Fit:
     """Return the fit of all samples; *group* is the row in *configurations* of each."""
     design = configurations[group]
@@ -79,13 +75,7 @@ def fit_design(
     return fit_weighted(design, durations_s, reference**-2, constant=constant)
 
 
-def fit_weighted(
-    design: NDArray[np.float64],
-    y: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    *,
-    constant: bool,
-) -> Fit:
+def fit_weighted(design: Floats, y: Floats, weights: Floats, *, constant: bool) -> Fit:
     """Return the least-squares fit of *y*, with squared errors weighted by *weights*.
 
     *constant* says whether the columns of *design* can express a constant: R² is then about
@@ -99,13 +89,7 @@ def fit_weighted(
     return _collected(results, scale, design, y, weights, constant)
 
 
-def fit_huber(
-    design: NDArray[np.float64],
-    y: NDArray[np.float64],
-    reference: NDArray[np.float64],
-    *,
-    constant: bool,
-) -> Fit:
+def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -> Fit:
     """Return Huber's M-estimate for the errors of *y* relative to *reference*.
 
     P. J. Huber, Robust Statistics, 1981, with the tuning constant 1.345, which retains 95 % of the
@@ -120,9 +104,7 @@ def fit_huber(
     return _collected(results, scale, design, y, weights, constant)
 
 
-def relative_reference(
-    design: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def relative_reference(design: Floats, means: Floats, counts: Indices) -> Floats:
     """Return the fitted durations of configurations, to which errors are relative.
 
     They are a fixed point: the fit with weights of 1/reference² reproduces the reference. The
@@ -143,7 +125,7 @@ def relative_reference(
     return reference
 
 
-def aliased(design: NDArray[np.float64]) -> dict[int, list[int]]:
+def aliased(design: Floats) -> dict[int, list[int]]:
     """Return column -> earlier columns that it is a linear combination of.
 
     Columns are tested in order, by their distance to the space of the independent columns before,
@@ -164,12 +146,7 @@ def aliased(design: NDArray[np.float64]) -> dict[int, list[int]]:
 
 
 def _collected(
-    results: Any,
-    scale: NDArray[np.float64],
-    design: NDArray[np.float64],
-    y: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    constant: bool,
+    results: Any, scale: Floats, design: Floats, y: Floats, weights: Floats, constant: bool
 ) -> Fit:
     coef = np.asarray(results.params) / scale
     center = np.average(y, weights=weights) if constant else 0.0
@@ -187,9 +164,7 @@ def _collected(
     )
 
 
-def _inflation(
-    design: NDArray[np.float64], weights: NDArray[np.float64], constant: bool
-) -> NDArray[np.float64]:
+def _inflation(design: Floats, weights: Floats, constant: bool) -> Floats:
     """Return the variance inflation factor of each column, NaN for a constant one.
 
     D. A. Belsley, E. Kuh and R. E. Welsch, Regression Diagnostics, 1980, section 3.2.
@@ -206,13 +181,13 @@ def _inflation(
     return result
 
 
-def _column_scale(design: NDArray[np.float64]) -> NDArray[np.float64]:
+def _column_scale(design: Floats) -> Floats:
     """Return the length of each column; terms span many orders of magnitude."""
     length = np.linalg.norm(design, axis=0)
     return np.where(length == 0, 1.0, length)
 
 
-def non_negative(design: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def non_negative(design: Floats, values: Floats) -> Floats:
     """Return the least-squares coefficients under the constraint that none is negative.
 
     With nearly collinear columns the active-set method can cycle; the best solution of bounded
@@ -239,15 +214,13 @@ MAX_POINTS: Final = 256
 to 0.011 in 1.5 ms, 128 to 0.016, 512 to 0.008 in 6 ms: time grows with the square."""
 
 
-def logarithms(sizes: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+def logarithms(sizes: Floats, least: float) -> Floats:
     """Return ln of *sizes*; a size of 0 counts as 1, or as *least* if that is smaller."""
-    logs: NDArray[np.float64] = np.log(np.maximum(sizes, min(1.0, least)))
+    logs: Floats = np.log(np.maximum(sizes, min(1.0, least)))
     return logs
 
 
-def fit_power(
-    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[float, float]:
+def fit_power(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
     """Return a and b of y = a·x^b by weighted least squares between logarithms.
 
     Both are NaN for fewer than two different x.
@@ -265,7 +238,7 @@ def fit_power(
     return float(np.exp(mean_y - b * mean_x)), b
 
 
-def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def repeated_median(x: Floats, y: Floats) -> float:
     """Return the slope of *y* over *x*, robust to outliers among almost half of the points.
 
     It is the median over the points of the median of the slopes to the others (A. F. Siegel,
@@ -284,12 +257,10 @@ def repeated_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.median(np.median(slopes, axis=1)))
 
 
-def log_normal(
-    mean: NDArray[np.float64], relative: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def log_normal(mean: Floats, relative: Floats, rng: np.random.Generator) -> Floats:
     """Return a log-normal variate for each *mean*, with the *relative* standard deviation."""
     variance = np.log1p(relative**2)
     # Subtracting variance / 2 keeps the mean of the draws at *mean*.
     draws = np.sqrt(variance) * rng.standard_normal(len(mean)) - variance / 2
-    result: NDArray[np.float64] = mean * np.exp(draws)
+    result: Floats = mean * np.exp(draws)
     return result

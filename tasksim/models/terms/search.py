@@ -28,8 +28,7 @@ from tasksim.models.validation.crossvalidation import fold_of_each
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats, Indices, Ints
     from tasksim.models.terms.candidates import Candidates
 
 __all__ = [
@@ -73,14 +72,14 @@ class Normal:
     positive.
     """
 
-    cross: NDArray[np.float64]
-    right: NDArray[np.float64]
+    cross: Floats
+    right: Floats
     total: float
     free: tuple[int, ...] = ()
     positive: bool = False
 
     @classmethod
-    def of(cls, design: NDArray[np.float64], response: NDArray[np.float64]) -> Normal:
+    def of(cls, design: Floats, response: Floats) -> Normal:
         """Return the equations of *design*, shape (rows, columns), whose rows are weighted."""
         return cls(design.T @ design, design.T @ response, float(response @ response))
 
@@ -106,12 +105,12 @@ class Additions:
     """
 
     explained: float
-    gain: NDArray[np.float64]
-    added: NDArray[np.float64]
-    others: NDArray[np.float64]
+    gain: Floats
+    added: Floats
+    others: Floats
 
 
-def coefficients(normal: Normal, chosen: Sequence[int]) -> NDArray[np.float64]:
+def coefficients(normal: Normal, chosen: Sequence[int]) -> Floats:
     """Return the least-squares coefficients of the columns *chosen*."""
     index = list(chosen)
     if not index:
@@ -186,9 +185,7 @@ class _Judged:
         return self._additions[key]
 
     def keep_better(
-        self,
-        best: list[tuple[float, tuple[int, ...]]],
-        found: list[tuple[float, tuple[int, ...]]],
+        self, best: list[tuple[float, tuple[int, ...]]], found: list[tuple[float, tuple[int, ...]]]
     ) -> None:
         """Update *best*, which has one subset per size, with the better ones in *found*."""
         for explained, subset in found:
@@ -233,7 +230,7 @@ class _Judged:
                 break
 
 
-def _solved(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solved(matrix: Floats, right: Floats) -> Floats:
     """Return the solution; the shortest one if columns coincide without a fold."""
     try:
         solution = np.linalg.solve(matrix, right)
@@ -266,9 +263,9 @@ class Measurements:
     With *relative*, errors are relative to the duration; otherwise they are absolute.
     """
 
-    rows: NDArray[np.float64]
-    durations_s: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    rows: Floats
+    durations_s: Floats
+    counts: Ints
     relative: bool = True
 
     def thinned(self, most: int = MAX_CONFIGURATIONS, seed: int = 0) -> Measurements:
@@ -305,7 +302,7 @@ def error_of_terms(
     return mean_and_error(held.errors_of(every))
 
 
-def repeated_folds(configurations: int, count: int, seed: int) -> list[NDArray[np.intp]]:
+def repeated_folds(configurations: int, count: int, seed: int) -> list[Indices]:
     """Return the configurations of each fold; for few configurations, of several partitions.
 
     With tens of configurations, the error depends strongly on the partition.
@@ -315,15 +312,13 @@ def repeated_folds(configurations: int, count: int, seed: int) -> list[NDArray[n
     return [np.flatnonzero(of == fold) for of in of_each for fold in range(of.max() + 1)]
 
 
-def mean_and_error(errors: NDArray[np.float64]) -> tuple[float, float]:
+def mean_and_error(errors: Floats) -> tuple[float, float]:
     """Return the mean of *errors* and its standard error, NaN for a single one."""
     mean, spread = means_and_errors(errors[:, None])
     return float(mean[0]), float(spread[0])
 
 
-def means_and_errors(
-    errors: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def means_and_errors(errors: Floats) -> tuple[Floats, Floats]:
     """Return the mean of each column and its standard error, NaN for a single row."""
     count = len(errors)
     possible = np.isfinite(errors).all(axis=0)
@@ -337,9 +332,7 @@ def means_and_errors(
 class TermErrors:
     """Design of all terms, and folds; every configuration is in the same number of folds."""
 
-    def __init__(
-        self, measured: Measurements, terms: Terms, folds: Sequence[NDArray[np.intp]]
-    ) -> None:
+    def __init__(self, measured: Measurements, terms: Terms, folds: Sequence[Indices]) -> None:
         self.measured = measured
         self.terms = terms
         design = terms.design(measured.rows)
@@ -371,15 +364,15 @@ class TermErrors:
         first, *others = (replace(n, free=free, positive=positive) for n in self.cached)
         return first, others
 
-    def errors(self, predicted: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    def errors(self, predicted: Floats, rows: Indices) -> Floats:
         """Return abs(ln(predicted / measured)), in the shape of *predicted* (rows, ...)."""
         durations = self.measured.durations_s
         floored = np.fmax(predicted, FLOOR_SHARE * durations.min())
         measured = durations[rows].reshape(-1, *[1] * (predicted.ndim - 1))
-        result: NDArray[np.float64] = np.abs(np.log(floored / measured))
+        result: Floats = np.abs(np.log(floored / measured))
         return result
 
-    def errors_of(self, chosen: Sequence[int]) -> NDArray[np.float64]:
+    def errors_of(self, chosen: Sequence[int]) -> Floats:
         """Return the cross-validated error of each configuration with the columns *chosen*."""
         result = np.zeros(len(self.design))
         for fold, training in zip(self.folds, self.equations((), positive=False)[1], strict=True):
@@ -387,7 +380,7 @@ class TermErrors:
             result[fold] += self.errors(predicted, fold) / self.ways
         return result
 
-    def errors_with_each(self, rest: tuple[int, ...], *, positive: bool) -> NDArray[np.float64]:
+    def errors_with_each(self, rest: tuple[int, ...], *, positive: bool) -> Floats:
         """Return errors[configuration, column] of *rest* plus each column, cross-validated.
 
         They are infinite if a column cannot be added.
@@ -554,7 +547,7 @@ class _Search(TermErrors):
             notes=notes,
         )
 
-    def choose(self, most: int, *, positive: bool) -> tuple[tuple[int, ...], NDArray[np.float64]]:
+    def choose(self, most: int, *, positive: bool) -> tuple[tuple[int, ...], Floats]:
         """Return the best subset, and errors[count, configuration] for each number of terms."""
         whole, trainings = self.equations((0,), positive=positive)
         errors = np.zeros((most + 1, len(self.design)))
@@ -617,7 +610,7 @@ class _Search(TermErrors):
                 yield Alternative(term, near, without if without <= bound else None)
 
     def besides(
-        self, chosen: tuple[int, ...], errors: NDArray[np.float64], *, positive: bool
+        self, chosen: tuple[int, ...], errors: Floats, *, positive: bool
     ) -> Iterator[Alternative]:
         """Yield terms of which one may be missing, if *errors* with one more term are smaller.
 
@@ -635,7 +628,7 @@ class _Search(TermErrors):
         if near:
             yield Alternative(None, near, now)
 
-    def near(self, errors: NDArray[np.float64], bound: float) -> tuple[tuple[Term, float], ...]:
+    def near(self, errors: Floats, bound: float) -> tuple[tuple[Term, float], ...]:
         """Return the terms whose error is at most *bound*, the best first."""
         order = np.argsort(errors, kind="stable").tolist()
         return tuple((self.terms.terms[i], float(errors[i])) for i in order if errors[i] <= bound)
@@ -646,7 +639,7 @@ def _oddness(term: Term) -> int:
     return sum(f.function in ("log", "log2") or f.exponent % 1 != 0 for f in term.factors)
 
 
-def parsimonious(errors: NDArray[np.float64]) -> int:
+def parsimonious(errors: Floats) -> int:
     """Return the first row of *errors* whose mean is within a standard error of the least mean.
 
     Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984.

@@ -14,13 +14,11 @@ from tasksim.models.uncertainty.intervals import LEVELS, ByDuration, Drift, Nois
 from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
     from tasksim.models.validation.crossvalidation import LeftOut
 
-    Table = NDArray[np.float64]
 
 __all__ = ["calibrate"]
 
@@ -82,8 +80,8 @@ def calibrate(
 
 
 def _needed(
-    found: Uncertainty, model: KernelModel, measured_s: Table, predicted_s: Table, table: Table
-) -> Table:
+    found: Uncertainty, model: KernelModel, measured_s: Floats, predicted_s: Floats, table: Floats
+) -> Floats:
     """Return the additional deviation that each measurement needs to lie in its 90 % interval."""
     residual = np.log(measured_s / predicted_s)
     low, high = np.interp((0.05, 0.95), LEVELS, found.quantiles)

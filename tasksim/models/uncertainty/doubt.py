@@ -17,8 +17,7 @@ from tasksim.models.rows import distinct_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Floats
     from tasksim.base.documents.json_document import Node
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
@@ -68,8 +67,8 @@ class Shifter(NamedTuple):
         Degrees of freedom of that variance.
     """
 
-    normal: Callable[[np.random.Generator], NDArray[np.float64]]
-    freedom: NDArray[np.float64]
+    normal: Callable[[np.random.Generator], Floats]
+    freedom: Floats
 
 
 class Doubt(Protocol):
@@ -85,12 +84,10 @@ class Doubt(Protocol):
         At most *resamples* models are fitted to samples drawn with the *seed*.
         """
 
-    def variance(
-        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def variance(self, model: FittedModel, table: Floats, noise: Floats) -> Floats:
         """Return noise² plus the variance of the prediction, per row of *table*."""
 
-    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: Floats) -> Shifter:
         """Return joint random shifts of *model* at the rows of *table*."""
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +108,7 @@ class Covariance:
 
     kind: ClassVar[str] = "covariance"
 
-    matrix: NDArray[np.float64]
+    matrix: Floats
 
     @classmethod
     def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:  # noqa: ARG003
@@ -130,14 +127,12 @@ class Covariance:
         meat = scores.T @ scores * len(rows) / max(len(rows) - g.shape[1], 1)
         return cls(bread @ meat @ bread)
 
-    def variance(
-        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def variance(self, model: FittedModel, table: Floats, noise: Floats) -> Floats:
         """Return noise² + g·C·g per row."""
         g = model._elasticities(table)
         return np.asarray(noise**2 + np.maximum(((g @ self.matrix) * g).sum(axis=1), 0.0))
 
-    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: Floats) -> Shifter:
         """Return shifts from multivariate t coefficients.
 
         The degrees of freedom are the configurations minus the coefficients, from which the
@@ -180,9 +175,7 @@ class Counts:
         """Return the doubt, which does not depend on *samples*: the model has their counts."""
         return cls(PRIOR_SAMPLES)
 
-    def variance(
-        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def variance(self, model: FittedModel, table: Floats, noise: Floats) -> Floats:
         """Return the variance of another sample of each row's configuration."""
         count, spread = model._repetitions(table)
         own = spread**2
@@ -190,7 +183,7 @@ class Counts:
         mixed = (self.prior * noise**2 + freedom * own) / (self.prior + freedom)
         return np.asarray(mixed * (1 + 1 / count))
 
-    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: Floats) -> Shifter:
         """Return shifts of the means: Student's t, independent between configurations."""
         rows, index = distinct_rows(table)
         count, spread, freedom = relative_spread(model, rows)
@@ -221,10 +214,10 @@ class Anchors:
 
     kind: ClassVar[str] = "anchors"
 
-    points: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    shifts: NDArray[np.float64] | None = None
+    points: Floats
+    scale: Floats
+    variances: Floats
+    shifts: Floats | None = None
 
     @classmethod
     def of(cls, model: FittedModel, samples: Samples, *, seed: int, resamples: int) -> Self:
@@ -251,14 +244,12 @@ class Anchors:
         scale = np.where(span > 0, span, 1.0)
         return cls(logs / scale, scale, variances, shifts)
 
-    def variance(
-        self, model: FittedModel, table: NDArray[np.float64], noise: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def variance(self, model: FittedModel, table: Floats, noise: Floats) -> Floats:
         """Return noise² plus the variance interpolated at each row."""
         del model
         return np.asarray(noise**2 + self._weights(table) @ self.variances)
 
-    def shifter(self, model: FittedModel, table: NDArray[np.float64]) -> Shifter:
+    def shifter(self, model: FittedModel, table: Floats) -> Shifter:
         """Return shifts distributed like those of models fitted to resampled samples.
 
         They are random sums of the models' shifts and so have their covariance: predictions for
@@ -277,7 +268,7 @@ class Anchors:
             np.full(len(table), freedom),
         )
 
-    def _weights(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _weights(self, table: Floats) -> Floats:
         """Return the weight of each point at each row; they add up to 1."""
         at = np.log1p(table) / self.scale
         # |a - b|² = a² - 2ab + b² avoids an array of rows × points × parameters.
@@ -326,7 +317,7 @@ def read_doubt(node: Node, model: FittedModel) -> Doubt:
     raise kind.expected(f"the kind of doubt of {model.kind} models")
 
 
-def _shifts(node: Node, points: int) -> NDArray[np.float64]:
+def _shifts(node: Node, points: int) -> Floats:
     found = [row.vector(points) for row in node]
     if len(found) < MIN_FITS:
         raise node.expected(f"{MIN_FITS} rows or more")
@@ -340,9 +331,7 @@ def _rows(node: Node, count: int) -> list[Node]:
     return rows
 
 
-def _anchor_points(
-    model: FittedModel, samples: Samples, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _anchor_points(model: FittedModel, samples: Samples, rng: np.random.Generator) -> Floats:
     """Return some configurations of *samples*, and some far outside if the model extrapolates."""
     rows, _ = samples.configurations()
     chosen = np.sort(rng.permutation(len(rows))[:ANCHOR_COUNT])
@@ -355,9 +344,7 @@ def _anchor_points(
     return points
 
 
-def _predicted(
-    model: FittedModel, samples: Samples, points: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def _predicted(model: FittedModel, samples: Samples, points: Floats) -> Floats | None:
     """Return predictions of a model fitted to other *samples* at *points*; None if it fails."""
     try:
         return model.refitted(samples).predict(points)
@@ -375,14 +362,12 @@ MIN_CHI_SQUARE: Final = 1e-9
 """Smallest chi-square variate, to avoid a division by 0."""
 
 
-def student_stretch(freedom: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def student_stretch(freedom: Floats, rng: np.random.Generator) -> Floats:
     """Return the factors that turn normal variates into Student's t, for each of *freedom*."""
     return np.asarray(np.sqrt(freedom / np.maximum(rng.chisquare(freedom), MIN_CHI_SQUARE)))
 
 
-def relative_spread(
-    model: FittedModel, table: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def relative_spread(model: FittedModel, table: Floats) -> tuple[Floats, Floats, Floats]:
     """Return number of samples, relative deviation and degrees of freedom per row, for means.
 
     The variance of a configuration is shrunk towards that of all, which has a weight of up to 20

@@ -19,8 +19,9 @@ from tasksim.models.rows import describe_row, distinct_rows
 from tasksim.models.uncertainty.doubt import Shifter, relative_spread, student_stretch
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.fitted import FittedModel
     from tasksim.models.uncertainty.intervals import Uncertainty
 
@@ -42,8 +43,8 @@ class Drawn(NamedTuple):
         Factor on the logarithms of noise.
     """
 
-    shift: NDArray[np.float64]
-    stretch: NDArray[np.float64]
+    shift: Floats
+    stretch: Floats
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class Drawer:
     """
 
     shifter: Shifter
-    index: NDArray[np.intp]
-    noise_freedom: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    index: Indices
+    noise_freedom: Floats
+    variance: Floats
 
     def __call__(self, rng: np.random.Generator, stretch: float | None = None) -> Drawn:
         """Draw a model; *stretch* turns normal into Student's variates (default: one per row).
@@ -88,23 +89,19 @@ class Drawer:
         of_noise = np.broadcast_to(of_noise, len(shift))
         return Drawn(np.clip(shift, -MAX_SHIFT, MAX_SHIFT)[self.index], of_noise[self.index])
 
-    def normal(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def normal(self, rng: np.random.Generator) -> Floats:
         """Return normal shifts for each row, as if their variance were known."""
         return self.shifter.normal(rng)[self.index]
 
     @property
-    def freedom(self) -> NDArray[np.float64]:
+    def freedom(self) -> Floats:
         """The degrees of freedom of the shift of each row."""
         return self.shifter.freedom[self.index]
 
 
 def draws(
-    model: FittedModel,
-    known: Uncertainty | None,
-    parameters: ArrayLike,
-    rng: object,
-    size: object,
-) -> NDArray[np.float64]:
+    model: FittedModel, known: Uncertainty | None, parameters: ArrayLike, rng: object, size: object
+) -> Floats:
     """Return predictions of *size* models drawn by the *known* uncertainty, shape (size, rows).
 
     Raises
@@ -125,9 +122,7 @@ def draws(
     return np.asarray(predicted * np.exp(np.reshape(shifts, (int(size), len(predicted)))))
 
 
-def drawer_of(
-    model: FittedModel, known: Uncertainty | None, table: NDArray[np.float64]
-) -> Drawer | None:
+def drawer_of(model: FittedModel, known: Uncertainty | None, table: Floats) -> Drawer | None:
     """Return a sampler of *model* at the rows of *table*; None if its durations are given.
 
     *known* is the uncertainty of the model, for models that are more than means.
@@ -159,7 +154,7 @@ def _has_counts(model: FittedModel) -> bool:
     return True
 
 
-def _of_counts(model: FittedModel, table: NDArray[np.float64]) -> Drawer:
+def _of_counts(model: FittedModel, table: Floats) -> Drawer:
     """Return a sampler of means: Student's t, independent between configurations."""
     rows, index = distinct_rows(table)
     count, spread, freedom = relative_spread(model, rows)
@@ -176,7 +171,7 @@ def _of_counts(model: FittedModel, table: NDArray[np.float64]) -> Drawer:
     return Drawer(shifter, index, freedom, np.log1p(spread**2))
 
 
-def _of_doubt(model: FittedModel, known: Uncertainty, table: NDArray[np.float64]) -> Drawer:
+def _of_doubt(model: FittedModel, known: Uncertainty, table: Floats) -> Drawer:
     """Return a sampler by calibrated doubt, and by the drift outside the domain.
 
     The drift shifts all rows outside in the same direction.

@@ -48,16 +48,14 @@ from tasksim.models.validation.crossvalidation import predicted_where_possible
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.base.documents.json_document import Node
     from tasksim.models.fitted import FittedModel
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
-    Table = NDArray[np.float64]
     Domain = Mapping[str, tuple[float, float]]
-    Side = Callable[[Domain, Table], Table]
+    Side = Callable[[Domain, Floats], Floats]
 
 __all__ = ["LEVELS", "ByDuration", "Drift", "Noise", "Uncertainty", "parts_of"]
 
@@ -90,21 +88,17 @@ class Uncertainty:
 
     noise: Noise
     doubt: Doubt
-    quantiles: NDArray[np.float64]
+    quantiles: Floats
     count: int
     drift: Drift | None = None
     by_duration: ByDuration | None = None
 
-    def deviation(
-        self, model: FittedModel, table: NDArray[np.float64], expected_s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def deviation(self, model: FittedModel, table: Floats, expected_s: Floats) -> Floats:
         """Return s at each row of *table*, for the predictions *expected_s* of *model*."""
         noise = self.noise(expected_s)
         return np.asarray(np.sqrt(self.doubt.variance(model, table, noise)))
 
-    def interval(
-        self, model: FittedModel, table: NDArray[np.float64], level: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, model: FittedModel, table: Floats, level: float) -> tuple[Floats, Floats]:
         """Return bounds that contain a measurement with probability *level*.
 
         Measurements above and below them are equally likely.
@@ -120,7 +114,7 @@ class Uncertainty:
         exponents = np.clip([low * deviation, high * deviation], -MAX_EXPONENT, MAX_EXPONENT)
         return expected * np.exp(exponents[0]), expected * np.exp(exponents[1])
 
-    def sampler(self, model: FittedModel, table: NDArray[np.float64]) -> Draw:
+    def sampler(self, model: FittedModel, table: Floats) -> Draw:
         """Return a sampler of a measurement for each row; its mean is exactly the prediction.
 
         The drift is left out: a law that is wrong in some range makes all tasks there longer or
@@ -132,7 +126,7 @@ class Uncertainty:
         scale = expected / _mean_of_exp(deviation, self.quantiles)
         scales, deviations = scale[index], deviation[index]
 
-        def draw(rng: np.random.Generator) -> NDArray[np.float64]:
+        def draw(rng: np.random.Generator) -> Floats:
             draws = np.interp(rng.random(len(table)), LEVELS, self.quantiles)
             return np.asarray(scales * np.exp(deviations * draws))
 
@@ -170,16 +164,14 @@ class Uncertainty:
         )
 
 
-def _mean_of_exp(
-    deviation: NDArray[np.float64], quantiles: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _mean_of_exp(deviation: Floats, quantiles: Floats) -> Floats:
     """Return the means of exp(deviation·q), for q distributed linearly between *quantiles*."""
     exponents = deviation[:, None] * quantiles
     low, step = exponents[:, :-1], np.diff(exponents, axis=1)
     # The mean of exp over a segment, (exp(step) - 1)/step, without cancellation.
     with np.errstate(invalid="ignore"):
         grown = np.where(step > MIN_STEP, np.expm1(step) / np.maximum(step, MIN_STEP), 1 + step / 2)
-    means: NDArray[np.float64] = (np.exp(low) * grown) @ np.diff(LEVELS)
+    means: Floats = (np.exp(low) * grown) @ np.diff(LEVELS)
     return means
 
 
@@ -211,13 +203,13 @@ class Noise:
     low_s: float
     high_s: float
 
-    def __call__(self, expected_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, expected_s: Floats) -> Floats:
         """Return the deviation at each expected duration."""
         held = np.clip(expected_s, self.low_s, self.high_s)
         return np.asarray(self.deviation * (held / self.center_s) ** self.slope)
 
     @classmethod
-    def of(cls, residual: NDArray[np.float64], expected_s: NDArray[np.float64]) -> Self:
+    def of(cls, residual: Floats, expected_s: Floats) -> Self:
         """Estimate the noise from residuals ln(measured / expected).
 
         A line is fitted to ln abs(residual), which is robust to outliers; it is flat unless
@@ -253,7 +245,7 @@ MERGED_LOG_DISTANCE: Final = 0.1
 """Difference of mean log durations below which two parts are merged."""
 
 
-def parts_of(expected_s: NDArray[np.float64], least: int, most: int) -> list[NDArray[np.intp]]:
+def parts_of(expected_s: Floats, least: int, most: int) -> list[Indices]:
     """Return indices of tasks grouped by similar durations, the shortest first.
 
     Parameters
@@ -264,7 +256,7 @@ def parts_of(expected_s: NDArray[np.float64], least: int, most: int) -> list[NDA
         Minimum number of tasks per part, and maximum number of parts.
     """
     count = max(min(len(expected_s) // least, most), 1)
-    found: list[NDArray[np.intp]] = []
+    found: list[Indices] = []
     center = -np.inf
     for part in np.array_split(np.argsort(expected_s, kind="stable"), count):
         mine = float(np.log(expected_s[part]).mean())
@@ -288,11 +280,11 @@ class ByDuration:
         float64 [parts, levels].
     """
 
-    centers_s: NDArray[np.float64]
-    quantiles: NDArray[np.float64]
+    centers_s: Floats
+    quantiles: Floats
 
     @classmethod
-    def of(cls, residual: NDArray[np.float64], expected_s: NDArray[np.float64]) -> Self | None:
+    def of(cls, residual: Floats, expected_s: Floats) -> Self | None:
         """Estimate from residuals ln(measured / expected); None if too few for two parts."""
         parts = min(len(residual) // MIN_PART_SAMPLES, MAX_PARTS)
         if parts < 2:
@@ -304,7 +296,7 @@ class ByDuration:
             np.array([np.quantile(residual[part], LEVELS, method="weibull") for part in found]),
         )
 
-    def __call__(self, expected_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, expected_s: Floats) -> Floats:
         """Return the quantiles at each expected duration, shape (rows, levels)."""
         at, centers = np.log(expected_s), np.log(self.centers_s)
         columns = [np.interp(at, centers, column) for column in self.quantiles.T]
@@ -362,7 +354,7 @@ class Drift:
     below: float
     above: float
 
-    def deviation(self, domain: Domain, table: Table) -> Table:
+    def deviation(self, domain: Domain, table: Floats) -> Floats:
         """Return the standard deviation of the logarithm of the duration per row; 0 inside."""
         below, above = distance_below(domain, table), distance_above(domain, table)
         return self.below * below + self.above * above
@@ -372,7 +364,7 @@ class Drift:
         cls,
         model: FittedModel,
         samples: Samples,
-        covered: Callable[[Table, Table, Table], Table],
+        covered: Callable[[Floats, Floats, Floats], Floats],
         seed: int,
     ) -> Self:
         """Return the drift of *model*, which was fitted to *samples*.
@@ -404,7 +396,7 @@ class Drift:
         return cls(below, above)
 
 
-def distance_above(domain: Domain, table: Table) -> Table:
+def distance_above(domain: Domain, table: Floats) -> Floats:
     """Return the sum of ln(value / highest) over the parameters above the *domain*.
 
     >>> distance_above({"m": (1.0, 2.0)}, np.array([[1.5], [2.0 * np.e]])).tolist()
@@ -417,7 +409,7 @@ def distance_above(domain: Domain, table: Table) -> Table:
     return total
 
 
-def distance_below(domain: Domain, table: Table) -> Table:
+def distance_below(domain: Domain, table: Floats) -> Floats:
     """Return the sum of ln(lowest / value) over the parameters below the *domain*."""
     total = np.zeros(len(table))
     for column, (low, _) in zip(table.T, domain.values(), strict=True):
@@ -438,7 +430,7 @@ def _thinned(samples: Samples, seed: int) -> Samples:
 def _slope(
     model: FittedModel,
     samples: Samples,
-    covered: Callable[[Table, Table, Table], Table],
+    covered: Callable[[Floats, Floats, Floats], Floats],
     distance: Side,
     sign: int,
 ) -> float:
@@ -461,7 +453,7 @@ def _slope(
     return float(np.hypot(np.quantile(needed, COVERED_SHARE, method="weibull"), UNSEEN_DRIFT))
 
 
-def _inner(samples: Samples, sign: int) -> NDArray[np.bool_]:
+def _inner(samples: Samples, sign: int) -> Bools:
     """Return which samples are in the lower half of the box (the upper one for a *sign* of -1).
 
     Each of p parameters is cut such that about half of the configurations are left.

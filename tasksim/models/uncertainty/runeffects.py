@@ -20,8 +20,7 @@ from tasksim.models.quantiles import FENCE, group_means, inliers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
@@ -83,8 +82,8 @@ class RunEffect:
 class _Runs(NamedTuple):
     """Mean ratios of measured to predicted durations of one kernel by run, and their variance."""
 
-    numbers: NDArray[np.int64]
-    means: NDArray[np.float64]
+    numbers: Ints
+    means: Floats
     variance: float
     """Variance between runs, beyond noise."""
     total: float
@@ -154,17 +153,17 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
     return _compared(used.durations_s / expected, runs[known])
 
 
-def _in_several_runs(group: NDArray[np.intp], runs: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _in_several_runs(group: Indices, runs: Ints) -> Bools:
     pairs = np.unique(np.column_stack([group, runs]), axis=0)
     return np.asarray(np.bincount(pairs[:, 0])[group] >= MIN_RUNS)
 
 
-def _means(samples: Samples) -> NDArray[np.float64]:
+def _means(samples: Samples) -> Floats:
     group = samples.configurations()[1]
     return group_means(samples.durations_s, group)[group]
 
 
-def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
+def _compared(ratio: Floats, runs: Ints) -> _Runs:
     """Return the statistics of runs from ratios of measured to expected durations."""
     numbers, run = np.unique(runs, return_inverse=True)
     counts = np.bincount(run).astype(np.float64)
@@ -180,7 +179,7 @@ def _compared(ratio: NDArray[np.float64], runs: NDArray[np.int64]) -> _Runs:
     return _Runs(numbers, means, max((between - within) / size, 0.0) / center**2, total)
 
 
-def _without_extremes(means: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_extremes(means: Floats) -> Floats:
     """Return *means* with extremes clipped: a run that was held up is not typical."""
     middle = np.median(means)
     deviation = NORMAL_MAD * float(np.median(np.abs(means - middle)))

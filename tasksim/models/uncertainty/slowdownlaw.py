@@ -27,13 +27,10 @@ from tasksim.base.files import read_text, write_text
 from tasksim.base.numerals import plain_float, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from tasksim.base.arrays import Floats
 
 __all__ = [
     "LAG_S",
@@ -112,9 +109,9 @@ class SlowdownLaw:
         Logarithms, for each run of the calibrations.
     """
 
-    probes: Array
-    restless: Array
-    slowdowns: Array
+    probes: Floats
+    restless: Floats
+    slowdowns: Floats
 
     @classmethod
     def of(cls, rows: Sequence[SlowdownRow]) -> Self:
@@ -152,7 +149,7 @@ class ExpectedSlowdown:
         Mean and standard deviation of the logarithm in the prior.
     """
 
-    seen: Array
+    seen: Floats
     usual: float
     scatter: float
 

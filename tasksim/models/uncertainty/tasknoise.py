@@ -12,20 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tasksim.base.arrays import Floats
 from tasksim.models.quantiles import LEVELS
 from tasksim.models.rows import distinct_rows
 from tasksim.models.uncertainty.doubt import relative_spread
 from tasksim.models.uncertainty.intervals import LEVELS as FINER
 
 if TYPE_CHECKING:
+    from tasksim.base.arrays import Indices
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.history import HistoryModel
 
 __all__ = ["TaskNoise", "noise_of"]
 
-TaskNoise: TypeAlias = Callable[[np.random.Generator, NDArray[np.float64]], NDArray[np.float64]]
+TaskNoise: TypeAlias = Callable[[np.random.Generator, Floats], Floats]
 """A function that draws a noise factor for each of some fixed rows, given the stretch of each."""
 
 NORMAL_QUANTILES: Final = np.array(
@@ -40,7 +41,7 @@ MAX_STRETCH: Final = 20.0
 deviations off."""
 
 
-def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
+def noise_of(model: KernelModel, table: Floats) -> TaskNoise:
     """Return a sampler of the noise of *model* at the rows of *table*; factors have a mean of 1."""
     if not model.needs_fit:
         return lambda rng, stretch: np.ones(len(table))  # noqa: ARG005
@@ -52,14 +53,14 @@ def noise_of(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
         return _of_uncertainty(model, table)
     predicted, draw = model.predict(table), model.sampler(table)
 
-    def factors(rng: np.random.Generator, stretch: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factors(rng: np.random.Generator, stretch: Floats) -> Floats:
         del stretch  # draws of other kinds cannot be stretched
         return np.asarray(draw(rng) / predicted)
 
     return factors
 
 
-def _of_history(model: HistoryModel, table: NDArray[np.float64]) -> TaskNoise:
+def _of_history(model: HistoryModel, table: Floats) -> TaskNoise:
     rows, index = distinct_rows(table)
     _, spread, _ = relative_spread(model, rows)
     shapes = np.log(model.quantiles_[model._found(rows)])
@@ -73,7 +74,7 @@ def _of_history(model: HistoryModel, table: NDArray[np.float64]) -> TaskNoise:
     return partial(_drawn, np.asarray(LEVELS), shapes * scale[:, None], index)
 
 
-def _of_uncertainty(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise:
+def _of_uncertainty(model: KernelModel, table: Floats) -> TaskNoise:
     known = model.uncertainty_
     assert known is not None
     rows, index = distinct_rows(table)
@@ -86,12 +87,8 @@ def _of_uncertainty(model: KernelModel, table: NDArray[np.float64]) -> TaskNoise
 
 
 def _drawn(
-    levels: NDArray[np.float64],
-    exponents: NDArray[np.float64],
-    index: NDArray[np.intp],
-    rng: np.random.Generator,
-    stretch: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    levels: Floats, exponents: Floats, index: Indices, rng: np.random.Generator, stretch: Floats
+) -> Floats:
     """Return a factor for each row in *index*, from *exponents* at *levels*.
 
     Rows of one kind have one stretch, that of any of them.
@@ -107,7 +104,7 @@ def _drawn(
     return np.asarray(drawn / _mean(stretched, widths)[index])
 
 
-def _mean(exponents: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean(exponents: Floats, widths: Floats) -> Floats:
     """Return the mean of exp of a variable distributed linearly between *exponents*."""
     steps = exponents[:, 1:] - exponents[:, :-1]
     # The mean of exp over a segment is (exp(step) - 1)/step, except for steps that cancel.
@@ -116,7 +113,7 @@ def _mean(exponents: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArra
     return np.asarray((np.exp(exponents[:, :-1]) * grown) @ widths)
 
 
-def _variation(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+def _variation(exponents: Floats) -> Floats:
     """Return the coefficient of variation of exp of a variable with quantiles *exponents*."""
     widths = np.diff(LEVELS)
     square = _mean(2 * exponents, widths) / _mean(exponents, widths) ** 2

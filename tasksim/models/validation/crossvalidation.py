@@ -20,8 +20,7 @@ from tasksim.models.samples import without_clock
 from tasksim.models.validation.metrics import bias, log_ratio, mape, mlogq
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.fitted import FittedModel
     from tasksim.models.samples import Samples
 
@@ -57,15 +56,15 @@ class LeftOut:
         others were kept.
     """
 
-    predicted_s: NDArray[np.float64]
+    predicted_s: Floats
     by: By
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Bools:
         """Which samples were predicted."""
         return np.isfinite(self.predicted_s)
 
-    def errors(self, samples: Samples) -> NDArray[np.float64]:
+    def errors(self, samples: Samples) -> Floats:
         """Return abs(ln(predicted / measured)) per configuration, NaN if unknown.
 
         If whole configurations were left out, predictions are compared with the mean of the
@@ -115,7 +114,7 @@ def left_out(model: FittedModel, samples: Samples, *, folds: int = FOLDS, seed: 
     return LeftOut(_by_folds(model, samples, _fold_of_samples(group, folds, seed)), "sample")
 
 
-def _fold_of_samples(group: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
+def _fold_of_samples(group: Indices, folds: int, seed: int) -> Indices:
     """Return folds such that the samples of each group are spread over them."""
     order = np.random.default_rng(seed).permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]
@@ -126,7 +125,7 @@ def _fold_of_samples(group: NDArray[np.intp], folds: int, seed: int) -> NDArray[
     return fold
 
 
-def _by_folds(model: FittedModel, samples: Samples, fold: NDArray[np.intp]) -> NDArray[np.float64]:
+def _by_folds(model: FittedModel, samples: Samples, fold: Indices) -> Floats:
     """Return the predictions for each fold; NaN if its model fails, unless all fail."""
     predicted = np.full(len(samples), np.nan)
     refusal: TasksimError | None = None
@@ -147,7 +146,7 @@ def _by_folds(model: FittedModel, samples: Samples, fold: NDArray[np.intp]) -> N
     return predicted
 
 
-def predicted_where_possible(model: FittedModel, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def predicted_where_possible(model: FittedModel, table: Floats) -> Floats:
     """Return predictions; NaN for rows outside, if the model refuses them."""
     try:
         return model.predict(table)
@@ -159,7 +158,7 @@ def predicted_where_possible(model: FittedModel, table: NDArray[np.float64]) -> 
         return predicted
 
 
-def fold_of_each(configurations: int, count: int = 5, seed: int = 0) -> NDArray[np.intp]:
+def fold_of_each(configurations: int, count: int = 5, seed: int = 0) -> Indices:
     """Return a random fold for each configuration; all folds have about the same size.
 
     With fewer configurations than *count*, each has its own fold.
@@ -228,9 +227,7 @@ def errors_left_out(model: FittedModel, samples: Samples) -> Errors | None:
     return _errors(f"{FOLDS} folds", predicted, group_means(own.durations_s, group))
 
 
-def _errors(
-    over: str, predicted: NDArray[np.float64], measured: NDArray[np.float64]
-) -> Errors | None:
+def _errors(over: str, predicted: Floats, measured: Floats) -> Errors | None:
     known = np.isfinite(predicted) & (predicted > 0)
     if not known.any():
         return None

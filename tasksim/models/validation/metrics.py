@@ -32,8 +32,9 @@ from tasksim.models.rows import plain_number
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from tasksim.base.arrays import Floats, Indices
     from tasksim.models.samples import Samples
 
 __all__ = [
@@ -57,7 +58,7 @@ EXACT_HIT: Final = 2.0**-52
 next float, the smallest visible error."""
 
 
-def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
+def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> Floats:
     """Return ln(predicted / measured) of each pair.
 
     Raises
@@ -66,7 +67,7 @@ def log_ratio(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
         If the shapes differ, there are no values, or one is not finite and positive.
     """
     p, m = _pairs(predicted, measured)
-    ratio: NDArray[np.float64] = np.log(p / m)
+    ratio: Floats = np.log(p / m)
     return ratio
 
 
@@ -161,7 +162,7 @@ def all_metrics(predicted: ArrayLike, measured: ArrayLike) -> dict[str, float]:
 
 def configuration_errors(
     samples: Samples, predicted: ArrayLike
-) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+) -> tuple[Floats, dict[str, Floats]]:
     """Return the distinct rows of the *samples*, and every metric for each of them.
 
     Parameters
@@ -188,10 +189,7 @@ def configuration_errors(
 
 
 def fit_errors(
-    samples: Samples,
-    rows: NDArray[np.float64],
-    inverse: NDArray[np.intp],
-    predicted_s: NDArray[np.float64],
+    samples: Samples, rows: Floats, inverse: Indices, predicted_s: Floats
 ) -> dict[str, Any]:
     """Return the errors of *predicted_s*, one per distinct row of the samples.
 
@@ -215,15 +213,13 @@ def fit_errors(
     }
 
 
-def _relative(predicted: ArrayLike, measured: ArrayLike) -> NDArray[np.float64]:
+def _relative(predicted: ArrayLike, measured: ArrayLike) -> Floats:
     p, m = _pairs(predicted, measured)
-    relative: NDArray[np.float64] = np.abs(p - m) / m
+    relative: Floats = np.abs(p - m) / m
     return relative
 
 
-def _pairs(
-    predicted: ArrayLike, measured: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pairs(predicted: ArrayLike, measured: ArrayLike) -> tuple[Floats, Floats]:
     p, m = _positive(predicted, "predicted"), _positive(measured, "measured")
     if p.shape != m.shape or p.size == 0:
         raise InputError(
@@ -233,7 +229,7 @@ def _pairs(
     return p, m
 
 
-def _positive(values: ArrayLike, what: str) -> NDArray[np.float64]:
+def _positive(values: ArrayLike, what: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(array) & (array > 0)).all():
         raise InputError(f"errors are relative: {what} durations must be finite and positive")
