@@ -214,15 +214,26 @@ class Samples:
                 "samples with different constants cannot be concatenated: "
                 f"{' and '.join(map(str, constants))}"
             )
-        counters = _concatenated_counters(parts)
-        lost = {name for part in parts for name in part.counters or {}} - set(counters or {})
+        columns = [part.counters or {} for part in parts]
+        common = [name for name in columns[0] if all(name in of for of in columns)]
+        counters = {name: np.concatenate([of[name] for of in columns]) for name in common}
+        runs, wall_s = None, None
+        if any(part.runs is not None for part in parts):
+            runs = np.concatenate(
+                [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
+            )
+        if any(part.wall_s is not None for part in parts):
+            wall_s = np.concatenate(
+                [p.durations_s if p.wall_s is None else p.wall_s for p in parts]
+            )
+        lost = {name for part in parts for name in part.counters or {}} - set(counters)
         unused = [
             *(one for part in parts for one in part.unused),
             *(Unused(name, "a counter that not all samples have") for name in sorted(lost)),
         ]
         return cls(
-            names, np.concatenate(tables), durations, _concatenated_runs(parts), counters,
-            constants[0] or None, tuple(dict.fromkeys(unused)), _concatenated_wall_s(parts),
+            names, np.concatenate(tables), durations, runs, counters or None,
+            constants[0] or None, tuple(dict.fromkeys(unused)), wall_s,
         )  # fmt: skip
 
 
@@ -272,27 +283,6 @@ def _check_length(what: str, column: NDArray[Any], length: int) -> None:
     rows = len(np.atleast_1d(column))
     if column.ndim == 0 or rows != length:
         raise InputError(f"{what}: {rows} rows, but there are {length} durations")
-
-
-def _concatenated_runs(parts: Sequence[Samples]) -> Ints | None:
-    if all(part.runs is None for part in parts):
-        return None
-    return np.concatenate(
-        [np.full(len(p), UNKNOWN_RUN) if p.runs is None else p.runs for p in parts]
-    )
-
-
-def _concatenated_wall_s(parts: Sequence[Samples]) -> Floats | None:
-    if all(part.wall_s is None for part in parts):
-        return None
-    return np.concatenate([p.durations_s if p.wall_s is None else p.wall_s for p in parts])
-
-
-def _concatenated_counters(parts: Sequence[Samples]) -> dict[str, Floats] | None:
-    """Return the counters that all *parts* have."""
-    tables = [part.counters or {} for part in parts]
-    common = [name for name in tables[0] if all(name in table for table in tables)]
-    return {name: np.concatenate([table[name] for table in tables]) for name in common} or None
 
 
 LEVELS: Final = ("l1", "l2", "l3", "memory")

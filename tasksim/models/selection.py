@@ -203,7 +203,10 @@ def select(
         )
     fitted = [candidate for candidate in table if candidate.model is not None]
     if not fitted:
-        raise InputError(_none_fits(table))
+        if len(table) == 1:
+            raise InputError(table[0].reason)
+        reasons = "".join(f"\n  {row.kind}: {row.reason}" for row in table)
+        raise InputError(f"no kind of model fits these samples:{reasons}")
     chosen, why = _choose(fitted, alone=len(tried) == 1)
     assert chosen.model is not None
     if progress is not None:
@@ -296,19 +299,18 @@ def _judged(model: KernelModel, samples: Samples, clock: _Clock, *, needed: bool
     refit_s = (time.monotonic() - begun - fit_s) / folds
     errors = out.errors(samples)
     known = float(np.isfinite(errors).mean())
-    reason = _how(out, known) if known else "cannot be judged: nothing was measured twice"
+    reason = "cannot be judged: nothing was measured twice"
+    if known:
+        what = "sizes left out" if out.by == "configuration" else "further samples of what it knows"
+        reason = f"judged by {what}" + ("" if known == 1 else f", {100 * known:.2g} % of them")
     return Candidate(model.kind, reason, model, out, errors, fit_s, refit_s)
-
-
-def _how(out: LeftOut, known: float) -> str:
-    what = "sizes left out" if out.by == "configuration" else "further samples of what it knows"
-    return f"judged by {what}" + ("" if known == 1 else f", {100 * known:.2g} % of them")
 
 
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
     """Return the best candidate and the reason; *alone* if no other kind was tried."""
-    general = [c for c in fitted if not c.exact and _enough(c)]
-    exact = [c for c in fitted if c.exact and _enough(c)]
+    judged = [c for c in fitted if c.out and np.isfinite(c.errors).mean() >= MIN_PREDICTED_SHARE]
+    general = [c for c in judged if not c.exact]
+    exact = [c for c in judged if c.exact]
     if not general:
         chosen = min(exact or fitted, key=lambda c: c.judged)
         return chosen, f"{chosen.kind}: {_uncompared(chosen, alone=alone)}"
@@ -324,14 +326,6 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
             "nothing else"
         )
     return chosen, _why(chosen, best, general, alone=alone)
-
-
-def _enough(candidate: Candidate) -> bool:
-    return (
-        bool(np.isfinite(candidate.errors).mean() >= MIN_PREDICTED_SHARE)
-        if candidate.out
-        else False
-    )
 
 
 def _as_good(candidate: Candidate, best: Candidate) -> bool:
@@ -369,14 +363,6 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
     return (
         f"{chosen.kind}: {error}, not significantly more than the best ({compared}), "
         f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
-    )
-
-
-def _none_fits(table: Sequence[Candidate]) -> str:
-    if len(table) == 1:
-        return table[0].reason
-    return "no kind of model fits these samples:" + "".join(
-        f"\n  {row.kind}: {row.reason}" for row in table
     )
 
 

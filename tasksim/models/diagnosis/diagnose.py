@@ -206,8 +206,15 @@ def diagnose(
         *_accuracy(
             res, training, held_out, tested, EXACT_MARGIN if model.exact else GENERAL_MARGIN
         ),
-        *_coverage(model, samples, test, asked),
+        *few_repetitions(model, samples),
+        *few_values(model, samples),
+        *together(model, samples),
     ]
+    if test is not None:
+        found += extrapolation(model, test.names, test.parameters, "test samples")
+    if asked is not None:
+        rows: Floats = np.asarray(asked, dtype=np.float64)
+        found += extrapolation(model, model.names_, rows, "configurations asked for")
     table = () if linear is None else coefficients(linear, inf)
     findings = sorted_findings(found)
     return Diagnosis(model, res, inf, table, training, held_out, tested, findings)
@@ -227,22 +234,6 @@ def coefficients(form: LinearForm, inf: Influence | None) -> tuple[Coefficient, 
         )
         for i, term in enumerate(form.term_names)
     )
-
-
-def _coverage(
-    model: KernelModel, samples: Samples, test: Samples | None, asked: ArrayLike | None
-) -> list[Finding]:
-    found = [
-        *few_repetitions(model, samples),
-        *few_values(model, samples),
-        *together(model, samples),
-    ]
-    if test is not None:
-        found += extrapolation(model, test.names, test.parameters, "test samples")
-    if asked is not None:
-        table: Floats = np.asarray(asked, dtype=np.float64)
-        found += extrapolation(model, model.names_, table, "configurations asked for")
-    return found
 
 
 def _accuracy(
@@ -270,20 +261,18 @@ def _accuracy(
         )
     for code, other in (("overfit", held_out), ("test-errors", test)):
         if other is not None and other.mlogq > max(2 * training.mlogq, training.mlogq + margin):
-            found.append(_worse(code, training, other))
+            where = "test samples" if code == "test-errors" else "configurations that were held out"
+            found.append(
+                Finding(
+                    code,
+                    "warning",
+                    f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} "
+                    f"against {np.expm1(training.mlogq):.1%} (typical error)",
+                    {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
+                    "use fewer terms, or measure more configurations, above all at the ends",
+                )
+            )
     return found
-
-
-def _worse(code: str, training: Errors, other: Errors) -> Finding:
-    where = "test samples" if code == "test-errors" else "configurations that were held out"
-    return Finding(
-        code,
-        "warning",
-        f"{where} are predicted worse than those fitted: {np.expm1(other.mlogq):.1%} against "
-        f"{np.expm1(training.mlogq):.1%} (typical error)",
-        {"mlogq": other.mlogq, "fitted_mlogq": training.mlogq, "bias": other.bias},
-        "use fewer terms, or measure more configurations, above all at the ends",
-    )
 
 
 MIN_REPETITIONS: Final = 5

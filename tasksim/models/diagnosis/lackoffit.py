@@ -104,7 +104,8 @@ def stripes(res: Residuals, coefficients: int) -> Stripes:
         unknown = np.full(len(count), np.nan)
         return Stripes(mean, np.ones(len(count)), unknown, np.nan, np.nan, np.nan)
     within = float(((values - mean[group]) ** 2).sum()) / freedom
-    between, pvalue = _between(mean, count, above, within, freedom)
+    between = float((count * mean**2).sum()) / above
+    pvalue = _f_survival(between, within, above, freedom)
     size = (count.sum() - (count**2).sum() / count.sum()) / max(len(count) - 1, 1)
     variance = max(0.0, (between - within) / max(size, 1e-12))
     weights = 1 / np.maximum(variance + within / count, 1e-300)
@@ -205,13 +206,6 @@ def _observations(res: Residuals) -> tuple[Floats, Indices]:
     if (np.bincount(group) > 1).mean() < 0.5:
         return res.relative, res.group
     return group_means(res.relative, cell), group
-
-
-def _between(
-    mean: Floats, count: Indices, above: int, within: float, freedom: int
-) -> tuple[float, float]:
-    between = float((count * mean**2).sum()) / above
-    return between, _f_survival(between, within, above, freedom)
 
 
 def _f_survival(upper: float, lower: float, first: int, second: int) -> float:

@@ -218,11 +218,12 @@ def _coefficients(form: LinearForm) -> list[Finding]:
         )
     negative = tuple(t for t, c in zip(form.term_names, form.coef, strict=True) if c < 0)
     if negative:
+        be = "are" if len(negative) > 1 else "is"
         found.append(
             Finding(
                 "negative-coefficient",
                 "note",
-                f"{_coefficient_of(negative)} {_be(negative)} negative: work that takes less than "
+                f"{_coefficient_of(negative)} {be} negative: work that takes less than "
                 "no time, which is right only between the samples",
                 {"terms": len(negative)},
                 "look for another combination of terms if the model must extrapolate",
@@ -236,10 +237,6 @@ def _coefficient_of(terms: tuple[str, ...]) -> str:
     names = ", ".join("the constant" if term == "1" else term for term in terms)
     plural = len(terms) > 1
     return f"the coefficient{'s' if plural else ''} of {names}"
-
-
-def _be(terms: tuple[str, ...]) -> str:
-    return "are" if len(terms) > 1 else "is"
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +270,7 @@ def influence(form: LinearForm, res: Residuals) -> Influence:
     from scipy.stats import t
 
     weight = np.ones(len(res.samples)) if res.absolute else res.predicted_s**-2
-    rows = res.rows[:, [res.samples.names.index(name) for name in form.names]]
+    rows = _own_columns(form, res)
     design = form.terms.design(rows)
     whole = design[res.group] * np.sqrt(weight)[:, None]
     basis, _ = np.linalg.qr(whole / _length(whole))

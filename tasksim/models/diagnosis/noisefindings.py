@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.diagnosis.findings import MAD_TO_SD, Finding, Residuals, spread_by_fitted
-from tasksim.models.quantiles import group_means, group_quantiles
+from tasksim.models.quantiles import group_means, group_medians
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
@@ -166,7 +166,16 @@ def _uneven(res: Residuals) -> list[Finding]:
         return []
     evidence = {"ratio": ratio, "p_value": pvalue}
     if res.absolute:
-        return [_absolute(evidence)]
+        return [
+            Finding(
+                "absolute-errors",
+                "note",
+                "the model was fitted to absolute errors, and these grow with the duration: long "
+                f"tasks decide the fit (their errors are {ratio:.2g} times larger)",
+                evidence,
+                "fit with weights 'relative'",
+            )
+        ]
     longer = "long" if spread[-1] > spread[0] else "short"
     return [
         Finding(
@@ -179,17 +188,6 @@ def _uneven(res: Residuals) -> list[Finding]:
             "history keeps the spread of each configuration",
         )
     ]
-
-
-def _absolute(evidence: dict[str, float]) -> Finding:
-    return Finding(
-        "absolute-errors",
-        "note",
-        "the model was fitted to absolute errors, and these grow with the duration: long tasks "
-        f"decide the fit (their errors are {evidence['ratio']:.2g} times larger)",
-        evidence,
-        "fit with weights 'relative'",
-    )
 
 
 def _not_normal(noise: Floats) -> list[Finding]:
@@ -281,7 +279,7 @@ def run_shifts(samples: Samples) -> RunShifts | None:
     shared = np.bincount(cells[:, 0])[cells[:, 0]] > 1
     if not shared.any():
         return None
-    return _polished(cells, shared, _medians(logs, cell), np.bincount(cell), logs, cell)
+    return _polished(cells, shared, group_medians(logs, cell), np.bincount(cell), logs, cell)
 
 
 def shifted_runs(samples: Samples) -> list[Finding]:
@@ -347,8 +345,8 @@ def _polished(
     table, samples = typical[shared], count[shared]
     shift = np.zeros(len(runs))
     for _ in range(POLISH_ITERATIONS):
-        level = _medians(table - shift[run], row)
-        shift = _medians(table - level[row], run)
+        level = group_medians(table - shift[run], row)
+        shift = group_medians(table - level[row], run)
         shift -= np.sort(shift)[(len(shift) - 1) // 2]
     rest = table - level[row] - shift[run]
     freedom = max(len(rest) - len(level) - len(runs) + 1, 1)
@@ -372,7 +370,3 @@ def _within(rest: Floats, count: Indices) -> float:
         return 0.0
     scaled = rest[several] * np.sqrt(count[several] / (count[several] - 1))
     return MAD_TO_SD * float(np.median(np.abs(scaled)))
-
-
-def _medians(values: Floats, groups: Indices) -> Floats:
-    return group_quantiles(values, groups, (0.5,))[:, 0]

@@ -35,6 +35,7 @@ The entry of a kernel has the layout of its coefficient file.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -54,7 +55,7 @@ from tasksim.models.registry import from_json
 from tasksim.models.rows import SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tasksim.models.contention import Contention
@@ -284,40 +285,34 @@ def _entry(node: Node) -> Entry:
     model = node["model"]
     report = {"kind": model["kind"].text(), **counts, **node["fit"].mapping()}
     with_report = Node({**model.mapping(), "report": report}, model.path)
-    locality = _locality(node["locality"]) if "locality" in node.mapping() else None
-    lock_free = _share(node["lock_free"]) if "lock_free" in node.mapping() else None
-    runs = None
-    if "run_to_run" in node.mapping():
+    given = node.mapping()
+    locality = lock_free = runs = beside = energy = None
+    if "locality" in given:
+        locality = _plain(node["locality"], Locality.from_json)
+    if "lock_free" in given:
+        lock_free = node["lock_free"].number()
+        if not 0 <= lock_free <= 1:
+            raise node["lock_free"].expected("a share, from 0 to 1")
+    if "run_to_run" in given:
         from tasksim.models.uncertainty.runeffects import RunEffect
 
         runs = RunEffect.from_json(node["run_to_run"])
-    beside = _contention(node["contention"]) if "contention" in node.mapping() else None
-    energy = from_json(node["energy"]) if "energy" in node.mapping() else None
+    if "contention" in given:
+        from tasksim.models.contention import Contention
+
+        beside = _plain(node["contention"], Contention.from_json)
+    if "energy" in given:
+        energy = from_json(node["energy"])
     measured = _measured(node["measured"])
     return Entry(from_json(with_report), measured, locality, lock_free, runs, beside, energy)
 
 
-def _share(node: Node) -> float:
-    share = node.number()
-    if not 0 <= share <= 1:
-        raise node.expected("a share, from 0 to 1")
-    return share
-
-
-def _locality(node: Node) -> Locality:
+def _plain(node: Node, read: Callable[[Any], T]) -> T:
+    """Return what *read* makes of the plain data in *node*; errors name the place."""
     try:
-        return Locality.from_json(node.mapping())
+        return read(node.mapping())
     except InputError as error:
-        raise node.error(str(error).removeprefix("locality: ")) from error
-
-
-def _contention(node: Node) -> Contention:
-    from tasksim.models.contention import Contention
-
-    try:
-        return Contention.from_json(node.mapping())
-    except InputError as error:
-        raise node.error(str(error).removeprefix("contention: ")) from error
+        raise node.error(re.sub("^(locality|contention): ", "", str(error))) from error
 
 
 def _measured(node: Node) -> Measured:

@@ -138,6 +138,9 @@ class ModelLibrary:
             If the kernel, or its model for the architecture, is missing; the message has the
             expected file, the known names, and the nearest one.
         """
+        return self._entry(kernel, architecture).model
+
+    def _entry(self, kernel: str, architecture: str) -> Entry:
         found = self.file(kernel).architectures
         if architecture not in found:
             raise InputError(
@@ -145,39 +148,35 @@ class ModelLibrary:
                 f"{self.file_of(kernel)}{nearest(architecture, found)} "
                 f"(known: {', '.join(found) or 'none'})"
             )
-        return found[architecture].model
+        return found[architecture]
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:
         """Return the cost of far data for *kernel*; None if unknown.
 
         Raises the errors of :meth:`model`.
         """
-        self.model(kernel, architecture)
-        return self.file(kernel).architectures[architecture].locality
+        return self._entry(kernel, architecture).locality
 
     def contention(self, kernel: str, architecture: str) -> Contention | None:
         """Return the slowdown of *kernel* by its neighbours; None if unknown.
 
         Raises the errors of :meth:`model`.
         """
-        self.model(kernel, architecture)
-        return self.file(kernel).architectures[architecture].contention
+        return self._entry(kernel, architecture).contention
 
     def energy(self, kernel: str, architecture: str) -> KernelModel | None:
         """Return the energy of an execution of *kernel*, in joules; None if unknown.
 
         Raises the errors of :meth:`model`.
         """
-        self.model(kernel, architecture)
-        return self.file(kernel).architectures[architecture].energy
+        return self._entry(kernel, architecture).energy
 
     def run_effect(self, kernel: str, architecture: str) -> RunEffect | None:
         """Return the run-to-run variation of *kernel*; None if it was not measured.
 
         Raises the errors of :meth:`model`.
         """
-        self.model(kernel, architecture)
-        return self.file(kernel).architectures[architecture].runs
+        return self._entry(kernel, architecture).runs
 
     def slowdown_law(self) -> SlowdownLaw | None:
         """Return the machine's law of slowdowns; None if the calibration measured none."""

@@ -298,7 +298,10 @@ class LinearModel(KernelModel):
         if wrong := undecidable(terms, configurations, len(used)):
             raise self._refusal(wrong)
         fit = fit_design(configurations, used.durations_s, group, self.weights, terms.constant)
-        self._learn(terms, fit, samples)
+        self._set_terms(terms)
+        self.coef_, self.intervals_, self.pvalues_ = fit.coef, fit.intervals, fit.pvalues
+        self.rsquared_, self.rsquared_adj_ = fit.rsquared, fit.rsquared_adj
+        self.floor_s_ = FLOOR_SHARE * float(samples.durations_s.min())
         self._learn_residuals(used)
         self._floored_ = int((self._raw(rows) < self.floor_s_).sum())
         self._diagnostics_ = {"terms": term_table(terms, fit), **self._judged(terms, measured)}
@@ -325,12 +328,6 @@ class LinearModel(KernelModel):
             return self._found_.to_data()
         mlogq, standard_error = error_of_terms(measured, terms)
         return {"cv_mlogq": mlogq, "cv_standard_error": standard_error}
-
-    def _learn(self, terms: Terms, fit: Fit, samples: Samples) -> None:
-        self._set_terms(terms)
-        self.coef_, self.intervals_, self.pvalues_ = fit.coef, fit.intervals, fit.pvalues
-        self.rsquared_, self.rsquared_adj_ = fit.rsquared, fit.rsquared_adj
-        self.floor_s_ = FLOOR_SHARE * float(samples.durations_s.min())
 
     def _set_terms(self, terms: Terms) -> None:
         self._parsed_ = terms

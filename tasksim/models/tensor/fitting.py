@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.quantiles import group_means
 from tasksim.models.tensor.als import complete
 from tasksim.models.tensor.bases import fit_base, fit_trend
 from tasksim.models.tensor.completed import Completed, filled
@@ -110,7 +111,7 @@ def fit(
     tensor = completed(axes, cells, support, recipe, bounds)
     for _ in range(recipe.passes):
         rest = remaining - tensor.values(table) + tensor.elements(index)
-        cells = replace(cells, values=_means(rest, cells))
+        cells = replace(cells, values=group_means(rest, cells.owner))
         tensor = completed(axes, cells, support, recipe, bounds, tensor.factors)
     return Fitted(axes, base, tensor, support), _errors(rest, cells, tensor.elements(cells.index))
 
@@ -169,10 +170,6 @@ def _factors(cells: Cells, recipe: Recipe, start: Factors | None) -> Factors:
         sweeps=recipe.sweeps,
         start=start,
     )
-
-
-def _means(values: Floats, cells: Cells) -> Floats:
-    return np.asarray(np.bincount(cells.owner, weights=values) / np.bincount(cells.owner))
 
 
 def _errors(rest: Floats, cells: Cells, elements: Floats) -> Errors:

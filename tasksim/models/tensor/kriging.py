@@ -99,7 +99,8 @@ def krige(axes: Sequence[Axis], table: Floats, values: Floats, scales: Scales) -
     from scipy.linalg import cho_solve
 
     rows = _features(axes, table)
-    return Kriging(axes, scales, rows, cho_solve(_factorised(rows, scales), values))
+    lower = _cholesky(_covariances(rows, rows, scales), scales.noise)
+    return Kriging(axes, scales, rows, cho_solve((lower, True), values))
 
 
 def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int = 0) -> Scales:
@@ -160,10 +161,6 @@ def _improbability(
 def _quadratic(weighted: Floats, column: Floats) -> float:
     """Return the sum over i, k of weighted[i, k] (column[i] - column[k])², weighted symmetric."""
     return float(2 * (weighted.sum(axis=1) @ column**2 - column @ (weighted @ column)))
-
-
-def _factorised(rows: Floats, scales: Scales) -> tuple[Floats, bool]:
-    return _cholesky(_covariances(rows, rows, scales), scales.noise), True
 
 
 def _cholesky(covariances: Floats, noise: float) -> Floats:

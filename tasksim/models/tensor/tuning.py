@@ -128,8 +128,8 @@ class Search:
             choice = self._best_of(choice, self._grids(choice.rank, choice.ridge))
             ranks = [replace(choice, rank=rank) for rank in self._ranks(choice.cells)]
             choice = self._best_of(choice, ranks)
-            ridges = [replace(choice, ridge=ridge) for ridge in self._ridges()]
-            choice = self._best_of(choice, ridges)
+            ridges = RIDGES if self.ridge is None else (self.ridge,)
+            choice = self._best_of(choice, [replace(choice, ridge=ridge) for ridge in ridges])
             if choice == before:
                 break
         choice = self._or_nothing(choice)
@@ -197,9 +197,6 @@ class Search:
         size = sum(map(len, self.grid(cells)))
         ranks = POSITIVE_RANKS if self.recipe.positive else RANKS
         return [rank for rank in ranks if rank == 1 or self._affordable(size, rank)]
-
-    def _ridges(self) -> list[float]:
-        return list(RIDGES) if self.ridge is None else [self.ridge]
 
     def _affordable(self, size: int, rank: int) -> bool:
         return MIN_PER_COEFFICIENT * rank * size <= len(self.table)

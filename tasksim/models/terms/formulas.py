@@ -223,9 +223,7 @@ class _Parser:
         return Term(tuple(factors))
 
     def _factor(self) -> Factor:
-        if self.kind != "name":
-            raise self._expected("a parameter")
-        begin, name = self.at, self._advance()
+        begin, name = self.at, self._name()
         function: Function = ""
         if self.token == "(":
             function = self._function(name, begin)

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     Domain = Mapping[str, tuple[float, float]]
     Side = Callable[[Domain, Floats], Floats]
 
-__all__ = ["LEVELS", "ByDuration", "Drift", "Noise", "Uncertainty", "parts_of"]
+__all__ = ["LEVELS", "ByDuration", "Drift", "Noise", "Uncertainty", "mean_of_exp", "parts_of"]
 
 MAX_EXPONENT: Final = 300.0
 """Largest exponent of a bound relative to the prediction: a float holds exp(300) times it."""
@@ -123,7 +123,7 @@ class Uncertainty:
         rows, index = distinct_rows(table)
         expected = model.predict(rows)
         deviation = self.deviation(model, rows, expected)
-        scale = expected / _mean_of_exp(deviation, self.quantiles)
+        scale = expected / mean_of_exp(deviation[:, None] * self.quantiles, np.asarray(LEVELS))
         scales, deviations = scale[index], deviation[index]
 
         def draw(rng: np.random.Generator) -> Floats:
@@ -164,15 +164,13 @@ class Uncertainty:
         )
 
 
-def _mean_of_exp(deviation: Floats, quantiles: Floats) -> Floats:
-    """Return the means of exp(deviation·q), for q distributed linearly between *quantiles*."""
-    exponents = deviation[:, None] * quantiles
+def mean_of_exp(exponents: Floats, levels: Floats) -> Floats:
+    """Return the means of exp of variables distributed linearly between *exponents* at *levels*."""
     low, step = exponents[:, :-1], np.diff(exponents, axis=1)
     # The mean of exp over a segment, (exp(step) - 1)/step, without cancellation.
     with np.errstate(invalid="ignore"):
         grown = np.where(step > MIN_STEP, np.expm1(step) / np.maximum(step, MIN_STEP), 1 + step / 2)
-    means: Floats = (np.exp(low) * grown) @ np.diff(LEVELS)
-    return means
+    return np.asarray((np.exp(low) * grown) @ np.diff(levels))
 
 
 NORMAL_MEDIAN: Final = 0.6745

@@ -149,18 +149,17 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
     if not known.any():
         return _Runs(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
     used = samples.select(known)
-    expected = _means(used) if model is None else model.predict(used.parameters)
+    if model is None:
+        group = used.configurations()[1]
+        expected = group_means(used.durations_s, group)[group]
+    else:
+        expected = model.predict(used.parameters)
     return _compared(used.durations_s / expected, runs[known])
 
 
 def _in_several_runs(group: Indices, runs: Ints) -> Bools:
     pairs = np.unique(np.column_stack([group, runs]), axis=0)
     return np.asarray(np.bincount(pairs[:, 0])[group] >= MIN_RUNS)
-
-
-def _means(samples: Samples) -> Floats:
-    group = samples.configurations()[1]
-    return group_means(samples.durations_s, group)[group]
 
 
 def _compared(ratio: Floats, runs: Ints) -> _Runs:

@@ -18,6 +18,7 @@ from tasksim.models.quantiles import LEVELS
 from tasksim.models.rows import distinct_rows
 from tasksim.models.uncertainty.doubt import relative_spread
 from tasksim.models.uncertainty.intervals import LEVELS as FINER
+from tasksim.models.uncertainty.intervals import mean_of_exp
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Indices
@@ -34,8 +35,6 @@ NORMAL_QUANTILES: Final = np.array(
 )
 """Quantiles of a normal distribution at the stored levels, with the extremes of 500 samples: the
 shape of noise if only its deviation is known."""
-MIN_STEP: Final = 1e-9
-"""Step below which the mean over a segment is computed without the quotient, which would cancel."""
 MAX_STRETCH: Final = 20.0
 """Largest stretch of noise: two samples hardly determine their spread, but a task is not exp(20)
 deviations off."""
@@ -101,20 +100,11 @@ def _drawn(
     segment = levels.searchsorted(uniform, side="right") - 1
     share = (uniform - levels[segment]) / widths[segment]
     drawn = np.exp(stretched[index, segment] + share * steps[index, segment])
-    return np.asarray(drawn / _mean(stretched, widths)[index])
-
-
-def _mean(exponents: Floats, widths: Floats) -> Floats:
-    """Return the mean of exp of a variable distributed linearly between *exponents*."""
-    steps = exponents[:, 1:] - exponents[:, :-1]
-    # The mean of exp over a segment is (exp(step) - 1)/step, except for steps that cancel.
-    some = steps > MIN_STEP
-    grown = np.where(some, np.expm1(steps) / np.where(some, steps, 1.0), 1.0 + steps / 2)
-    return np.asarray((np.exp(exponents[:, :-1]) * grown) @ widths)
+    return np.asarray(drawn / mean_of_exp(stretched, levels)[index])
 
 
 def _variation(exponents: Floats) -> Floats:
     """Return the coefficient of variation of exp of a variable with quantiles *exponents*."""
-    widths = np.diff(LEVELS)
-    square = _mean(2 * exponents, widths) / _mean(exponents, widths) ** 2
+    levels = np.asarray(LEVELS)
+    square = mean_of_exp(2 * exponents, levels) / mean_of_exp(exponents, levels) ** 2
     return np.asarray(np.sqrt(np.maximum(square - 1, 0.0)))
