@@ -42,7 +42,7 @@ from tasksim.kernels.program import FunctionProgram, bind
 from tasksim.kernels.standalone import Standalone, standalone
 from tasksim.models.contention import Contention
 from tasksim.models.files.store import ModelLibrary
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.native.execute import execute
 from tasksim.platform.description import MemoryDomain, Platform

@@ -276,7 +276,7 @@ def many(tiles: int, replays: int) -> None:
     from tasksim.engine.batch import totals
     from tasksim.engine.simulation import Simulation
     from tasksim.graph.apps.registry import generate
-    from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.kinds.given import ConstantLibrary
 
     graph = generate("cholesky", tiles=tiles, tile_size=960, dtype="float32")
     for machine in ("overheads", "gpu"):

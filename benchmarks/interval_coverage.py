@@ -129,7 +129,7 @@ def _true_runs(
     """Return the makespans of true runs; the scheduler believes the true means."""
     from tasksim.engine.batch import totals
     from tasksim.engine.simulation import Simulation
-    from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.kinds.given import ConstantLibrary
     from tasksim.platform.description import Platform
 
     platform, models = Platform.identical(WORKERS), ConstantLibrary(SECONDS)

@@ -147,7 +147,7 @@ if TYPE_CHECKING:
     from tasksim.models.files.store import ModelLibrary, save_models
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.bysize import SizeHistory
-    from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+    from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
     from tasksim.models.kinds.history import HistoryModel
     from tasksim.models.kinds.linear import LinearModel
     from tasksim.models.kinds.power import PowerLaw
@@ -209,7 +209,7 @@ _HOMES = {
     "tasksim.models.diagnosis.diagnose": ("Diagnosis", "diagnose"),
     "tasksim.models.diagnosis.findings": ("Finding",),
     "tasksim.models.kinds.bysize": ("SizeHistory",),
-    "tasksim.models.kinds.constant": ("ConstantLibrary", "ConstantModel"),
+    "tasksim.models.kinds.given": ("ConstantLibrary", "ConstantModel"),
     "tasksim.models.kinds.history": ("HistoryModel",),
     "tasksim.models.kinds.linear": ("LinearModel",),
     "tasksim.models.kinds.power": ("PowerLaw",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
 from tasksim.models.validation.metrics import mlogq

@@ -19,8 +19,7 @@ from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.graph.apps.registry import find, generate
 from tasksim.kernels.program import bind
-from tasksim.models.files.samplefile import write_samples
-from tasksim.models.files.store import samples_path
+from tasksim.models.files.store import samples_path, write_samples
 from tasksim.native.execute import execute
 from tasksim.platform.description import Platform
 from tasksim.run.disturbance import undisturbed_s

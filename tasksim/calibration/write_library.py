@@ -14,7 +14,6 @@ from tasksim.base.lockfile import locked
 from tasksim.base.units import exact_quantity
 from tasksim.calibration.machine import fingerprint, memory_bytes, processor
 from tasksim.models.files.coefficients import PROCESSOR, WALL
-from tasksim.models.files.samplefile import write_samples
 from tasksim.models.files.store import (
     Entry,
     Measured,
@@ -22,6 +21,7 @@ from tasksim.models.files.store import (
     load_kernel,
     read_samples,
     samples_path,
+    write_samples,
 )
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns

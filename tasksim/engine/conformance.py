@@ -22,7 +22,7 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, Commute, GraphBuilder
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Memory, Overheads, Platform, Worker, class_of
 
 if TYPE_CHECKING:

@@ -274,7 +274,7 @@ def stretch(
     of its kernel knows the share, all is taken for computing;
     :func:`tasksim.scenario.advice.taken_for_computing` says so.
 
-    >>> from tasksim.models.kinds.constant import ConstantModel
+    >>> from tasksim.models.kinds.given import ConstantModel
     >>> stretch(ConstantModel(1.0), None, None, slower=2.0)
     2.0
     """

@@ -42,7 +42,7 @@ KINDS: Registry[type[KernelModel]] = Registry(
         "cp": "tasksim.models.tensor.model:TensorModel",
         "hybrid": "tasksim.models.tensor.hybrid:HybridModel",
         "counters": "tasksim.models.kinds.counted:CounterModel",
-        "constant": "tasksim.models.kinds.constant:ConstantModel",
+        "constant": "tasksim.models.kinds.given:ConstantModel",
     },
     _adopt,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.graph.graph_file import save
 from tasksim.models.files.coefficients import save_models
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.selection import select
 from tasksim.run.criticalkernels import AGGREGATED_NAME

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tasksim.engine.durations import Models
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.kinds.constant import ConstantLibrary
+    from tasksim.models.kinds.given import ConstantLibrary
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
     from tasksim.run.measured import Word
@@ -153,7 +153,7 @@ def known_durations(
     InputError
         If the platform does not have the architecture.
     """
-    from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+    from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
 
     # The architectures of models, by what can be said: all, those of a kind, one. Of kinds that no
     # worker is of (any more, after --set) something can be said, in vain. A kind of workers that

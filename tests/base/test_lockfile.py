@@ -208,7 +208,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tasksim.models.samples import Samples
-from tasksim.models.files.samplefile import append_samples
+from tasksim.models.files.store import append_samples
 
 path, name = Path(sys.argv[1]), int(sys.argv[2])
 for number in range(10_000):
@@ -219,7 +219,7 @@ for number in range(10_000):
 
 def test_what_many_writers_reported_is_there_though_they_are_killed(tmp_path):
     """Eight at once, each killed after another number of samples: wherever it is then."""
-    from tasksim.models.files.samplefile import read_samples
+    from tasksim.models.files.store import read_samples
 
     path = tmp_path / "gemm.samples.csv"
     writers = [

@@ -11,7 +11,7 @@ from tasksim.calibration import application_campaign
 from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.cli.main import cli
-from tasksim.models.files.samplefile import read_samples
+from tasksim.models.files.store import read_samples
 
 QUICK = MeasureOptions(samples=5, repetitions=2)
 

@@ -10,7 +10,7 @@ from tasksim.models.contention import Contention
 from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import ModelLibrary, save_kernel
 from tasksim.models.kinds.bysize import SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.samples import Samples
 from tasksim.platform.load import load
 from tasksim.scenario.advice import beyond_contention

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tasksim.models.files.store import Entry, Machine, Measured, ModelLibrary, save_kernel
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 

@@ -8,7 +8,7 @@ import pytest
 from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import save_kernel
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples
 

@@ -24,7 +24,7 @@ from tasksim.engine.batch import totals
 from tasksim.engine.choice import Question, _compiled
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.central import Eager
 from tasksim.schedulers.registry import create

@@ -21,7 +21,7 @@ from tasksim.engine.compiled.replay import CompiledReplay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.power import ArchitecturePower, Power
 from tasksim.runtime.policies import Ported, ported
 from tasksim.schedulers.central import Eager

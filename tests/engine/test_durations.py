@@ -10,7 +10,7 @@ from tasksim.engine.durations import Asked, durations
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
-from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.platform.description import Memory, Platform, Worker

@@ -11,8 +11,8 @@ from tasksim.engine.durations import durations, stretch
 from tasksim.graph.apps.registry import generate
 from tasksim.models.contention import Contention
 from tasksim.models.files.coefficients import Entry, Measured
-from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
 from tasksim.models.kinds.counted import CounterModel
+from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
 from tasksim.models.samples import Samples
 from tasksim.platform.description import Platform
 from tasksim.platform.power import Frequency

@@ -12,7 +12,7 @@ from tasksim.engine.pricing import Prices
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.models.locality import Locality
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network

@@ -19,8 +19,7 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import RW, GraphBuilder, R, W
-from tasksim.models.kinds.constant import ConstantLibrary
-from tasksim.models.kinds.given import GivenDurations
+from tasksim.models.kinds.given import ConstantLibrary, GivenDurations
 from tasksim.platform.description import Allocation, Device, Overheads, Platform
 from tasksim.run.runchecks import check_run
 from tasksim.schedulers.registry import create, names

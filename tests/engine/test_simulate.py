@@ -17,7 +17,7 @@ from tasksim.engine import replay as replay_module
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.locality import Locality
 from tasksim.models.samples import Samples

@@ -15,7 +15,7 @@ from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import R, Reduce, Scratch
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Copying
 from tasksim.schedulers.registry import names
 

@@ -16,8 +16,7 @@ from tasksim.base.errors import InputError
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import RW, GraphBuilder, R
-from tasksim.models.kinds.constant import ConstantLibrary
-from tasksim.models.kinds.given import GivenDurations
+from tasksim.models.kinds.given import ConstantLibrary, GivenDurations
 from tasksim.run.bounds import bounds
 
 DURATIONS_S = {"potrf": 2.0, "gemm": 1.0, "task": 3.0}

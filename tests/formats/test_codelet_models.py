@@ -24,7 +24,7 @@ from tasksim.formats.starpu.codelet_file import (
 )
 from tasksim.formats.starpu.codelet_models import from_models, to_models
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw

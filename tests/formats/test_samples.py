@@ -16,7 +16,7 @@ from sample_files import detect_format, plain, problem
 from tasksim.base.errors import InputError
 from tasksim.formats.samples import read_samples, samples_in
 from tasksim.formats.samples.columns import choose_columns, find_duration
-from tasksim.models.files.samplefile import write_samples
+from tasksim.models.files.store import write_samples
 from tasksim.models.samples import Samples, Unused
 
 # Which column is the duration

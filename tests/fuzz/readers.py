@@ -58,7 +58,7 @@ def _predicted(library: object) -> object:
 
 
 def calibrated_samples(folder: Path) -> object:
-    from tasksim.models.files.samplefile import read_samples
+    from tasksim.models.files.store import read_samples
 
     return read_samples(folder / "gemm.samples.csv")
 

@@ -11,7 +11,7 @@ from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.apps.fmm import graph_of_tree
 from tasksim.graph.apps.fmm_groups import groups_of
 from tasksim.graph.octree.interactions import m2l_pairs, neighbour_pairs
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Platform
 
 

@@ -7,8 +7,8 @@ from tasksim.base.errors import CheckFailed
 from tasksim.models.conformance import check_model, checks, parametrize_with_checks
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.bysize import SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
 from tasksim.models.kinds.counted import CounterModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw

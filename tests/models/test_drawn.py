@@ -5,7 +5,7 @@ import pytest
 
 from tasksim.base.errors import InputError, ModelError
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw

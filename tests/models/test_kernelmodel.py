@@ -5,7 +5,7 @@ import pytest
 
 from tasksim.base.errors import InputError, NotFittedError
 from tasksim.models.fitted import columns
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.registry import model_class
 from tasksim.models.samples import Samples

@@ -9,7 +9,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.registry import PluginWarning
 from tasksim.models import registry
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 
 

@@ -17,8 +17,7 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import Commute, GraphBuilder, R, W
-from tasksim.models.kinds.constant import ConstantLibrary
-from tasksim.models.kinds.given import GivenDurations
+from tasksim.models.kinds.given import ConstantLibrary, GivenDurations
 from tasksim.native.execute import execute
 from tasksim.platform.description import Memory, Platform, Worker
 from tasksim.schedulers.registry import create

@@ -22,7 +22,7 @@ from tasksim.engine.replay import Replay
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder, R, W
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Platform
 from tasksim.schedulers.registry import create
 from tasksim.schedulers.static import ALGORITHMS, Problem, plan

@@ -10,7 +10,7 @@ import tasksim
 from tasksim.engine.batch import totals
 from tasksim.engine.simulation import Simulation
 from tasksim.kernels.program import bind
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.this_machine import this_machine
 from tasksim.platform.description import Platform
 from tasksim.selective.execute import execute_selectively

@@ -295,6 +295,13 @@ class Node:
             raise self.expected("a number larger than 0")
         return number
 
+    def not_negative(self, what: str = "a number, not negative") -> float:
+        """Return the value, a finite number of at least 0; messages expect *what*."""
+        number = self.number()
+        if number < 0:
+            raise self.expected(what)
+        return number
+
     def optional(self) -> float:
         """Return the value, a finite number, or NaN for ``null``."""
         return math.nan if self.value is None else self.number()

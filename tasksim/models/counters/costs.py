@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from tasksim.base.errors import InputError
+from tasksim.models.quantiles import group_means
 from tasksim.models.rows import CLOCK
 from tasksim.models.samples import HITS
 from tasksim.models.terms.leastsquares import non_negative
@@ -161,7 +162,7 @@ def chosen_costs(spent: Spent, group: Indices, by: CostsBy = "cv") -> Costs:
 def _structures(instructions: Floats, group: Indices) -> Iterator[list[tuple[bool, float | None]]]:
     """Yield further structures, fewest numbers first: a call, a bound, both."""
     yield [(True, None)]
-    means = np.sort(np.bincount(group, instructions) / np.bincount(group))
+    means = np.sort(group_means(instructions, group))
     last = np.arange(MIN_PART_CONFIGURATIONS - 1, len(means) - MIN_PART_CONFIGURATIONS)
     if len(last) > MAX_BOUNDS:
         last = last[np.linspace(0, len(last) - 1, MAX_BOUNDS).round().astype(np.intp)]
@@ -275,5 +276,5 @@ def variance_over_runs(per_sample: Floats, runs: Ints | None) -> float:
     if runs is None:
         return float("nan")
     _, run = np.unique(runs, return_inverse=True)
-    means = np.bincount(run, per_sample) / np.bincount(run)
+    means = group_means(per_sample, run)
     return float(means.var(ddof=1)) if len(means) > 1 else float("nan")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from tasksim.base.arguments import all_of
-from tasksim.base.documents.json_document import INTEGER_LIMIT, to_data
+from tasksim.base.documents.json_document import INTEGER_LIMIT
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kernelmodel import KernelModel, fit_report
 from tasksim.models.quantiles import FENCE
 from tasksim.models.rows import SIZE, plain_number
 from tasksim.models.samples import Samples
@@ -246,20 +246,10 @@ class SizeHistory(KernelModel):
 
     def _report_of_entries(self) -> dict[str, Any]:
         """Return a report without the samples, which are unknown."""
-        from tasksim.models.validation.metrics import fit_errors
-
         table = np.array([[e.size] for e in self.entries_])
         means = Samples(self.names_, table, np.array([e.mean_s for e in self.entries_]))
-        rows, inverse = means.configurations()
-        report = {
-            "kind": self.kind,
-            "samples": sum(e.count for e in self.entries_),
-            "dropped": 0,
-            **fit_errors(means, rows, inverse, self._predict(rows)),
-            **self._details(),
-        }
-        plain: dict[str, Any] = to_data(report)
-        return plain
+        report = fit_report(self, means, np.ones(len(means), dtype=bool))
+        return {**report, "samples": sum(e.count for e in self.entries_)}
 
     def _to_json(self) -> dict[str, Any]:
         return {"exponent": self.exponent_, "entries": [_data(e) for e in self.entries_]}
@@ -298,10 +288,7 @@ def _data(entry: SizeEntry) -> dict[str, Any]:
 
 
 def _entry(node: Node) -> SizeEntry:
-    size, deviation_s = node["size"].number(), node["deviation_s"].number()
-    for name, value in (("size", size), ("deviation_s", deviation_s)):
-        if value < 0:
-            raise node[name].expected("a number, not negative")
+    size, deviation_s = node["size"].not_negative(), node["deviation_s"].not_negative()
     if not math.isfinite(deviation_s / node["mean_s"].positive()):
         raise node["deviation_s"].expected("a finite multiple of the mean")
     footprint, flops = node["footprint"], node["flops"].optional()

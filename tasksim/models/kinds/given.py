@@ -1,22 +1,26 @@
-"""Durations given by a graph: every task has a parameter ``duration_s``.
+"""Given durations: constants per kernel, or durations that the tasks of a graph have.
 
-A graph may give durations per processor, too: its tasks then have parameters ``NAME_s``.
+Every task of such a graph has a parameter ``duration_s``; or, if its durations depend on the
+processor, parameters ``NAME_s``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, expect, nearest, unknown
 from tasksim.models.fitted import columns
-from tasksim.models.kernelmodel import KernelModel
+from tasksim.models.kernelmodel import KernelModel, nothing_reported
 from tasksim.models.rows import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
 
     from tasksim.base.arrays import Bools, Floats
     from tasksim.base.documents.json_document import Node
@@ -24,8 +28,12 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
 
 __all__ = [
+    "ConstantLibrary",
+    "ConstantModel",
     "GivenCosts",
+    "GivenDuration",
     "GivenDurations",
+    "GivenLibrary",
     "GivenModel",
     "ProcessorModel",
     "gives_durations",
@@ -33,22 +41,11 @@ __all__ = [
 ]
 
 
-class GivenModel(KernelModel):
-    """A model that returns the task's own parameter ``duration_s``; it learns nothing.
+class GivenDuration(KernelModel):
+    """A model of durations that are given, not measured: it learns nothing from samples."""
 
-    Examples
-    --------
-    >>> GivenModel().predict([[0.5], [2.0]]).tolist()
-    [0.5, 2.0]
-    """
-
-    kind = "given"
     needs_fit = False
     automatic = False
-
-    def __init__(self) -> None:
-        self.names_ = (DURATION,)
-        self.domain_ = {DURATION: (0.0, math.inf)}
 
     def fit(self, samples: Samples) -> Self:  # noqa: ARG002
         """Return the model unchanged."""
@@ -56,26 +53,16 @@ class GivenModel(KernelModel):
 
     def report(self) -> dict[str, Any]:
         """Return an empty report with the keys of every kind."""
-        counts = {"samples": 0, "dropped": 0, "configurations": 0}
-        return {
-            "kind": self.kind, **counts, "mlogq": None, "bias": None, "mape": None, "worst": None,
-        }  # fmt: skip
+        return nothing_reported(self.kind)
 
     def to_json(self) -> dict[str, Any]:
         """Return the model as plain data."""
-        return {"kind": self.kind, "options": {}}
+        return {"kind": self.kind, "options": self.get_params()}
 
     def _fit(self, samples: Samples) -> Bools:
         return np.ones(len(samples), dtype=bool)
 
-    def _predict(self, table: Floats) -> Floats:
-        return table[:, 0].copy()
-
-    def _sample(
-        self,
-        table: Floats,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> Floats:
+    def _sample(self, table: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         return self._predict(table)
 
     def _to_json(self) -> dict[str, Any]:
@@ -85,7 +72,174 @@ class GivenModel(KernelModel):
         pass
 
 
-class GivenDurations:
+class GivenLibrary:
+    """A library of models with given durations."""
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
+        raise NotImplementedError
+
+    def locality(self, kernel: str, architecture: str) -> None:
+        """Return None: a given duration does not depend on the location of data."""
+
+    def predict(
+        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
+    ) -> Floats:
+        """Return the duration of *kernel* per row of *table*, whose columns are *names*."""
+        model = self.model(kernel, architecture)
+        return model.predict(columns(model, names, table))
+
+
+class ConstantModel(GivenDuration):
+    """The same duration for any parameters. It needs no samples, and no fit.
+
+    Parameters
+    ----------
+    duration_s : float
+        In seconds; finite and not negative.
+
+    See Also
+    --------
+    tasksim.ConstantLibrary : Constants for all kernels of a graph.
+
+    Examples
+    --------
+    >>> ConstantModel(2.0).predict([[256], [512]]).tolist()
+    [2.0, 2.0]
+    """
+
+    kind = "constant"
+
+    def __init__(self, duration_s: float) -> None:
+        self.duration_s = duration_s
+        self.names_ = ()
+        self.domain_ = {}
+
+    def report(self) -> dict[str, Any]:
+        """Return an empty report with the keys of every kind, and the duration."""
+        return {**super().report(), "duration_s": self.duration_s}
+
+    def _predict(self, table: Floats) -> Floats:
+        return np.full(len(table), checked_duration(self.duration_s, self.label))
+
+    def _inside(self, table: Floats) -> Bools:
+        return np.ones(len(table), dtype=bool)
+
+    def _table(self, parameters: ArrayLike) -> Floats:
+        table = np.asarray(parameters)
+        if table.ndim != 2:
+            raise self._refusal(
+                f"parameters must have one row per task; got an array of shape {table.shape}"
+            )
+        return table
+
+    def _from_json(self, node: Node) -> None:
+        node["options"]["duration_s"].not_negative("a duration in seconds, not negative")
+
+
+class ConstantLibrary(GivenLibrary):
+    """A library of constant kernel models.
+
+    Parameters
+    ----------
+    durations_s : mapping
+        Kernel -> duration in seconds, the same on every architecture; or kernel -> a mapping,
+        architecture -> duration, for a kernel that can run only there.
+
+    Raises
+    ------
+    InputError
+        If a duration is not a finite number, or is negative.
+
+    See Also
+    --------
+    ModelLibrary : A library of fitted models.
+
+    Examples
+    --------
+    >>> library = ConstantLibrary({"potrf": 0.02, "gemm": {"cpu": 0.06, "cuda": 0.003}})
+    >>> library.model("gemm", "cuda").predict([[256]]).tolist()
+    [0.003]
+    """
+
+    def __init__(self, durations_s: Mapping[str, float | Mapping[str, float]]) -> None:
+        expect(durations_s, Mapping, "durations_s")
+        self._models: dict[str, KernelModel | dict[str, KernelModel]] = {}
+        for kernel, given in durations_s.items():
+            if isinstance(given, Mapping):
+                self._models[kernel] = {
+                    name: _constant(s, kernel, name) for name, s in given.items()
+                }
+            else:
+                self._models[kernel] = _constant(given, kernel)
+
+    def kernels(self) -> tuple[str, ...]:
+        """Return the names of the kernels with a duration, sorted."""
+        return tuple(sorted(self._models))
+
+    def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
+        """Raise :exc:`InputError` with the names of all *kernels* without any duration."""
+        missing = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self._models]
+        if missing:
+            known = ", ".join(self._models) or "none"
+            raise InputError(
+                f"no duration for kernel{'s' if len(missing) > 1 else ''} "
+                f"{', '.join(repr(kernel) for kernel in missing)}"
+                f"{nearest(missing[0], self._models)} (given: {known})"
+            )
+
+    def model(self, kernel: str, architecture: str) -> KernelModel:
+        """Return the model of *kernel*; raise :exc:`InputError` if it has no duration there."""
+        self.require([kernel])
+        found = self._models[kernel]
+        if isinstance(found, KernelModel):
+            return found
+        if architecture not in found:
+            raise InputError(
+                f"no duration for kernel '{kernel}' on architecture '{architecture}'"
+                f"{nearest(architecture, found)} (given: {', '.join(found) or 'none'})"
+            )
+        return found[architecture]
+
+
+def _constant(duration_s: float, kernel: str, architecture: str = "") -> ConstantModel:
+    where = f" on {architecture}" if architecture else ""
+    model = ConstantModel(checked_duration(duration_s, f"kernel '{kernel}'{where}"))
+    model.label = f"{kernel}{where}"
+    return model
+
+
+def checked_duration(duration_s: object, label: str = "") -> float:
+    """Return *duration_s* as a float; it must be a finite number that is not negative."""
+    number = duration_s if isinstance(duration_s, int | float) else math.nan
+    if not isinstance(duration_s, bool) and math.isfinite(number) and number >= 0:
+        return float(number)
+    prefix = f"{label}: " if label else ""
+    raise InputError(
+        f"{prefix}a duration must be a number of seconds, not negative, got {duration_s!r}"
+    )
+
+
+class GivenModel(GivenDuration):
+    """A model that returns the task's own parameter ``duration_s``; it learns nothing.
+
+    Examples
+    --------
+    >>> GivenModel().predict([[0.5], [2.0]]).tolist()
+    [0.5, 2.0]
+    """
+
+    kind = "given"
+
+    def __init__(self) -> None:
+        self.names_ = (DURATION,)
+        self.domain_ = {DURATION: (0.0, math.inf)}
+
+    def _predict(self, table: Floats) -> Floats:
+        return table[:, 0].copy()
+
+
+class GivenDurations(GivenLibrary):
     """A library of models for a graph with given durations, the same on every architecture.
 
     Parameters
@@ -123,16 +277,6 @@ class GivenDurations:
         model.label = kernel
         return model
 
-    def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: a given duration does not depend on the location of data."""
-
-    def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
-    ) -> Floats:
-        """Return the column ``duration_s`` of *table*, whose columns are *names*."""
-        model = self.model(kernel, architecture)
-        return model.predict(columns(model, names, table))
-
 
 def gives_durations(graph: TaskGraph) -> bool:
     """Return whether all tasks of *graph* have a duration."""
@@ -164,12 +308,8 @@ class ProcessorModel(GivenModel):
         self.names_ = (parameter(processor),)
         self.domain_ = {self.names_[0]: (0.0, float("inf"))}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the model as plain data."""
-        return {"kind": self.kind, "options": {"processor": self.processor}}
 
-
-class GivenCosts:
+class GivenCosts(GivenLibrary):
     """A library of models for a graph with given durations on each architecture.
 
     Parameters
@@ -205,13 +345,3 @@ class GivenCosts:
         model = ProcessorModel(architecture)
         model.label = f"{kernel} on {architecture}"
         return model
-
-    def locality(self, kernel: str, architecture: str) -> None:
-        """Return None: a given duration does not depend on the location of data."""
-
-    def predict(
-        self, kernel: str, architecture: str, names: Sequence[str], table: Floats
-    ) -> Floats:
-        """Return the column of *architecture* in *table*, whose columns are *names*."""
-        model = self.model(kernel, architecture)
-        return model.predict(columns(model, names, table))

@@ -241,9 +241,7 @@ class PowerLaw(KernelModel):
         if len(node["parameters"].texts()) != 1:
             raise node["parameters"].expected("one parameter")
         self.a_, self.b_ = node["a_s"].positive(), node["b"].number()
-        self.c_, self.spread_ = node["c_s"].number(), node["spread"].number()
-        if self.spread_ < 0:
-            raise node["spread"].expected("a number, not negative")
+        self.c_, self.spread_ = node["c_s"].number(), node["spread"].not_negative()
 
 
 def _constant(sizes: Floats, means: Floats, counts: Floats) -> float:

@@ -387,11 +387,7 @@ class Drift:
     @classmethod
     def from_json(cls, node: Node) -> Self:
         """Read what :meth:`to_json` wrote."""
-        below, above = node["below"].number(), node["above"].number()
-        for name, value in (("below", below), ("above", above)):
-            if value < 0:
-                raise node[name].expected("a number, not negative")
-        return cls(below, above)
+        return cls(node["below"].not_negative(), node["above"].not_negative())
 
 
 def distance_above(domain: Domain, table: Floats) -> Floats:

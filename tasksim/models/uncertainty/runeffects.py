@@ -72,10 +72,7 @@ class RunEffect:
     @classmethod
     def from_json(cls, node: Node) -> RunEffect:
         """Read what :meth:`to_json` wrote."""
-        values = {name: node[name].number() for name in ("shared", "own")}
-        for name, value in values.items():
-            if value < 0:
-                raise node[name].expected("a deviation, not negative")
+        values = {n: node[n].not_negative("a deviation, not negative") for n in ("shared", "own")}
         return cls(runs=node["runs"].integer(), **values)
 
 

@@ -14,7 +14,7 @@ from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, W
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.run.runchecks import check_run

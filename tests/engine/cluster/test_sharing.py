@@ -11,7 +11,7 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import GraphBuilder, W
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.network.cluster import Cluster
 from tasksim.network.clusterfile import read_cluster_file
 from tasksim.network.load import read_network

@@ -17,7 +17,7 @@ from experiments.irregular_kernels.results import (
     Outcome,
     Results,
 )
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.platform.description import Platform
 from tasksim.scenario.repetitions import ScenarioRuns, solved

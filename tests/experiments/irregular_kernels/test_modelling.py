@@ -22,7 +22,7 @@ from experiments.irregular_kernels.modelling import (
 from experiments.irregular_kernels.predicting import Predictor
 from experiments.irregular_kernels.results import GENERAL, KERNELS, NAIVE, SPECIFIC
 from tasksim.engine.simulation import Simulation
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.platform.description import Platform
 from tasksim.scenario.repetitions import ScenarioRuns

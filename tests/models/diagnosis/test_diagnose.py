@@ -8,7 +8,7 @@ from diagnosed_samples import DIRECT, SIZES, codes, gemm, line, linear, m2l, wit
 
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.kinds.bysize import SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples

@@ -11,7 +11,7 @@ from diagnosed_samples import DIRECT, codes, gemm, linear, m2l, without
 from tasksim.base.errors import InputError, NotFittedError
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.fitted import columns
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.samples import Samples

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.models.files.samplefile import append_samples, read_samples, write_samples
+from tasksim.models.files.store import append_samples, read_samples, write_samples
 from tasksim.models.samples import Samples
 
 SHARED_FIXTURE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

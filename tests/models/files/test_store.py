@@ -18,7 +18,7 @@ from tasksim.models.files.store import (
     save_kernel,
 )
 from tasksim.models.kinds.bysize import SizeEntry, SizeHistory
-from tasksim.models.kinds.constant import ConstantModel
+from tasksim.models.kinds.given import ConstantModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.locality import Locality

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.models.kinds.constant import ConstantLibrary, ConstantModel
+from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
 
 
 def test_the_constant_is_predicted_and_drawn():

@@ -15,7 +15,7 @@ from tasksim.formats.platforms import read_network
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.distribution.owners import Grid
 from tasksim.graph.distribution.parts import cut_by, distribute
-from tasksim.models.kinds.constant import ConstantLibrary
+from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.this_machine import this_machine
 from tasksim.network.cluster import Cluster
 from tasksim.schedulers.registry import create
