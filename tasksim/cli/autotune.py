@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import write_text
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.options import (
@@ -22,20 +24,22 @@ from tasksim.cli.options import (
     scheduler_option,
 )
 from tasksim.cli.output import note, print_json, refuse_file, warn
+from tasksim.cli.over_ranks import end_together, grid_of
 from tasksim.cli.progress import counting
 from tasksim.cli.tune_graph import OverCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tasksim.scenario.scenario import Scenario
     from tasksim.selective.policies import Sampling
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.statistics import Intervals
-    from tasksim.tuning.autotune import Autotuned, Selection, Way
+    from tasksim.tuning.autotune import Autotuned, Way
     from tasksim.tuning.one_node import Site
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.search import Search, Tried
+    from tasksim.tuning.selection import Selection
 
 __all__ = ["autotuning"]
 
@@ -229,9 +233,7 @@ def autotuning(
         _tell(result, list(axes), output, force=force, as_json=as_json)
 
     if over_ranks:
-        from tasksim.cli.autotune_over_ranks import autotune_over_ranks
-
-        autotune_over_ranks(asked, selection, scenario.grid, scenario.owner, tuned, tell)
+        _over_ranks(asked, selection, scenario.grid, scenario.owner, tuned, tell)
         return
     found = tuned(asked())
     tell(found)
@@ -372,3 +374,45 @@ def _cells(row: dict[str, Any], judged: bool) -> list[str]:
     if row["full_s"] is None:
         return [*cells, "-", "-"]
     return [*cells, format_time(row["full_s"]), f"{100 * row['prediction_error']:+.1f} %"]
+
+
+def _over_ranks(
+    asked: Callable[[], Sequence[Candidate]],
+    selection: Selection,
+    grid: str | None,
+    owner: str,
+    tuned: Callable[[Sequence[Candidate], Site], Autotuned],
+    tell: Callable[[Autotuned], None],
+) -> None:
+    """Let all ranks try the candidates that are *asked* for; rank 0 tells what it has found."""
+    from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all, stop_all
+    from tasksim.native.cluster.ranks import world
+    from tasksim.tuning.over_ranks import OverRanks
+
+    ranks = world("a tuning over ranks")
+    some = ranks.together(asked)
+    arranged = ranks.together(lambda: grid_of(grid, ranks.size))
+    site = OverRanks(some, selection, ranks, arranged, owner)
+    problem: TasksimError | None = None
+    try:
+        if ranks.rank:
+            site.follow()
+        else:
+            found = tuned(some, site)
+            tell(found)
+            if found.interrupted:
+                stop_all(INTERRUPTED_EXIT_CODE)  # others may wait for this one, in MPI
+            site.end()
+    except TasksimError as error:
+        problem = error
+        if not ranks.rank:
+            site.end()
+    except KeyboardInterrupt:
+        if not ranks.rank:
+            note("interrupted before any configuration was done")
+            stop_all(INTERRUPTED_EXIT_CODE)
+        time.sleep(ABORT_PATIENCE_S)  # while rank 0 tells what is done
+        os._exit(INTERRUPTED_EXIT_CODE)
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    end_together(ranks, problem)

@@ -158,19 +158,19 @@ def calibrate(
     'power', with KERNELs behind it, adds what the machine draws, where its counters can be read.
     """
     if items == (NETWORK,):
-        from tasksim.cli.calibrate_network import calibrate_network
+        from tasksim.cli.calibrate_machine import calibrate_network
         from tasksim.native.cluster.launch import watch_over_rank
 
         watch_over_rank()
         calibrate_network(library, name, max_time=max_time, quick=quick, as_json=as_json)
         return
     if items == (MEMORY,):
-        from tasksim.cli.calibrate_memory import calibrate_memory
+        from tasksim.cli.calibrate_machine import calibrate_memory
 
         calibrate_memory(library, name, workers=workers, as_json=as_json)
         return
     if items[0] == POWER:
-        from tasksim.cli.calibrate_power import calibrate_power
+        from tasksim.cli.calibrate_machine import calibrate_power
 
         calibrate_power(parse_items(items[1:]), library, name, workers=workers, as_json=as_json)
         return

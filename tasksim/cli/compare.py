@@ -9,9 +9,8 @@ import click
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.htmlpage import html_option, refuse_html, write_page
-from tasksim.cli.options import SHARE, force_option, json_option, trust_option
-from tasksim.cli.output import note, print_json, refuse_figure
+from tasksim.cli.options import SHARE, force_option, html_option, json_option, trust_option
+from tasksim.cli.output import note, print_json, refuse_figure, refuse_html, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

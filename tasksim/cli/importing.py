@@ -1,4 +1,4 @@
-"""``tasksim import``: make a platform and kernel models of other tools' files."""
+"""``tasksim import``: machines, runs, task graphs and networks of other tools."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tasksim.cli.options import force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tasksim.formats.starpu.machine_import import Imported
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
 
 __all__ = ["importing"]
 
@@ -126,3 +127,183 @@ def _next_command(found: Imported, library: Path) -> str:
         return shlex.join(["tasksim", "list", "models", *where])
     options = [*where, "--platform", found.host, "--model-names", text_of(example.model_names)]
     return shlex.join(["tasksim", "simulate", example.graph, *example.settings, *options])
+
+
+TRACE_EXAMPLES = (
+    "tasksim import trace qr_mumps/ -o tf16",
+    "tasksim import trace tasks.rec -o recorded --models",
+)
+SHOWN = 10
+"""Maximum number of skipped records that are listed: more do not fit on a screen; their number is
+stated."""
+
+
+@importing.command(
+    "trace",
+    cls=Command,
+    examples=TRACE_EXAMPLES,
+    short_help="Import a run that another tool recorded.",
+)
+@click.argument("path", type=click.Path(path_type=Path), metavar="PATH")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A new run folder: the run, its graph, its platform.",
+)
+@click.option("--models", is_flag=True, help="Write kernel models of its own durations as well.")
+@click.option("--skip-bad", is_flag=True, help="Pass over records that are wrong, and count them.")
+@force_option
+@json_option
+def trace(
+    path: Path, output: Path, models: bool, skip_bad: bool, force: bool, as_json: bool
+) -> None:
+    """Import a run that another tool recorded: with its graph, and where it ran.
+
+    PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, Chrome's JSON, or a table
+    (.csv) with columns task, kernel, worker, start, end and any others: 'tasksim list formats'.
+    What is wrong is told with its line, and nothing is written then.
+    """
+    refuse_unwritable(output)
+    from tasksim.formats.runs import read_trace
+    from tasksim.formats.traces.tracefolder import save_trace
+
+    found = read_trace(path, skip_bad=skip_bad)
+    notes = [*found.notes, *save_trace(found, output, models=models, force=force)]
+    _tell_skipped(found)
+    if as_json:
+        run = found.run
+        print_json(
+            {
+                "tasks": len(run),
+                "edges": 0 if run.graph is None else run.graph.edges,
+                "kernels": run.kernel_names,
+                "workers": [worker.name for worker in run.workers],
+                "makespan_s": run.makespan_s,
+                "notes": notes,
+                "skipped": len(found.skipped),
+                "output": output,
+            }
+        )
+        return
+    _print_trace(found, notes)
+    note(f"Wrote {output}")
+    click.echo(f"\nNext:\n  tasksim simulate {output} --durations measured --scheduler lws")
+
+
+def _tell_skipped(found: RecordedTrace) -> None:
+    for text in found.skipped[:SHOWN]:
+        warn(f"passed over: {text}")
+    if len(found.skipped) > SHOWN:
+        warn(f"passed over: {len(found.skipped) - SHOWN} more")
+
+
+def _print_trace(found: RecordedTrace, notes: Iterable[str]) -> None:
+    from tasksim.view.texttables import kernel_table, run_summary
+
+    click.echo(f"{run_summary(found.run)}\n\n{kernel_table(found.run)}")
+    texts = list(notes)
+    if texts:
+        click.echo("\nnotes:")
+    for text in texts:
+        click.echo(f"  {text}")
+
+
+WORKFLOW_EXAMPLES = (
+    "tasksim import workflow montage.json -o montage.npz",
+    "tasksim import workflow daggen.dot --flop-rate 1e9 -o daggen.npz",
+)
+
+
+@importing.command(
+    "workflow",
+    cls=Command,
+    examples=WORKFLOW_EXAMPLES,
+    short_help="Import a task graph of another tool.",
+)
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A new task graph file, .npz.",
+)
+@click.option(
+    "--flop-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="FLOP/S",
+    help="Speed of a worker, for files that give flop in place of seconds.",
+)
+@force_option
+@json_option
+def workflow(path: Path, output: Path, flop_rate: float | None, force: bool, as_json: bool) -> None:
+    """Import a task graph of another tool.
+
+    FILE is a workflow in WfFormat (WfCommons, .json) or DAX (Pegasus, .dax), DOT as SimGrid and
+    daggen have it (.dot), a graph of the Standard Task Graph set (.stg), one of Davidovic's (.td),
+    or one of Estee's (.json). 'tasksim simulate' reads all of these directly, too.
+    """
+    refuse_unwritable(output)
+    from tasksim.formats.graphs import graph_in
+    from tasksim.formats.workflows.jobs import with_durations
+    from tasksim.graph.graph_file import save
+
+    found = graph_in(path)
+    graph = found.graph if flop_rate is None else with_durations(found.graph, flop_rate)
+    save(graph, output, force=force)
+    summary = graph.summary()
+    if as_json:
+        print_json({**summary, "notes": found.notes, "output": output})
+        return
+    click.echo(f"graph    {graph.name}: {len(graph)} tasks, {graph.edges} dependencies")
+    click.echo(f"data     {summary['handles']}, {summary['size_bytes']} bytes")
+    kernels = [f"{count} {kernel}" for kernel, count in summary["kernels"].items()]
+    click.echo(f"kernels  {', '.join(kernels)}")
+    if found.notes:
+        click.echo("\nnotes:")
+    for text in found.notes:
+        click.echo(f"  {text}")
+    note(f"Wrote {output}")
+
+
+NETWORK_EXAMPLES = ("tasksim import network simgrid-platform.xml -o lib",)
+
+
+@importing.command(
+    "network", cls=Command, examples=NETWORK_EXAMPLES, short_help="Import a network of SimGrid's."
+)
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option(
+    "-o",
+    "--output",
+    "library",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="the current folder",
+    help="The library where networks/NAME.yaml is written.",
+)
+@click.option("--name", help="Name of the network. [default: the name of the file]")
+@force_option
+@json_option
+def network(path: Path, library: Path, name: str | None, force: bool, as_json: bool) -> None:
+    """Import a network of SimGrid's.
+
+    FILE is a platform file of SimGrid, .xml: a cluster, flat, with a backbone, a fat tree, a torus
+    or a dragonfly; or hosts, links and routes.
+    """
+    refuse_unwritable(library / "networks" / "x")
+    from tasksim.formats.simgrid import import_network
+
+    target, found = import_network(path, library, name, force=force)
+    if as_json:
+        print_json({"network": found.name, "hosts": found.nodes, "links": found.topology.link_count,
+                    "topology": str(found.topology), "model": found.model.name,
+                    "output": target})  # fmt: skip
+        return
+    click.echo(f"network   {found.name}: {found.topology}")
+    click.echo(f"hosts     {found.nodes}")
+    click.echo(f"links     {found.topology.link_count}")
+    click.echo(f"model     {found.model.name}")
+    note(f"Wrote {target}")

@@ -38,16 +38,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": (
-        "tasksim.cli.report_scaling:reporting",
+        "tasksim.cli.report:reporting",
         "Report on recorded runs and their kernels.",
     ),
     "validate": ("tasksim.cli.validate:validate", "Check platforms, models, graphs and runs."),
     "list": ("tasksim.cli.listing:listing", "List generators, schedulers, platforms, models."),
     "import": (
-        "tasksim.cli.import_network:importing",
+        "tasksim.cli.importing:importing",
         "Take over other tools' runs, graphs, machines.",
     ),
-    "export": ("tasksim.cli.export_run:exporting", "Write runs and kernel models for other tools."),
+    "export": ("tasksim.cli.export:exporting", "Write runs and kernel models for other tools."),
     "tune": ("tasksim.cli.tune:tuning", "Find the best choice, and what a wrong one costs."),
     "autotune": ("tasksim.cli.autotune:autotuning", "Tune by runs that skip what is known."),
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
@@ -117,7 +117,7 @@ def exit_after(run: Callable[[], Any], arguments: Sequence[str]) -> NoReturn:
             interrupts.hold()
             if interrupts.raised and not isinstance(error, TasksimError | click.ClickException):
                 error = KeyboardInterrupt()  # what an import that was interrupted makes of it
-            from tasksim.cli.usage_of_ranks import agreed  # which only errors need
+            from tasksim.cli.over_ranks import agreed  # which only errors need
 
             code = _report(agreed(error, arguments), debug="--debug" in arguments)
             _let_go_of_output()

@@ -24,6 +24,7 @@ __all__ = [
     "dtype_option",
     "force_option",
     "graph_argument",
+    "html_option",
     "json_option",
     "library_option",
     "result_options",
@@ -107,6 +108,11 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
 )
 force_option = click.option("--force", is_flag=True, help="Replace what exists.")
+html_option = click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    help="A page to explore the runs in a browser, offline: one .html file.",
+)
 library_option = click.option(
     "--library",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -269,12 +275,7 @@ def scenario_options(function: F) -> F:
         where = {name: given.pop(name) for name in names}
         return function(*args, scenario=Scenario(graph or "", settings, **where), **given)
 
-    gathered.__doc__, gathered.__name__ = function.__doc__, function.__name__
-    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Any = gathered
-    for option in reversed(_WHERE):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    return _with_options(_WHERE, gathered, function)
 
 
 def cluster_options(function: F) -> F:
@@ -287,12 +288,16 @@ def cluster_options(function: F) -> F:
             scenario = scenario.vary(**words)
         return function(*args, scenario=scenario, **given)
 
+    return _with_options(_NODES, gathered, function)
+
+
+def _with_options(options: tuple[Decorator, ...], gathered: Any, function: F) -> F:
+    """Return *gathered*, which calls *function*, with the name, the options and more *options*."""
     gathered.__doc__, gathered.__name__ = function.__doc__, function.__name__
-    gathered.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    decorated: Any = gathered
-    for option in reversed(_NODES):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]
+    gathered.__click_params__ = getattr(function, "__click_params__", [])
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered  # type: ignore[no-any-return]
 
 
 def terms_by_kernel(texts: Iterable[str], *words: str) -> dict[str, str]:

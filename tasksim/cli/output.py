@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.base.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,11 +25,14 @@ __all__ = [
     "describe_run",
     "nodes_of",
     "note",
+    "open_page",
     "print_json",
     "refuse_figure",
     "refuse_file",
+    "refuse_html",
     "refuse_unwritable",
     "warn",
+    "write_page",
 ]
 
 SCHEMA_VERSION = 1
@@ -221,3 +225,61 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_LARGE_BYTES: Final = 20_000_000
+"""A million tasks; what is larger takes a browser many seconds."""
+
+
+def refuse_html(path: Path, runs: int, *, force: bool) -> None:
+    """Raise, before the work is done, for a page that could not be written."""
+    from tasksim.view.page.pagefile import refuse_page
+
+    refuse_page(path, runs, force=force)
+    refuse_unwritable(path)
+
+
+def write_page(
+    paths: Sequence[Path], runs: Sequence[Run], target: Path, *, force: bool, trust: bool
+) -> None:
+    """Write *runs*, read from *paths*, to a page; say so if it is large."""
+    from tasksim.view.page.pagefile import save_page
+
+    save_page(runs, target, force=force, names=_page_names(paths), trust=trust)
+    for path, run in zip(paths, runs, strict=True):
+        _say_without_graph(run, path, trust=trust)
+    size = target.stat().st_size
+    if size > _LARGE_BYTES:
+        warn(f"{target} has {format_size(size)}: a browser takes long to open it (all is in it)")
+
+
+def _say_without_graph(run: Run, path: Path, *, trust: bool) -> None:
+    """Say why dependencies of a run are not known, if they are not."""
+    from tasksim.formats.recorded import graph_of
+    from tasksim.view.rungraph import graph_of_run
+
+    if graph_of_run(run, trust=trust) is not None:
+        return
+    try:
+        graph_of(run, path, trust=trust)
+    except TasksimError as error:
+        note(f"note: the page has only what released each task: {error}")
+
+
+def open_page(path: Path) -> None:
+    """Show a page in the user's browser."""
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        note(f"no browser was found here: open {path} in one")
+
+
+def _page_names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call runs: their folders, with as much before it as tells them apart."""
+    folders = [path.parent if path.name == "run.json" else path for path in paths]
+    parts = [folder.resolve().parts for folder in folders]
+    for count in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(some[-count:]) for some in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{folder.name} ({number})" for number, folder in enumerate(folders, 1)]

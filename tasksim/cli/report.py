@@ -1,4 +1,4 @@
-"""``tasksim report``: pages on what recorded runs tell."""
+"""``tasksim report``: what recorded runs tell of kernels, of their makespan, and of more ranks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing
 from tasksim.cli.command import Command, Group
 from tasksim.cli.options import (
     SHARE,
+    WholeNumber,
     force_option,
     json_option,
     library_option,
@@ -25,10 +27,13 @@ if TYPE_CHECKING:
 
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
+    from tasksim.reports.bulk.report import ScalingReport
     from tasksim.reports.kernelpages import Format
+    from tasksim.run.account import Account
+    from tasksim.run.criticalkernels import CriticalKernels
     from tasksim.run.samples import RecordedRun, Repeated
 
-__all__ = ["recorded_of", "reporting"]
+__all__ = ["reporting"]
 
 EXAMPLES = (
     "tasksim report kernels runs/fmm --models general.json",
@@ -127,9 +132,7 @@ def kernels(
     the run's own tasks. The index leads to the pages.
     """
     if critical:
-        from tasksim.cli.report_critical import report_critical
-
-        report_critical(recorded_of(runs, trust), threshold, output, force=force, as_json=as_json)
+        _report_critical(_recorded(runs, trust), threshold, output, force=force, as_json=as_json)
         return
     from tasksim.reports.kernelpages import refuse_reports, write_pages
     from tasksim.reports.kernelreport import Fitting, report_kernels
@@ -138,7 +141,7 @@ def kernels(
     if output is not None:
         refuse_reports(output, force=force)
         refuse_unwritable(output)
-    recorded, known = recorded_of(runs, trust), _models(models, library)
+    recorded, known = _recorded(runs, trust), _models(models, library)
     with counting("kernels") as progress:
         reports = report_kernels(
             recorded, known, only=only, fitting=fitting, repeated=repeated, progress=progress
@@ -155,7 +158,7 @@ def kernels(
         note(f"Wrote {output}")
 
 
-def recorded_of(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
+def _recorded(paths: Sequence[Path], trust: bool) -> list[RecordedRun]:
     """Return the runs with their graphs."""
     from tasksim.formats.runs import load_run
     from tasksim.run.runchecks import check_records
@@ -207,3 +210,299 @@ def _text(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{round(value, 4) + 0.0:.4f}"
+
+
+def _report_critical(
+    runs: Sequence[RecordedRun],
+    threshold: float,
+    output: Path | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Print which kernels of *runs* are critical; write a graph and models to *output*."""
+    from tasksim.run.criticalkernels import critical_kernels
+
+    found = critical_kernels(runs, threshold)
+    if output is not None:
+        from tasksim.reports.aggregated import GRAPH, MODELS, write_aggregated
+
+        for name in (GRAPH, MODELS):
+            refuse_existing(output / name, force=force)
+        write_aggregated(output, found, runs, force=force)
+    if as_json:
+        kernels = [vars(kernel) for kernel in found.kernels]
+        more = {"critical": found.critical, "rest": found.rest, "covered": found.covered}
+        print_json({"workers": found.workers, "kernels": kernels, **more, "output": output})
+        return
+    click.echo("\n".join(_critical_text(found)))
+    if output is not None:
+        note(f"Wrote {output / GRAPH} and {output / MODELS}")
+
+
+def _critical_text(found: CriticalKernels) -> Iterator[str]:
+    from tasksim.base.units import duration_text
+    from tasksim.view.texttables import table
+
+    header = (
+        "kernel",
+        "share",
+        *(f"on {count}" for count in found.workers),
+        "exponent",
+        "critical",
+    )
+    cells = [
+        (
+            kernel.name,
+            f"{max(kernel.shares):.1%}",
+            *map(duration_text, kernel.times_s),
+            f"{kernel.exponent:+.2f}",
+            kernel.reason or "no: part of other",
+        )
+        for kernel in found.kernels
+    ]
+    yield table(header, cells, left=1)
+    count = len(found.critical)
+    yield f"\n{count} of {len(found.kernels)} kernels are critical; they take {found.covered:.1%}"
+
+
+WAITED = {
+    "dependency": "for dependencies and submission",
+    "transfer": "for data",
+    "queue": "for the runtime",
+    "end": "after the last task",
+}
+
+
+@reporting.command(
+    "account", cls=Command, examples=["tasksim report account tf16"],
+    short_help="Say how a recorded makespan comes about.",
+)  # fmt: skip
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@json_option
+def account(run: Path, as_json: bool) -> None:
+    """Say how the makespan of a recorded run comes about; the parts add up to it.
+
+    First as if each task had started, on its worker and in its order, as soon as what it depends
+    on had ended; then what submission adds, and what passes between tasks.
+    """
+    from tasksim.formats.recorded import graph_of
+    from tasksim.formats.runs import load_run
+    from tasksim.run.account import account as accounted
+
+    recorded = load_run(run)
+    found = accounted(recorded, graph_of(recorded, run))
+    if as_json:
+        print_json(found.to_json())
+        return
+    click.echo("\n".join(_account_lines(found, len(recorded.workers))))
+
+
+def _account_lines(found: Account, workers: int) -> list[str]:
+    from tasksim.base.units import format_time
+
+    total = found.recorded_s or 1.0
+
+    def line(text: str, value: float, sign: str = "") -> str:
+        return f"{text:<58}{sign + format_time(abs(value)):>10}{100 * value / total:9.2f} %"
+
+    def more(text: str, value: float) -> str:
+        return line(text, value, "-" if value < 0 else "+")
+
+    lines = [
+        line("its tasks, as they were assigned and ordered", found.replayed_s),
+        *([] if found.others_s is None else [line("  of that, others took", found.others_s)]),
+        more("tasks were submitted later than that", found.submission_s),
+        more("between tasks of workers that had one to run", found.busy_s),
+        more("workers that waited and could have started earlier", found.idle_s),
+        line("recorded makespan", found.recorded_s),
+        "",
+        line("critical path", found.critical_path_s),
+        "",
+        f"idle, of {workers} workers in the mean:",
+    ]
+    waited = found.waiting_s.items()
+    return [*lines, *(line(f"  {WAITED[name]}", s / workers) for name, s in waited)]
+
+
+SCALING_EXAMPLES = (
+    "tasksim report scaling one two four --counters counted --to 16 --to 64",
+    "tasksim report scaling runs/* --counters counted --fitted 4 --network cluster.yaml -o scaling",
+    "tasksim report scaling one two four --counters counted --memory mine "
+    "--collective pq=allreduce:recursive_doubling --to 256",
+)
+
+
+@reporting.command(
+    "scaling", cls=Command, examples=SCALING_EXAMPLES,
+    short_help="Predict a program on more ranks, from counters on few.",
+)  # fmt: skip
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "--counters",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    required=True,
+    help="The folder that 'tasksim counters APPLICATION' wrote.",
+)
+@click.option(
+    "--to",
+    "asked",
+    multiple=True,
+    metavar="RANKS[:SETTING=VALUE,...]",
+    help="Predict so many ranks, of the program of the last run or with other settings of it; may "
+    "be repeated.",
+)
+@click.option(
+    "--fitted",
+    type=WholeNumber(min=1),
+    help="Most ranks of a run to learn from; runs on more only judge. [default: all are"
+    " learned from]",
+)
+@click.option(
+    "--network",
+    help="Network of the messages, on which the runs are also simulated; without it, a"
+    " line through the messages of the runs.",
+)
+@click.option(
+    "--memory",
+    metavar="PLATFORM",
+    help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
+)
+@click.option(
+    "--collective",
+    "collectives",
+    multiple=True,
+    metavar="DATA=OPERATION:ALGORITHM[+...]",
+    help="Collective operation that sends the data of this name; all other data go from"
+    " point to point; may be repeated.",
+)
+@click.option(
+    "--bf-comm", type=float, help="Share of the messages' time that shows. [default: fitted]"
+)
+@click.option(
+    "--cores",
+    type=WholeNumber(min=1),
+    help="Number of cores that all ranks share; more ranks take turns.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["cv", "r2"]),
+    default="cv",
+    help="Criterion that chooses the functions of counters: the cross-validated error, or R2.",
+)
+@click.option(
+    "--threshold", type=SHARE, default=0.05, show_default="5%",
+    help="Share of the time below which kernels are taken together; needs runs on three"
+" numbers of ranks.",
+)  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A new folder: scaling.csv, scaling.png.",
+)
+@trust_option
+@force_option
+@json_option
+def scaling(
+    runs: tuple[Path, ...],
+    counters: Path,
+    asked: tuple[str, ...],
+    fitted: int | None,
+    network: str | None,
+    memory: str | None,
+    collectives: tuple[str, ...],
+    bf_comm: float | None,
+    cores: int | None,
+    by: Any,
+    threshold: float,
+    output: Path | None,
+    trust: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Predict how long a bulk-synchronous program takes on more ranks.
+
+    RUN is a recorded run on some ranks or nodes. Each kernel's counters, of the rank with most, are
+    functions of the work per rank, or of the ranks; messages are those of its data. Beside it the
+    same with what the program does on so many ranks counted in it, tasksim's simulation where
+    --network is given, and the laws a/P + b P^c + d and a size/P + b.
+    """
+    from tasksim.cli.fit import latencies_of
+    from tasksim.formats.platforms import load_network
+    from tasksim.reports.bulk.prediction import parsed_collective
+    from tasksim.reports.bulk.report import report_scaling
+
+    if not asked and fitted is None:
+        raise InputError("nothing is asked: give --to RANKS, or --fitted to judge the other runs")
+    report = report_scaling(
+        _recorded(runs, trust),
+        counters,
+        asked=asked,
+        fitted=fitted,
+        network=None if network is None else load_network(network),
+        collectives=dict(map(parsed_collective, collectives)),
+        latencies_s=None if memory is None else latencies_of(memory),
+        bf_comm=bf_comm,
+        cores=cores,
+        by=by,
+        threshold=threshold,
+    )
+    if output is not None:
+        report.write(output, force=force)
+    if as_json:
+        rows = report.table.to_dict("records")
+        print_json(
+            {
+                "kernels": report.kernels,
+                "rest": report.rest,
+                "bf_comm": report.model.bf_comm,
+                "rows": rows,
+                "undetermined": report.undetermined,
+                "output": output,
+            }
+        )
+        return
+    click.echo("\n".join(_scaling_text(report)))
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _scaling_text(report: ScalingReport) -> Iterator[str]:
+    from tasksim.base.units import duration_text
+    from tasksim.reports.bulk.report import METHODS, median_errors
+    from tasksim.view.texttables import table
+
+    for name, model in report.model.kernels.items():
+        told = f"{model.cpi_core_:.3g} cycles per instruction, {model.bf_mem_:.3g} of memory's time"
+        yield f"{name:10} {told}; functions of {report.model.abscissa[name]}"
+    if report.rest:
+        yield f"{'other':10} {', '.join(report.rest)}"
+    yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
+    differ = bool(report.table["settings"].any())  # a column of nothing is no help
+    header = ("ranks", *["settings"] * differ, "measured", *METHODS, "counters: 95 %")
+    cells = []
+    for row in report.table.to_dict("records"):
+        known = row["measured_s"] == row["measured_s"]
+        times = [
+            _cell(row[f"{name}_s"], row[f"{name}_error_percent"], known=known) for name in METHODS
+        ]
+        interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
+        measured = duration_text(row["measured_s"]) if known else "-"
+        settings = [row["settings"] or "as recorded"] * differ
+        cells.append((str(row["ranks"]), *settings, measured, *times, " to ".join(interval)))
+    yield table(header, cells, left=0)
+    yield ""
+    errors, undetermined = median_errors(report.table), report.undetermined
+    for name, meaning in METHODS.items():
+        error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
+        why = f"; {undetermined[name]}" if name in undetermined else ""
+        yield f"{name:10} {meaning}{error}{why}"
+
+
+def _cell(seconds: float, error: float, *, known: bool) -> str:
+    from tasksim.base.units import duration_text
+
+    if seconds != seconds:
+        return "-"
+    return duration_text(seconds) + (f" {error:+.1f}%" if known else "")

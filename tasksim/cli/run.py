@@ -1,4 +1,4 @@
-"""``tasksim run``: execute a task graph on this machine's cores."""
+"""``tasksim run``: execute a task graph on this machine's cores, or over the ranks of mpiexec."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tasksim.base.errors import TasksimError
 from tasksim.cli.command import command
 from tasksim.cli.options import (
     WORKERS,
@@ -17,16 +18,19 @@ from tasksim.cli.options import (
     scheduler_option,
     seed_option,
 )
-from tasksim.cli.output import Results
-from tasksim.cli.printed_runs import print_checked
+from tasksim.cli.output import Results, describe_run, print_json, warn
+from tasksim.cli.over_ranks import end_together, grid_of
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.calm_moments import Calmness
     from tasksim.native.runtimes import Runtime
+    from tasksim.scenario.over_ranks import RankedScenario
     from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.solving import Checked
 
 __all__ = ["run"]
@@ -155,9 +159,8 @@ def run(
                 "--isolate is for runs without mpiexec: each rank is a process of its own, and one "
                 "that dies ends all of them, and is named"
             )
-        from tasksim.cli.run_over_ranks import run_over_ranks
 
-        run_over_ranks(
+        _run_over_ranks(
             automatic(scenario, auto), grid, owner, results=results,
             check=check, calm=calm, check_accesses=check_accesses,
         )  # fmt: skip
@@ -173,7 +176,7 @@ def run(
     try:
         results.keep(done.run)
     finally:  # a full disk does not take the answer away
-        print_checked(done, resolved.graph, calmness, results)
+        _print_checked(done, resolved.graph, calmness, results)
     if done.problem is not None:
         raise done.problem
 
@@ -191,3 +194,105 @@ def _execute(
         if check:
             return execute_checked(resolved, program=program, progress=progress), None
         return Checked(execute(resolved, program=program, progress=progress)), None
+
+
+def _run_over_ranks(
+    scenario: Scenario,
+    grid: str | None,
+    owner: str,
+    *,
+    results: Results,
+    check: bool,
+    calm: bool = False,
+    check_accesses: bool = False,
+) -> None:
+    """Run a native *scenario* on all ranks; rank 0 keeps and prints the run.
+
+    Whatever goes wrong on one rank while others wait for it ends all of them.
+    """
+    from tasksim.native.cluster.launch import end_all
+    from tasksim.native.cluster.ranks import world
+    from tasksim.scenario.over_ranks import RankedScenario
+
+    ranks = world("a run over ranks")
+    problem: TasksimError | None = None
+    ranks.together(lambda: None if ranks.rank else results.refuse_early())
+    arranged = ranks.together(lambda: grid_of(grid, ranks.size))
+    ranked = RankedScenario(scenario, ranks, arranged, owner, check_accesses=check_accesses)
+    try:
+        found = _run(ranked, check=check, calm=calm)
+        if found is not None:
+            done, calmness = found
+            problem = done.problem
+            results.keep(done.run)
+            _print_ranked(ranked, done, calmness, results)
+    except TasksimError as error:
+        problem = error
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    end_together(ranks, problem)
+
+
+def _run(
+    ranked: RankedScenario, *, check: bool, calm: bool
+) -> tuple[Checked, Calmness | None] | None:
+    if calm:
+        return ranked.run_calmly(check=check)
+    done = ranked.run(check=check)
+    return None if done is None else (done, None)
+
+
+def _print_ranked(
+    ranked: RankedScenario, done: Checked, calmness: Calmness | None, results: Results
+) -> None:
+    from tasksim.base.units import format_size
+
+    said = done.run.config["ranks"]
+    messages = {"count": len(ranked.cut.messages), "bytes": ranked.cut.messages.bytes}
+    more = {"nodes": ranked.ranks.size, "messages": messages, **said}
+    _print_checked(done, ranked.resolved.graph, calmness, results, more)
+    if not results.as_json:
+        unsure_s = max(c["uncertainty_s"] for c in said["clocks"])
+        click.echo(
+            f"\n{ranked.ranks.size} ranks, {said['grid']}: {messages['count']} messages, "
+            f"{format_size(messages['bytes'])}; clocks known to {1e6 * unsure_s:.1f} us"
+        )
+
+
+def _print_checked(
+    checked: Checked,
+    graph: TaskGraph,
+    calmness: Calmness | None,
+    results: Results,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Print a run and what checking it told; *more* are JSON's other keys."""
+    from tasksim.scenario.repetitions import calm_warning
+
+    run, residual = checked.run, checked.residual
+    if (warning := calm_warning(calmness)) is not None:
+        warn(warning)
+    if results.as_json:
+        print_json(
+            {
+                **describe_run(run, graph),
+                "residual": None if residual is None else residual.value,
+                "residual_tolerance": None if residual is None else residual.tolerance,
+                **checked.errors,
+                "calm": None if calmness is None else not calmness.disturbed,
+                "engine": run.engine,
+                "engine_why": run.engine_why,
+                **(more or {}),
+                "output": results.output,
+                "gantt": results.gantt,
+            }
+        )
+        return
+    from tasksim.view.texttables import kernel_table, run_summary
+
+    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
+    if residual is not None:
+        click.echo(f"\n{residual.what}: {residual.value:.3g} (tolerance {residual.tolerance:.3g})")
+        for name, value in checked.errors.items():
+            if value != residual.value:  # the one that decides has been said
+                click.echo(f"{name.replace('_', ' ')}, likewise: {value:.3g}")

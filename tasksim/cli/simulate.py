@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.cli.command import command
 from tasksim.cli.options import (
+    SHARE,
     auto_option,
     automatic,
     cluster_options,
@@ -22,18 +23,201 @@ from tasksim.cli.options import (
     seed_option,
     trust_option,
 )
-from tasksim.cli.output import Results, describe_run, print_json, warn
-from tasksim.cli.uncertainty import OPTIONS, Asked, uncertainty_options
+from tasksim.cli.output import Results, describe_run, note, print_json, refuse_figure, warn
 
 if TYPE_CHECKING:
-    from tasksim.cli.uncertainty import Rival
+    from collections.abc import Callable
+
     from tasksim.engine.choice import Engine
     from tasksim.run.record import Run
-    from tasksim.scenario.prediction import Prediction
-    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.prediction import Difference, Prediction
+    from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.scenario import Noise, Scenario
 
 __all__ = ["simulate_command"]
+
+UNCERTAINTY_OPTIONS = ("uncertainty", "replications", "until", "level", "now", "against", "plot")
+
+
+def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which gets them by the names of :data:`UNCERTAINTY_OPTIONS`."""
+    for option in reversed(
+        (
+            click.option(
+                "--uncertainty",
+                type=click.Choice(["none", "models", "runs", "tasks", "both", "all"]),
+                default="none",
+                help="Simulate many times and give intervals. Each replication draws models as"
+                " other samples would have given them, how slow a run is, by itself and for what"
+                " others take of the cores (runs), or the noise of tasks; both and all draw"
+                " whatever is known of the three.",
+            ),
+            click.option(
+                "--replications",
+                type=int,
+                help="Number of replications, with --until the most. [default: 400; with --until"
+                " 20000]",
+            ),
+            click.option(
+                "--until",
+                type=SHARE,
+                metavar="SHARE",
+                help="Replicate until every number is known this well: '1%'.",
+            ),
+            click.option(
+                "--level",
+                type=SHARE,
+                metavar="SHARE",
+                help="Confidence level of intervals. [default: 95%]",
+            ),
+            click.option(
+                "--now/--no-now",
+                default=None,
+                help="Predict a run that starts now, while others use this machine as they do, "
+                "which takes a second to measure; or in no moment in particular. [default: now, if "
+                "the models are of this machine]",
+            ),
+            click.option(
+                "--against",
+                multiple=True,
+                metavar="SCHEDULER",
+                help="Another scheduler, given the same draws: how often --scheduler is faster, and"
+                " by how much; may be repeated.",
+            ),
+            click.option(
+                "--plot",
+                type=click.Path(path_type=Path),
+                help="Draw the replications, and the kernels that their spread comes from: a .png,"
+                " .pdf or .svg file.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked about uncertainty."""
+
+    uncertainty: str = "none"
+    replications: int | None = None
+    until: float | None = None
+    level: float | None = None
+    now: bool | None = None
+    against: tuple[str, ...] = ()
+    plot: Path | None = None
+    _probes: list[float] = field(default_factory=list)
+
+    def refuse_early(self, noise: str, results: Results) -> None:
+        """Raise for what does not go together, or could not be written after the work."""
+        alone = [
+            name for name in UNCERTAINTY_OPTIONS[1:] if getattr(self, name) not in (None, (), False)
+        ]
+        if self.uncertainty == "none" and alone:
+            raise click.UsageError(f"--{alone[0]} is about --uncertainty: give that, too")
+        if self.uncertainty != "none" and noise != "none":
+            raise click.UsageError("--uncertainty draws the noise of tasks, too: leave --noise out")
+        if self.plot is None:
+            return
+        refuse_figure(self.plot, force=results.force)
+        if self.plot in (results.output, results.gantt):
+            raise click.UsageError(f"two results are both {self.plot}; give two names")
+
+    def answer(self, resolved: Resolved, engine: Engine) -> Prediction | None:
+        """Return how sure the makespan is; None if nobody asked."""
+        if self.uncertainty == "none":
+            return None
+        from tasksim.scenario.sureness import how_sure_of
+
+        return how_sure_of(
+            resolved,
+            uncertainty=self.uncertainty,
+            replications=self.replications,
+            until=self.until,
+            level=0.95 if self.level is None else self.level,
+            probes=self._recent(resolved),
+            engine=engine,
+        )
+
+    def _recent(self, resolved: Resolved) -> list[float] | None:
+        """Return how others slow this machine, if that matters: of all answers the same."""
+        if self.now and not _is_of_this_machine(resolved):
+            raise click.UsageError(
+                "--now is for models of this machine, which these are not: calibrate it, or leave "
+                "--now out"
+            )
+        now = _knows_others(resolved) if self.now is None else self.now
+        if now and not self._probes:
+            from tasksim.native.slowdown_probe import SlowdownProbe
+
+            self._probes.extend(SlowdownProbe(len(resolved.platform.workers)).recent())
+        return self._probes or None
+
+    def rivals(
+        self, resolver: Resolver, resolved: Resolved, sure: Prediction, engine: Engine
+    ) -> list[_Rival]:
+        """Return how much longer it takes under the other schedulers, met by the same luck."""
+        from tasksim.scenario.prediction import difference
+
+        found = []
+        for scheduler in self.against:
+            other = resolver.resolve(resolved.scenario.vary(scheduler=scheduler))
+            answer = self.answer(other, engine)
+            if answer is not None:
+                found.append(_Rival(scheduler, difference(sure, answer), answer))
+        return found
+
+    def draw(self, own: str, sure: Prediction, rivals: list[_Rival], *, force: bool) -> None:
+        """Draw the answer, beside those of the other schedulers, if that was asked for."""
+        if self.plot is None:
+            return
+        from tasksim.view.figure import save_figure
+        from tasksim.view.sureplots import figure_sure
+
+        answers = {own: sure, **{rival.scheduler: rival.prediction for rival in rivals}}
+        save_figure(figure_sure(answers), self.plot, force=force)
+        note(f"Wrote {self.plot}")
+
+
+def _is_of_this_machine(resolved: Resolved) -> bool:
+    """Return whether the platform is that of a calibration on this machine."""
+    from tasksim.calibration.machine import fingerprint
+
+    here = fingerprint(len(resolved.platform.workers))
+    there = resolved.platform.fingerprint
+    return all(there.get(name) == here[name] for name in ("processor", "logical_cores", "system"))
+
+
+def _knows_others(resolved: Resolved) -> bool:
+    """Return whether models know how others slow runs on this machine."""
+    library = resolved.library
+    if resolved.cluster is not None or library is None or library.slowdown_law() is None:
+        return False
+    return _is_of_this_machine(resolved)
+
+
+class _Rival(NamedTuple):
+    """Another scheduler, and how much longer it takes."""
+
+    scheduler: str
+    difference: Difference
+    prediction: Prediction
+
+    def text(self, own: str) -> str:
+        """Return it for people: beside *own*, the scheduler that was asked for."""
+        apart = self.difference
+        return (
+            f"{own} is faster than {self.scheduler} in {100 * apart.first_wins:.0f} % of runs with "
+            f"the same luck; {self.scheduler} takes {1e3 * apart.mean_low_s:+.3g} to "
+            f"{1e3 * apart.mean_high_s:+.3g} ms more in the mean ({100 * apart.level:g} %), "
+            f"{1e3 * apart.run_low_s:+.3g} to {1e3 * apart.run_high_s:+.3g} ms in one run"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"scheduler": self.scheduler, **self.difference.to_json()}
+
 
 WITH_FROM = {
     "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
@@ -66,7 +250,7 @@ WITH_FROM = {
     default="none",
     help="Cost of a task: its model's mean (none), or a draw from its model's distribution.",
 )
-@uncertainty_options
+@_uncertainty_options
 @click.option("--check", is_flag=True, help="Verify every invariant of the result.")
 @click.option(
     "--engine",
@@ -111,7 +295,7 @@ def simulate_command(
     measured each task takes what it took there, with --durations means what its configuration
     did in the mean.
     """
-    doubts = Asked(**{name: where.pop(name) for name in OPTIONS})
+    doubts = _Asked(**{name: where.pop(name) for name in UNCERTAINTY_OPTIONS})
     results = Results(**where)
     doubts.refuse_early(noise, results)
     from tasksim.scenario.resolved import Resolver
@@ -150,7 +334,7 @@ def simulate_command(
     if recorded is not None and not changed:
         _warn_of_differences(recorded, run)
     sure = doubts.answer(resolved, engine)
-    rivals: list[Rival] = []
+    rivals: list[_Rival] = []
     if sure is not None:
         rivals = [] if sure.interrupted else doubts.rivals(resolver, resolved, sure, engine)
         against = {"against": [rival.to_json() for rival in rivals]} if rivals else {}

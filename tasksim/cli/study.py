@@ -9,10 +9,10 @@ from tasksim.cli.command import LazyGroup
 __all__ = ["COMMANDS", "study"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "new": ("tasksim.cli.study_new:new", "Write a commented study file to begin with."),
+    "new": ("tasksim.cli.study_run:new", "Write a commented study file to begin with."),
     "run": ("tasksim.cli.study_run:run", "Compute the cells of a study; resumes."),
-    "table": ("tasksim.cli.study_table:table", "Print the table of a study."),
-    "show": ("tasksim.cli.study_show:show", "Simulate a cell again, and look at it."),
+    "table": ("tasksim.cli.study_run:table", "Print the table of a study."),
+    "show": ("tasksim.cli.study_run:show", "Simulate a cell again, and look at it."),
     "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
     "tree": ("tasksim.cli.study_tree:tree", "Make a decision tree: C, Python, text, picture."),
 }

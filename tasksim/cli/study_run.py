@@ -1,4 +1,4 @@
-"""``tasksim study run``: compute the cells of a study."""
+"""``tasksim study new``, ``run``, ``table`` and ``show``: from a study file to its cells."""
 
 from __future__ import annotations
 
@@ -8,14 +8,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.cli.command import command
-from tasksim.cli.options import WORKERS, json_option, trust_option
-from tasksim.cli.output import note, print_json
-from tasksim.cli.progress import showing
+from tasksim.cli.options import WORKERS, force_option, json_option, result_options, trust_option
+from tasksim.cli.output import Results, describe_run, note, print_json, warn
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tasksim.study.sweep.studies import Outcome
 
-__all__ = ["run"]
+__all__ = ["new", "run", "show", "table"]
+
+
+@command("new", examples=["tasksim study new", "tasksim study new sizes.yaml"])
+@click.argument(
+    "file", type=click.Path(path_type=Path), default=Path("study.yaml"), metavar="[FILE]"
+)
+@force_option
+def new(file: Path, force: bool) -> None:
+    """Write a study file that works, with comments on all that one can say.
+
+    FILE is study.yaml where none is given.
+    """
+    from tasksim.base.files import refuse_existing, write_text
+    from tasksim.study.sweep.example import EXAMPLE
+
+    refuse_existing(file, force=force)
+    write_text(file, EXAMPLE, force=force)
+    note(f"Wrote {file}")
 
 
 @command(
@@ -60,6 +79,7 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
         return 0
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
+    from tasksim.cli.progress import showing
     from tasksim.study.sweep.studies import run_study
 
     with showing("study") as show:
@@ -72,7 +92,7 @@ def run(file: Path, output: Path | None, dry_run: bool, as_json: bool, **how: An
     if as_json:
         print_json({**outcome._asdict(), "output": output})
     else:
-        _tell(outcome, output)
+        _tell_outcome(outcome, output)
     return 1 if outcome.failed else 0
 
 
@@ -98,7 +118,7 @@ def _dry_run(file: Path, output: Path | None, as_json: bool, how: dict[str, Any]
     note(f"from {found.sampled} cells computed now")
 
 
-def _tell(outcome: Outcome, output: Path) -> None:
+def _tell_outcome(outcome: Outcome, output: Path) -> None:
     from tasksim.base.units import format_time
 
     before = outcome.cells - outcome.computed
@@ -109,3 +129,96 @@ def _tell(outcome: Outcome, output: Path) -> None:
         click.echo(f"failed   {outcome.failed}: 'tasksim study table {output}' says why")
     click.echo(f"time     {format_time(outcome.seconds)} on {outcome.workers} at a time")
     note(f"Wrote {output}")
+
+
+TABLE_COLUMNS = ("makespan_s", "lower_bound_s", "busy_share", "status")
+"""Columns of answers in the text, which has room for few."""
+
+
+@command(
+    "table",
+    examples=[
+        "tasksim study table study",
+        "tasksim study table study --csv > study.csv",
+        "tasksim study table study --json",
+    ],
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.option("--csv", "as_csv", is_flag=True, help="Print all columns as CSV.")
+@json_option
+def table(folder: Path, as_csv: bool, as_json: bool) -> None:
+    """Print the table of a study, as far as it is done: a row per cell.
+
+    As text, the axes and what matters most; as CSV or JSON, all columns.
+    """
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json exclude each other")
+    from tasksim.study.sweep.store import read_header, read_table
+
+    header = read_header(folder)
+    rows = read_table(folder)
+    if as_json:
+        study = {"study": header.name, "cells": header.cells, "columns": list(rows.columns)}
+        print_json({**study, "rows": _table_records(rows)})
+    elif as_csv:
+        click.echo(rows.to_csv(index=False), nl=False)
+    else:
+        click.echo(_table_text(rows))
+    if len(rows) < header.cells:
+        note(f"{len(rows)} of {header.cells} cells are done")
+
+
+def _table_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as plain data; what is missing is null."""
+    plain = rows.astype(object).where(rows.notna(), None)
+    return plain.to_dict(orient="records")  # type: ignore[return-value]
+
+
+def _table_text(rows: pd.DataFrame) -> str:
+    from tasksim.study.sweep.store import axes_of
+
+    names = ["cell", *(axes_of(rows) or ["graph"]), *TABLE_COLUMNS]
+    text = rows[names].to_string(index=False, na_rep="-")
+    wrong = rows.loc[rows["status"] != "done", ["cell", "error"]]
+    told = "".join(f"\n{cell}: {error}" for cell, error in wrong.itertuples(index=False))
+    return f"{text}\n{told}" if told else text
+
+
+@command(
+    "show",
+    examples=[
+        "tasksim study show study 3f9a",
+        "tasksim study show study 3f9a -o runs/best --gantt best.pdf",
+    ],
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="STUDY")
+@click.argument("cell", metavar="CELL")
+@trust_option
+@result_options
+def show(folder: Path, cell: str, trust: bool, **where: Any) -> None:
+    """Simulate a cell again, and print its run, keep it, draw it.
+
+    CELL is what the table has in that column, or as much of its beginning as tells it from others.
+    """
+    results = Results(**where)
+    from tasksim.scenario.resolved import resolve
+    from tasksim.scenario.solving import solve
+    from tasksim.study.sweep.lookup import difference, find_cell
+
+    found = find_cell(folder, cell, trust=trust)
+    results.refuse_early()
+    resolved = resolve(found.scenario)
+    run = solve(resolved, digests=results.output is not None)
+    for line in [] if found.scenario.clock == "native" else resolved.warnings():
+        warn(line)
+    changed = difference(found, run)
+    if changed:
+        warn(changed)
+    results.keep(run)
+    if results.as_json:
+        print_json({"cell": found.cell, **describe_run(run, resolved.graph)})
+        return
+    from tasksim.view.texttables import kernel_table, run_summary
+
+    note(f"{found.cell}: {found.scenario.label}")
+    click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")

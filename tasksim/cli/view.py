@@ -9,9 +9,16 @@ import click
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.htmlpage import html_option, open_page, refuse_html, write_page
-from tasksim.cli.options import force_option, json_option, trust_option
-from tasksim.cli.output import note, print_json, refuse_figure, warn
+from tasksim.cli.options import force_option, html_option, json_option, trust_option
+from tasksim.cli.output import (
+    note,
+    open_page,
+    print_json,
+    refuse_figure,
+    refuse_html,
+    warn,
+    write_page,
+)
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:

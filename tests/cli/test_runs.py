@@ -116,7 +116,7 @@ def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):
 
 
 def test_view_says_of_pages_what_is_large_or_lacks(two_runs, tmp_path, monkeypatch):
-    monkeypatch.setattr("tasksim.cli.htmlpage._LARGE_BYTES", 1000)
+    monkeypatch.setattr("tasksim.cli.output._LARGE_BYTES", 1000)
     called = two_runs("view a --html v.html")
     assert "Warning: v.html has " in called.err
     assert "the page has only" not in called.err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
-from tasksim.cli.run_over_ranks import grid_of
+from tasksim.cli.over_ranks import grid_of
 from tasksim.core import interface
 from tasksim.core.library import status
 from tasksim.graph.apps.registry import generate

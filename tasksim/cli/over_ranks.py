@@ -1,4 +1,4 @@
-"""Usage errors of commands that ranks run together: said once, by rank 0.
+"""Commands that ranks run together: their grid, their end, and errors said once, by rank 0.
 
 What is wrong with a command line is found before the ranks meet. A rank that has found it goes to
 where they all meet first, so that none waits for it in vain, and an error of one rank alone is
@@ -7,6 +7,7 @@ told with its number.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,11 @@ from tasksim.base.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["agreed"]
+    from tasksim.base.errors import TasksimError
+    from tasksim.graph.distribution.owners import Grid
+    from tasksim.native.cluster.ranks import Ranks
+
+__all__ = ["agreed", "end_together", "grid_of"]
 
 TOGETHER = ("run", "autotune")
 """Commands that meet the other ranks whenever there are some."""
@@ -68,3 +73,28 @@ def _to_be_met(arguments: Sequence[str]) -> bool:
 
 def _fail(text: str) -> None:
     raise InputError(text)
+
+
+def grid_of(text: str | None, ranks: int) -> Grid:
+    """Return the grid that *text* is, ``2x3``; by default a nearly square one.
+
+    >>> grid_of("2x3", 6)
+    Grid(rows=2, columns=3)
+    """
+    from tasksim.graph.distribution.owners import Grid, nearly_square
+
+    if text is None:
+        return nearly_square(ranks)
+    found = re.fullmatch(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})", text.strip())
+    if found is None:
+        raise InputError(f"--grid {text}; legal: ROWSxCOLUMNS of ranks, such as 2x3")
+    return Grid(int(found[1]), int(found[2]))
+
+
+def end_together(ranks: Ranks, problem: TasksimError | None) -> None:
+    """Raise the *problem* that rank 0 may have; the others end with its exit code."""
+    code = ranks.comm.bcast(0 if problem is None else problem.exit_code)
+    if problem is not None:
+        raise problem
+    if code:
+        raise SystemExit(code)

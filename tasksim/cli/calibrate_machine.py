@@ -1,0 +1,187 @@
+"""``tasksim calibrate memory``, ``network`` and ``power``: what a machine has beside kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.progress import showing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tasksim.calibration.kernels_under_load import KernelCall
+    from tasksim.calibration.memory import Level
+    from tasksim.calibration.network import Calibration
+    from tasksim.calibration.power import MachinePower
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.native.energymeter import EnergyMeter
+
+__all__ = ["calibrate_memory", "calibrate_network", "calibrate_power"]
+
+
+def calibrate_memory(
+    library: Path, name: str | None, *, workers: int | None, as_json: bool
+) -> None:
+    """Measure the memory, and write it to the machine's platform file in *library*."""
+    from tasksim.calibration.memory import measure_memory, write_memory
+    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import named_machine
+
+    path = library / "platforms" / f"{named_machine(name)}.yaml"
+    refuse_unwritable(path)
+    with showing("memory") as progress:
+        cores = workers or len(usable_cores())
+        found = measure_memory(cores=cores, progress=progress)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_memory(path, found.levels, found.warnings)
+    if as_json:
+        levels = [vars(level) for level in found.levels]
+        disturbed = [one._asdict() for one in found.disturbed]
+        told = {"levels": levels, "disturbed": disturbed, "notes": found.notes, "output": path}
+        print_json(told)
+    else:
+        click.echo("\n".join(_memory_text(found.levels)))
+        for text in found.notes:
+            click.echo(f"note: {text}")
+    for text in found.warnings:
+        warn(text)
+    note(f"Wrote {path}")
+
+
+def _memory_text(levels: Sequence[Level]) -> Iterator[str]:
+    from tasksim.base.units import format_size
+
+    yield "level        size   shared by    latency   bandwidth of 1, 2, ... cores"
+    for level in levels:
+        size = "" if level.size_bytes is None else format_size(level.size_bytes)
+        rates = ", ".join(f"{rate / 1e9:.3g}" for rate in level.bandwidth_bytes_per_s)
+        latency = f"{1e9 * level.latency_s:.3g} ns"
+        yield f"{level.name:6} {size:>10}  {level.cores:10}  {latency:>9}   {rates} GB/s"
+
+
+QUICK_S = 4.0
+"""Seconds of a quick calibration: ten rounds of each size on a quiet machine."""
+
+
+def calibrate_network(
+    library: Path, name: str | None, *, max_time: float, quick: bool, as_json: bool
+) -> None:
+    """Measure the network between all ranks, and write it to *library*; rank 0 says what it is."""
+    from tasksim.calibration.network import calibrate_network as measure
+    from tasksim.native.cluster.launch import end_all
+    from tasksim.native.cluster.ranks import world
+    from tasksim.native.this_machine import named_machine
+
+    ranks = world("calibrate network")
+    machine = ranks.together(lambda: named_machine(name))
+    path = library / "networks" / f"{machine}.yaml"
+    ranks.together(lambda: None if ranks.rank else refuse_unwritable(path))
+    if ranks.size == 1:
+        measure(ranks, seconds=0.0)
+    try:
+        seconds = min(QUICK_S, max_time) if quick else max_time / 2
+        found = measure(ranks, seconds=seconds, quick=quick)
+        written = ranks.together(lambda: None if found is None else found.write(library, machine))
+        if found is not None and written is not None:
+            _print_network(found, written, as_json=as_json)
+    except TasksimError:  # all ranks have it
+        raise
+    except Exception as error:
+        end_all(f"rank {ranks.rank}: {type(error).__name__}: {error}")
+    ranks.comm.Barrier()
+
+
+def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json({**found.to_json(), "output": path})
+        return
+    click.echo("messages of more than   latency  bandwidth")
+    for line in found.lines():
+        rate = 1e-9 / line.per_byte_s
+        click.echo(f"{line.above_bytes:20.0f} B  {1e6 * line.latency_s:5.2f} us  {rate:.3g} GB/s")
+    fixed_s, per_byte_s = found.receiving()
+    median, worst = found.errors()
+    click.echo(f"fit            median error {median:.1%}, worst {worst:.1%}")
+    click.echo(f"posting        {1e6 * found.posting_s():.1f} us per message of the runtime")
+    click.echo(f"receiving      {1e6 * fixed_s:.1f} us, and {1e9 * per_byte_s:.3g} s per GB")
+    click.echo(f"both ways      {found.duplex_ratio():.2f} times as long as one")
+    if found.fan_in is not None:
+        click.echo(f"all to one     {found.to_json()['fan_in_ratio']:.2f} times as long as one")
+    if found.pairs is not None:
+        click.echo(f"pairs at once  {found.to_json()['pairs_ratio']:.2f} times as long as one")
+    click.echo(f"unrest         medians are {found.noise():.2f} times the least")
+    note(f"Wrote {path}")
+
+
+SIZES = {"m": 256.0, "n": 256.0, "k": 256.0}
+"""A gemm where no kernel is named: to it goes most of the time of factorisations."""
+
+
+def calibrate_power(
+    items: Sequence[TaskGraph | KernelCall],
+    library: Path,
+    name: str | None,
+    *,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Measure what kernels draw, and write it to the machine's platform file in *library*."""
+    from tasksim.calibration.power import measure_power, write_power
+    from tasksim.native.cores import usable_cores
+    from tasksim.native.this_machine import named_machine
+
+    path = library / "platforms" / f"{named_machine(name)}.yaml"
+    refuse_unwritable(path)
+    kernels, meter = _kernels(items), _meter()
+    with showing("power") as progress:
+        cores = workers or len(usable_cores())
+        found = measure_power(kernels, cores, meter, progress=progress)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_power(path, found)
+    if as_json:
+        each = [{**vars(kernel), "joules": kernel.joules} for kernel in found.kernels]
+        print_json({"idle_w": found.idle_w, "kernels": each, "notes": found.notes, "output": path})
+    else:
+        click.echo("\n".join(_power_text(found)))
+    note(f"Wrote {path}")
+
+
+def _kernels(items: Sequence[TaskGraph | KernelCall]) -> list[KernelCall]:
+    from tasksim.calibration.kernels_under_load import KernelCall
+
+    kernels = [
+        item for item in items or [KernelCall("gemm", SIZES)] if isinstance(item, KernelCall)
+    ]
+    if len(kernels) < len(items):
+        raise InputError("power is measured of kernels, as gemm m=256 n=256 k=256, not of graphs")
+    return kernels
+
+
+def _meter() -> EnergyMeter:
+    """Return what counts energy; what keeps it from doing so is not the fault of what was asked."""
+    from tasksim.native.energymeter import EnergyMeter
+
+    try:
+        return EnergyMeter()
+    except InputError as error:
+        raise TasksimError(str(error)) from None
+
+
+def _power_text(found: MachinePower) -> Iterator[str]:
+    from tasksim.base.units import format_time
+
+    for name, watts in found.idle_w.items():
+        yield f"idle {name}: {watts:.4g} W"
+    for kernel in found.kernels:
+        settings = ", ".join(f"{name}={value:g}" for name, value in kernel.parameters.items())
+        took = format_time(kernel.duration_s)
+        yield (
+            f"{kernel.kernel} ({settings}): {kernel.watts:.4g} W per worker beside idleness, "
+            f"{kernel.joules:.4g} J in {took}"
+        )
+    yield from (f"note: {text}" for text in found.notes)
