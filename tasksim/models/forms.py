@@ -22,7 +22,7 @@ import numpy as np
 from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.base.arrays import Bools, Floats, Ints
     from tasksim.models.terms.formulas import Factor, Terms
@@ -89,12 +89,11 @@ class LinearForm:
 
     def formula(self, digits: int = 6) -> str:
         """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
-        pieces = []
-        for name, value in zip(self.term_names, self.coef.tolist(), strict=True):
-            product = f"{abs(value):.{digits}g}" + ("" if name == "1" else f"*{name}")
-            pieces.append(("- " if value < 0 else "+ ") + product)
-        text = " ".join(pieces)
-        return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+        pairs = zip(self.term_names, self.coef.tolist(), strict=True)
+        products = [
+            (v, f"{abs(v):.{digits}g}" + ("" if name == "1" else f"*{name}")) for name, v in pairs
+        ]
+        return _signed_sum(products, " ")
 
     def raw(self, table: Floats) -> Floats:
         """Return the sum of the terms per row of *table*, which may be negative."""
@@ -297,11 +296,15 @@ def _terms(form: LinearForm) -> list[tuple[tuple[Factor, ...], float]]:
 
 
 def _sum(form: LinearForm, factor: Callable[[Factor], str], separator: str) -> str:
-    pieces = []
-    for factors, coefficient in _terms(form):
-        product = " * ".join([repr(abs(coefficient)), *map(factor, factors)])
-        pieces.append(("- " if coefficient < 0 else "+ ") + product)
-    text = separator.join(pieces)
+    products = [
+        (c, " * ".join([repr(abs(c)), *map(factor, factors)])) for factors, c in _terms(form)
+    ]
+    return _signed_sum(products, separator)
+
+
+def _signed_sum(products: Sequence[tuple[float, str]], separator: str) -> str:
+    """Return the sum of *products*, each with its coefficient, whose sign it takes."""
+    text = separator.join(("- " if c < 0 else "+ ") + product for c, product in products)
     return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
 
 

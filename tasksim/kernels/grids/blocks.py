@@ -7,7 +7,8 @@ and the expected result.
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from tasksim.kernels.calls import CallTable, Function, Tells
 from tasksim.kernels.pointers import Buffer, aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,7 +63,7 @@ class Blocks:
         self,
         graph: TaskGraph,
         held: NDArray[np.integer] | None = None,
-        more_bytes: dict[str, int] | None = None,
+        more_bytes: Mapping[str, int] | None = None,
     ) -> None:
         self.graph = graph
         self.of_name: dict[str, HandleBlock] = {b.name: b for b in graph.handle_blocks}
@@ -150,6 +151,42 @@ class Halos:
                     raise InputError("a block has two neighbours on one side")
                 found[side] = int(self._blocks.addresses[handle])
         return [found.get(side, self._nothing.ctypes.data) for side in FACING_SIDES]
+
+
+class GridComputation:
+    """A computation on a square grid in blocks, whose values are random.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        A graph of the generator.
+    seed : int
+        The seed of the values.
+    held : int array, or None
+        The data that have memory; None for all.
+    """
+
+    matrix: ClassVar[str]
+    """The matrix of the random values."""
+    more_bytes: ClassVar[Mapping[str, int]] = MappingProxyType({})
+
+    def __init__(self, graph: TaskGraph, seed: int, held: Held) -> None:
+        self.graph, self._seed = graph, seed
+        self._n = int(graph.arguments["block_size"])
+        self.blocks = Blocks(graph, held, self.more_bytes)
+        matrix = self.blocks.block(self.matrix)
+        self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
+        self._halos = Halos(self.blocks, self._n)
+        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
+        for task in range(len(graph)):
+            self.tasks.add(task, *self._call(task))
+
+    def _drawn(self, at: tuple[int, int]) -> Floats:
+        return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
+
+    def _call(self, task: int) -> tuple[int, list[int]]:
+        """Return the function of *task* and its arguments."""
+        raise NotImplementedError
 
 
 def whole_grid(graph: TaskGraph, blocks: Blocks, name: str, size: int) -> Floats:

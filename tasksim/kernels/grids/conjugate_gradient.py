@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.kernels.grids import loops
-from tasksim.kernels.grids.blocks import Blocks, CalledTasks, Halos, executor_of, whole_grid
+from tasksim.kernels.grids.blocks import GridComputation, executor_of, whole_grid
 from tasksim.kernels.program import Residual
 
 if TYPE_CHECKING:
@@ -25,33 +26,19 @@ DIFFERENCE_TOLERANCE = 1e-8
 the sums changes the result by 1e-15 after ten iterations, and by 1e-10 after some hundred."""
 
 
-class ConjugateGradient:
+class ConjugateGradient(GridComputation):
     """Conjugate gradients for the five-point stencil, from zero, with a random right-hand side.
 
     The square of the residual, which the next step needs, follows the elements of each block of p,
     so that it needs no message of its own.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-        A graph of the generator ``cg``.
-    seed : int
-        The seed of the right-hand side.
-    held : int array, or None
-        The data that have memory; None for all.
     """
 
+    matrix = "p"
+    more_bytes = MappingProxyType({"p": 8})
+
     def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
-        self.graph, self._seed = graph, seed
-        self._n = int(graph.arguments["block_size"])
-        self.blocks = Blocks(graph, held, {"p": 8})
-        matrix = self.blocks.block("p")
-        self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
-        self._halos = Halos(self.blocks, self._n)
+        super().__init__(graph, seed, held)
         self._square = sum(float(np.vdot(b, b)) for b in map(self._drawn, self._at))
-        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
-        for task in range(len(graph)):
-            self.tasks.add(task, *self._call(task))
 
     def fill(self) -> None:
         """Set x to zero, and the residual and the first direction to the right-hand side."""
@@ -75,11 +62,7 @@ class ConjugateGradient:
         what = "relative difference from conjugate gradients on the whole grid"
         return Residual(error, DIFFERENCE_TOLERANCE, what)
 
-    def _drawn(self, at: tuple[int, int]) -> Floats:
-        return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
-
     def _call(self, task: int) -> tuple[int, list[int]]:
-        """Return the function of *task* and its arguments."""
         n, count = self._n, self._n**2
         handles = [handle for handle, _ in self.graph.accesses_of(task)]
         at = self.blocks.addresses[handles].tolist()

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.kernels.grids import loops
-from tasksim.kernels.grids.blocks import Blocks, CalledTasks, Halos, executor_of, whole_grid
+from tasksim.kernels.grids.blocks import GridComputation, executor_of, whole_grid
 from tasksim.kernels.program import Residual
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tasksim.base.arrays import Floats
-    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["jacobi"]
 
@@ -24,29 +16,10 @@ DIFFERENCE_TOLERANCE = 1e-13
 four terms of a mean may be added in another order."""
 
 
-class Jacobi:
-    """Jacobi steps, which replace each point by the mean of its neighbours, with a zero border.
+class Jacobi(GridComputation):
+    """Jacobi steps, which replace each point by the mean of its neighbours, with a zero border."""
 
-    Parameters
-    ----------
-    graph : TaskGraph
-        A graph of the generator ``jacobi``.
-    seed : int
-        The seed of the initial grid.
-    held : int array, or None
-        The data that have memory; None for all.
-    """
-
-    def __init__(self, graph: TaskGraph, seed: int, held: NDArray[np.integer] | None) -> None:
-        self.graph, self._seed = graph, seed
-        self._n = int(graph.arguments["block_size"])
-        self.blocks = Blocks(graph, held)
-        matrix = self.blocks.block("x")
-        self._at = [(i, j) for i in range(matrix.rows) for j in range(matrix.columns or 1)]
-        self._halos = Halos(self.blocks, self._n)
-        self.tasks = CalledTasks(len(graph), [self.blocks, self._halos])
-        for task in range(len(graph)):
-            self.tasks.add(task, *self._call(task))
+    matrix = "x"
 
     def fill(self) -> None:
         """Set the grid to its initial values."""
@@ -75,9 +48,6 @@ class Jacobi:
         return Residual(
             error, DIFFERENCE_TOLERANCE, "largest difference from steps over the whole grid"
         )
-
-    def _drawn(self, at: tuple[int, int]) -> Floats:
-        return np.random.default_rng([self._seed, *at]).random((self._n, self._n)) - 0.5
 
     def _call(self, task: int) -> tuple[int, list[int]]:
         handles = [handle for handle, _ in self.graph.accesses_of(task)]

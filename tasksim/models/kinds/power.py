@@ -235,7 +235,7 @@ class PowerLaw(KernelModel):
         return {"a_s": self.a_, "b": self.b_, "c_s": self.c_, "spread": self.spread_}
 
     def _to_json(self) -> dict[str, Any]:
-        return {"a_s": self.a_, "b": self.b_, "c_s": self.c_, "spread": self.spread_}
+        return self._details()
 
     def _from_json(self, node: Node) -> None:
         if len(node["parameters"].texts()) != 1:
