@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tasksim.models.quantiles import group_means
-from tasksim.models.tensor.als import complete
 from tasksim.models.tensor.bases import fit_base, fit_trend
 from tasksim.models.tensor.completed import Completed, filled
+from tasksim.models.tensor.completion import complete, complete_positive
 from tasksim.models.tensor.grid import Cells, Support, cell_indices, observed, support_of
-from tasksim.models.tensor.newton import complete_positive
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Floats

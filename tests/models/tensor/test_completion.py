@@ -8,10 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import few
 
-from tasksim.models.tensor.als import balance, complete, elements
 from tasksim.models.tensor.completed import end_slopes, rank_one, slopes
+from tasksim.models.tensor.completion import (
+    RowProblem,
+    balance,
+    complete,
+    complete_positive,
+    elements,
+)
 from tasksim.models.tensor.grid import Cells, cell_indices, make_axis, observed, slices
-from tasksim.models.tensor.newton import RowProblem, complete_positive
 
 
 def some_cells(factors, count, seed=0):
