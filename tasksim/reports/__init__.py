@@ -1,1 +1,1 @@
-"""Reports that are no studies: on kernels and their models, on scaling; the demo."""
+"""Reports on kernels, models and scaling, and the demo."""

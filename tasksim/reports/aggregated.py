@@ -1,4 +1,4 @@
-"""Models of critical kernels, and one of all others: what predicts runs with few models."""
+"""Models of critical kernels, and one model of all others, to predict runs with few models."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = ["GRAPH", "MODELS", "aggregated_models", "write_aggregated"]
 
 GRAPH: Final = "graph.npz"
 MODELS: Final = "models.json"
-MOST_CONFIGURATIONS: Final = 40
-"""Of a kernel that is known by its history; of more it gets a model that is chosen, as in
+MAX_HISTORY_CONFIGURATIONS: Final = 40
+"""Most configurations of a kernel that gets a history; with more, a model is selected as in
 calibrations."""
-BUDGET_S: Final = 10.0
-"""For each choice."""
+SELECTION_BUDGET_S: Final = 10.0
+"""Time for the selection of one model, in seconds."""
 
 
 def aggregated_models(
     found: CriticalKernels, runs: Sequence[RecordedRun]
 ) -> dict[str, dict[str, KernelModel]]:
-    """Return kernel -> architecture -> model: of each critical kernel, and of the rest as one.
+    """Return kernel -> architecture -> model, with the rest of the kernels as one.
 
-    What the rest takes is what its tasks took in *runs*, whatever their parameters.
+    The model of the rest is the mean duration of its tasks in *runs*, whatever their parameters.
     """
     kernels: dict[str, dict[str, KernelModel]] = {}
     others: dict[str, list[RecordedKernel]] = {}
@@ -51,7 +51,7 @@ def aggregated_models(
             kernels.setdefault(kernel.name, {})[kernel.architecture] = _model(kernel.samples)
     for architecture, several in others.items():
         durations = np.concatenate([kernel.samples.durations_s for kernel in several])
-        # The mean over all tasks, not a typical one: their sum must be right.
+        # The plain mean, not a robust one: the sum over all tasks must be right.
         kernels.setdefault(AGGREGATED_NAME, {})[architecture] = ConstantModel(
             float(durations.mean())
         )
@@ -74,9 +74,9 @@ def write_aggregated(
 
 
 def _model(samples: Samples) -> KernelModel:
-    if len(samples.configurations()[0]) <= MOST_CONFIGURATIONS:
+    if len(samples.configurations()[0]) <= MAX_HISTORY_CONFIGURATIONS:
         return HistoryModel().fit(samples)
     try:
-        return select(samples, budget_s=BUDGET_S).model
-    except InputError:  # parameters that depend on each other: what was measured is known
+        return select(samples, budget_s=SELECTION_BUDGET_S).model
+    except InputError:  # parameters that depend on each other: only measured ones are known
         return HistoryModel().fit(samples)

@@ -1,4 +1,4 @@
-"""Demo, the main job in one go: calibrate this machine, predict, really run, compare, draw."""
+"""Demo of the main job: calibrate this machine, predict, run natively, compare, draw."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = ["CALIBRATED_TILES", "DemoCase", "DemoResult", "demo", "replay_error",
 
 
 def replay_error(run: Run, graph: TaskGraph) -> float:
-    """Return the relative error of the makespan of *run*, of *graph*, when it is replayed.
+    """Return the relative error of the makespan when *run*, of *graph*, is replayed.
 
-    Each task takes what it took, the runtime what it took in the mean, under the same scheduler:
-    neither kernel models nor the machine's moods are in it.
+    The replay has the run's durations, its mean overhead and its scheduler: the error contains
+    neither kernel models nor the machine's moods.
 
     Examples
     --------
@@ -67,30 +67,31 @@ def replay_line(errors: Sequence[float]) -> str:
 
 
 CALIBRATED_TILES = (7, 16)
-"""One graph that is smaller than all that is predicted, and one that is larger: what kernels cost
-whose data have left the last cache shows only in graphs that do not fit."""
-PREDICTED = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "prio"), (14, "lws"))
-"""Tiles and scheduler of what is predicted: other sizes than those of the calibration."""
-DRAWN = (12, "lws")
-PAGE: Final = "runs.html"
-"""Of the runs that are drawn, to explore in a browser."""
+"""Tiles of the calibrated graphs, one smaller and one larger than all predicted ones: only a graph
+that does not fit in the last cache shows the cost of far data."""
+PREDICTED_CASES = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "prio"), (14, "lws"))
+"""Tiles and scheduler of each predicted case, with other sizes than the calibration."""
+DRAWN_CASE = (12, "lws")
+PAGE_NAME: Final = "runs.html"
+"""Page of the drawn runs, to explore in a browser."""
 TILE_SIZE = 256
-"""What a gemm of takes a millisecond: long beside the costs of the runtime, as in real use."""
+"""Rows of a tile: its gemm takes a millisecond, long beside the runtime's overhead, as in real
+use."""
 REPETITIONS = 5
-"""The least odd number whose median two disturbed runs do not move to a disturbed one."""
+"""Native runs per case: the least odd number whose median two disturbed runs cannot disturb."""
 CALIBRATION_S = 15.0
-"""In which each kernel of the small graphs is known on two cores, in several moods of the machine,
-while the whole demo takes half a minute."""
+"""Time of the calibration in seconds. It suffices for each kernel of the small graphs on two cores,
+over several moods of the machine, while the whole demo takes half a minute."""
 CALIBRATION_TOLERANCE: Final = 1e-3
-"""So small that calibrations take all of their time: a machine's mood lasts for seconds, and means
-that are known after one are those of that second."""
+"""Relative tolerance of the calibration, so small that it uses all of its time: a machine's mood
+lasts for seconds, and means after one second would be those of that mood."""
 
 Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
 class DemoCase:
-    """A case: what was predicted of it just before it was run, and its native runs.
+    """A case of the demo: its prediction just before it was run, and its native runs.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class DemoCase:
     predicted : Run
         The simulated one.
     sure : Prediction
-        Where one run that starts now is.
+        Prediction interval of one run that starts now.
     """
 
     measured: ScenarioRuns
@@ -108,7 +109,7 @@ class DemoCase:
 
     @property
     def undisturbed_s(self) -> float:
-        """What is predicted: the median run, alone; where nobody knows that, as it was."""
+        """The median run's makespan alone; if that is unknown, as measured."""
         alone_s = self.measured.alone_s
         return self.measured.median_s if alone_s is None else alone_s
 
@@ -119,7 +120,7 @@ class DemoCase:
 
     @property
     def inside(self) -> int:
-        """How many native runs are where the prediction says that one run is."""
+        """The number of native runs inside the prediction interval of one run."""
         low_s, high_s = self.sure.run_low_s, self.sure.run_high_s
         return sum(low_s <= makespan_s <= high_s for makespan_s in self.measured.makespans_s)
 
@@ -155,7 +156,7 @@ class DemoCase:
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """What the demo found, and where it put it.
+    """Results of the demo, and the files that it wrote.
 
     Attributes
     ----------
@@ -168,20 +169,20 @@ class DemoResult:
     rows: tuple[DemoCase, ...]
     files: tuple[str, ...] = ()
     replay_errors: tuple[float, ...] = ()
-    """Of all native runs, replayed with their own durations: what the models have no part in."""
+    """Errors of all native runs replayed with their own durations, without kernel models."""
 
     @property
     def errors(self) -> ErrorSummary:
-        """The errors of all cases in short."""
+        """A summary of the errors of all cases."""
         return ErrorSummary.of(row.error for row in self.rows)
 
     @property
     def others_share(self) -> float:
-        """The share of the cores that others had while the native runs were made."""
+        """The share of the cores that other processes had during the native runs."""
         return mean(others_share(run) for row in self.rows for run in row.measured.runs)
 
     def table(self) -> str:
-        """Return the table: predicted, where one run is, measured, alone, error; what they are."""
+        """Return the table of predictions, intervals, measurements and errors, with a legend."""
         headers = ["graph", "scheduler", "predicted", "one run", "measured", "alone", "error"]
         errors, runs = self.errors, sum(len(row.measured.runs) for row in self.rows)
         inside = sum(row.inside for row in self.rows)
@@ -228,11 +229,11 @@ def demo(
     force: bool = False,
     progress: Progress | None = None,
 ) -> DemoResult:
-    """Calibrate, predict, run, compare, draw; leave everything in the folder *output*.
+    """Calibrate, predict, run, compare, draw, and write all files to the folder *output*.
 
-    The models come from runs of a tiled Cholesky of 7 and 16 tiles; what is predicted has
-    other sizes and is simulated just before its native runs, which others may disturb. *output* is
-    complete or, when the demo is interrupted, as it was before.
+    The models come from runs of a tiled Cholesky of 7 and 16 tiles. The predicted cases have other
+    sizes and are simulated just before their native runs, which other processes may disturb.
+    *output* is complete or, when the demo is interrupted, as it was before.
 
     Parameters
     ----------
@@ -241,9 +242,9 @@ def demo(
     workers : int, optional
         Threads; by default all usable cores.
     force : bool, default False
-        Replace what is there.
+        Whether to replace an existing folder.
     progress : callable, optional
-        Called with what goes on and the share of the whole that is done.
+        Called with the current step and the finished share of the demo.
     """
     count = workers or len(usable_cores())
     tell = progress or (lambda _what, _share: None)
@@ -252,7 +253,7 @@ def demo(
         base = Scenario("cholesky", {"tile_size": TILE_SIZE}, platform=str(platform))
         cases = [
             base.vary(settings={"tiles": tiles, "tile_size": TILE_SIZE}, scheduler=scheduler)
-            for tiles, scheduler in PREDICTED
+            for tiles, scheduler in PREDICTED_CASES
         ]
         resolver = Resolver()
         rows = []
@@ -274,7 +275,7 @@ def _graph(run: Run) -> TaskGraph:
 
 
 def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
-    """Predict a case for now, and run it."""
+    """Predict a case for a run that starts now, and run it."""
     predicted = solved(case, resolver).median_run
     probes = SlowdownProbe(workers).recent() if has_thread_clock() else None
     sure = how_sure(case, probes=probes)
@@ -283,7 +284,7 @@ def _case(case: Scenario, workers: int, resolver: Resolver) -> DemoCase:
 
 
 def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
-    """Return the platform file of this machine."""
+    """Calibrate this machine, and return its platform file."""
     graphs = [generate("cholesky", tiles=tiles, tile_size=TILE_SIZE) for tiles in CALIBRATED_TILES]
     report = calibrate(
         graphs,
@@ -302,16 +303,16 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
 
 
 def _written(folder: Path, result: DemoResult) -> DemoResult:
-    """Write the table, the runs and the figures; return the result with what was written."""
+    """Write the table, the runs and the figures; return the result with their paths."""
     from tasksim.view.figure import figure, save_figure
     from tasksim.view.page.pagefile import save_page
 
     write_text(folder / "table.txt", result.table() + "\n")
-    cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED]
-    drawn = result.rows[cases.index((f"tiles={DRAWN[0]}", DRAWN[1]))]
+    cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED_CASES]
+    drawn = result.rows[cases.index((f"tiles={DRAWN_CASE[0]}", DRAWN_CASE[1]))]
     runs = [drawn.measured.median_run, drawn.predicted]
-    # Before they name files that are not there yet: the page has what their models expect.
-    save_page(runs, folder / PAGE, names=["native", "simulated"])
+    # First, while the runs still name existing files: the page needs the models' expectations.
+    save_page(runs, folder / PAGE_NAME, names=["native", "simulated"])
     native, simulated = (_moved(run, folder, result.output) for run in runs)
     save(native, folder / "native")
     save(simulated, folder / "simulated")
@@ -326,7 +327,7 @@ def _written(folder: Path, result: DemoResult) -> DemoResult:
 
 
 def _moved(run: Run, folder: Path, output: Path) -> Run:
-    """Return a run whose scenario names the files of *folder* as they are called in *output*."""
+    """Return the run with the paths of its scenario moved from *folder* to *output*."""
     before, after = json.dumps(str(folder.resolve())), json.dumps(str(output.resolve()))
     text = json.dumps(run.config).replace(before[1:-1], after[1:-1])
     return replace(run, config=json.loads(text))

@@ -1,4 +1,4 @@
-"""Pages on the kernels of recorded runs: one for each, and an index that leads to them.
+"""Pages on the kernels of recorded runs: one per kernel, and an index with links to them.
 
 ::
 
@@ -35,17 +35,17 @@ __all__ = ["MARK", "Format", "refuse_reports", "write_pages"]
 Format = Literal["html", "md"]
 
 MARK: Final = "kernels.json"
-"""The table as JSON data; what has it is a folder of kernel reports."""
-EXPLORED: Final = "runs.html"
-"""The runs, to explore in a browser."""
-MOST_EXPLORED: Final = 1_000_000
-"""Tasks that a browser shows in some seconds; of more, there are only the pages of kernels."""
+"""File with the table as JSON; its presence marks a folder of kernel reports."""
+EXPLORED_PAGE: Final = "runs.html"
+"""Page of the runs, to explore in a browser."""
+MAX_EXPLORED_TASKS: Final = 1_000_000
+"""Most tasks that a browser shows within seconds; runs with more have only the kernels' pages."""
 FITTED_ROW: Final = "samples that were fitted"
-REFIT: Final = "refitted to these tasks, "
+REFIT_PREFIX: Final = "refitted to these tasks, "
 
 
 def refuse_reports(folder: Path, *, force: bool) -> None:
-    """Raise :exc:`InputError`, before the work is done, if *folder* must not be replaced."""
+    """Raise :exc:`InputError`, before any work, if *folder* must not be replaced."""
     refuse_folder(folder, force=force, what="a folder of kernel reports", mark=MARK)
 
 
@@ -63,7 +63,7 @@ def write_pages(
     Parameters
     ----------
     reports, runs, repeated
-        What :func:`~tasksim.reports.kernelreport.report_kernels` made, and of what.
+        The reports of :func:`~tasksim.reports.kernelreport.report_kernels`, and its arguments.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def write_pages(
 
 
 def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | None]:
-    """Return a name per report that no other file in the folder has; None: there is no page."""
+    """Return a unique file name per report; None for a report without a page."""
     several = len({report.recorded.architecture for report in reports}) > 1
-    taken = {"index", EXPLORED.removesuffix(".html")}
+    taken = {"index", EXPLORED_PAGE.removesuffix(".html")}
     names: list[str | None] = []
     for report in reports:
         recorded = report.recorded
@@ -113,15 +113,15 @@ def _page_names(reports: Sequence[KernelReport], form: Format) -> list[str | Non
 
 
 def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
-    """Write the runs to a page to explore; return what the index says of it."""
+    """Write the page to explore the runs; return the index's sentence about it."""
     shown = runs[:MOST_RUNS]
     tasks = sum(len(recorded.run) for recorded in shown)
-    if tasks > MOST_EXPLORED:
+    if tasks > MAX_EXPLORED_TASKS:
         return ""
     names = [str(recorded.path) for recorded in shown]
-    save_page([recorded.run for recorded in shown], folder / EXPLORED, names=names)
+    save_page([recorded.run for recorded in shown], folder / EXPLORED_PAGE, names=names)
     which = "the runs" if len(shown) == len(runs) else f"the first {len(shown)} of {len(runs)} runs"
-    return f"{LINK}Explore {which}{LINK}: what ran when, and what it waited for."
+    return f"{LINK_MARK}Explore {which}{LINK_MARK}: what ran when, and what it waited for."
 
 
 def _write(path: Path, text: str) -> None:
@@ -144,7 +144,7 @@ def _blocks(report: KernelReport, runs: _Runs) -> list[Block]:
     assert report.diagnosis is not None
     blocks = report_blocks(report.diagnosis)
     if report.origin == "given":
-        # They speak of a fit to these samples.
+        # These sentences are about a fit to these samples.
         blocks = [Text(_judged_summary(report)), *map(_renamed, blocks[1:])]
     return [*blocks, *runs.blocks(report.recorded.samples)]
 
@@ -168,19 +168,19 @@ def _warnings_text(count: int) -> str:
 
 
 def _renamed(block: Block) -> Block:
-    """Return the block in words that hold for a model fitted elsewhere."""
+    """Return the block reworded for a model that was fitted to other samples."""
     if isinstance(block, Text) and block.text.startswith("R² "):
         return Text(f"{block.text.rpartition(', ')[0]} of the model's own fit.")
     if not isinstance(block, Table) or not block.rows or block.rows[0][0] != FITTED_ROW:
         return block
     first, *others = block.rows
-    rows = [("tasks of these runs", *first[1:]), *((REFIT + r[0], *r[1:]) for r in others)]
+    rows = [("tasks of these runs", *first[1:]), *((REFIT_PREFIX + r[0], *r[1:]) for r in others)]
     return Table(block.header, rows)
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """The runs that are reported on, and the numbers that their samples have."""
+    """The runs of the reports, and their numbers in the samples."""
 
     runs: Sequence[RecordedRun]
     numbers: Sequence[int]
@@ -190,7 +190,7 @@ class _Runs:
         return cls(runs, first_repetitions(runs) if repeated == "mean" else range(len(runs)))
 
     def count(self) -> str:
-        """Return how many there are, in words."""
+        """Return the number of runs, in words."""
         different = len(set(self.numbers))
         runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
         if different == len(self.runs):
@@ -198,7 +198,7 @@ class _Runs:
         return f"{'1 graph' if different == 1 else f'{different} graphs'} (means of {runs})"
 
     def blocks(self, samples: Samples | None = None) -> list[Block]:
-        """Return which run has which number, and how many of *samples*."""
+        """Return a table of the runs with their numbers and, if given, their tasks in *samples*."""
         header = ["run", "folder", "graph", "kind", "scheduler", "makespan"]
         rows = [
             [
@@ -223,22 +223,22 @@ class _Runs:
 
 # The index
 
-HEADER: Final = (
+INDEX_HEADER: Final = (
     "kernel", "tasks", "total time", "model", "formula (s)", "R² adj.", "MLogQ", "bias",
     "warnings", "first warning",
 )  # fmt: skip
-WORDS: Final = """<style>
+TEXT_COLUMN_STYLE: Final = """<style>
 body { max-width: 90rem; }
 td:nth-child(4), td:nth-child(5), td:nth-child(10) { text-align: left; }
 </style>
 </head>"""
-"""In the index, columns of words begin at the left."""
-LINK: Final = "\N{WORD JOINER}"
-"""Marks the cells that become links: no kernel's name and no word has it."""
+"""Style of the index that aligns columns of text at the left."""
+LINK_MARK: Final = "\N{WORD JOINER}"
+"""Mark on both sides of a text that becomes a link; no kernel's name contains it."""
 
 
 def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format, explored: str) -> str:
-    """Return the page that leads to the others; *explored* is said of that of the runs."""
+    """Return the index page; *explored* is its sentence about the page of the runs."""
     tasks, total = sum(row["tasks"] for row in rows), sum(row["total_s"] for row in rows)
     warned = sum(row["warnings"] > 0 for row in rows)
     blocks: list[Block] = [
@@ -246,7 +246,7 @@ def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format, explored: 
             f"{len(rows)} kernels, {tasks:,} tasks of {runs.count()}, "
             f"{duration_text(total)} in all; {warned} with warnings."
         ),
-        Table(HEADER, [_index_cells(row) for row in rows]),
+        Table(INDEX_HEADER, [_index_cells(row) for row in rows]),
         Text(
             "MLogQ: mean of |ln(predicted / measured)| over configurations; bias: mean of "
             "ln(predicted / measured), negative where predictions are too short. R² is that of "
@@ -255,18 +255,18 @@ def _index(rows: Sequence[dict[str, Any]], runs: _Runs, form: Format, explored: 
         *runs.blocks(),
         *([Text(explored)] if explored else []),
     ]
-    pages = [*(row["report"] for row in rows), EXPLORED if explored else None]
+    pages = [*(row["report"] for row in rows), EXPLORED_PAGE if explored else None]
     if form == "html":
-        page = html_page("Kernels", blocks).replace("</head>", WORDS, 1)
+        page = html_page("Kernels", blocks).replace("</head>", TEXT_COLUMN_STYLE, 1)
         return _linked(page, pages, '<a href="{page}">{text}</a>')
     return _linked(markdown_page("Kernels", blocks, {}), pages, "[{text}]({page})")
 
 
 def _index_cells(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return a row of the index as texts; :data:`LINK` is on both sides of what links."""
+    """Return a row of the index as texts, with :data:`LINK_MARK` around those that become links."""
     name = f"{row['kernel']} on {row['architecture']}"
     return (
-        f"{LINK}{name}{LINK}" if row["report"] else name,
+        f"{LINK_MARK}{name}{LINK_MARK}" if row["report"] else name,
         f"{row['tasks']:,}",
         duration_text(row["total_s"]),
         "–" if row["kind"] is None else f"{row['kind']} ({row['origin']})",
@@ -295,7 +295,7 @@ def _linked(text: str, pages: Sequence[str | None], link: str) -> str:
     """Return *text* with its marked cells as links to *pages*, in order."""
     ahead = iter([page for page in pages if page is not None])
     return re.sub(
-        f"{LINK}(.*?){LINK}",
+        f"{LINK_MARK}(.*?){LINK_MARK}",
         lambda found: link.format(page=quote(next(ahead)), text=found[1]),
         text,
     )

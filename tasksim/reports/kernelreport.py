@@ -1,4 +1,4 @@
-"""Reports on the kernels of recorded runs: what their tasks took, and whether a model says so.
+"""Reports on the kernels of recorded runs: durations of their tasks, and models judged by them.
 
 ::
 
@@ -46,39 +46,39 @@ __all__ = ["Fitting", "KernelReport", "report_kernels"]
 
 Origin = Literal["given", "fitted"]
 
-FEWEST: Final = 4
-"""Configurations that a search for terms needs, as :class:`LinearModel` says too."""
+MIN_SEARCH_CONFIGURATIONS: Final = 4
+"""Fewest configurations for a search for terms, as in :class:`LinearModel`."""
 REFITTED_CODES: Final = ("overfit",)
-"""Findings that compare with the fit, which was not to these samples."""
-UNPREDICTED: Final = "the model that there is can predict none of its tasks"
-ITSELF: Final = (
+"""Codes of findings that compare with the model's own fit; left out, as its samples were others."""
+NO_PREDICTION: Final = "the given model can predict none of its tasks"
+SIMULATED_WITH_MODEL: Final = (
     "the runs were simulated with this model: its predictions are their durations, but for "
-    "rounding, and nothing was measured by which it could be judged"
+    "rounding, and no measurement can judge it"
 )
-CLOCK_S: Final = 1e-9
-"""Simulated clocks count whole nanoseconds where there are devices: durations are rounded."""
-ROUNDED: Final = 1e-9
-"""Sums of times differ from a duration by less than this share of it: differences of ends and
-starts in double precision, of runs a million times as long as the task."""
-SIMULATED: Final = Finding(
+SIMULATED_CLOCK_TICK_S: Final = 1e-9
+"""Tick of a simulated clock with devices, in seconds: durations are rounded to it."""
+ROUNDING_TOLERANCE: Final = 1e-9
+"""Relative error of a duration that is a difference of end and start in double precision, in runs
+up to a million times as long as the task."""
+SIMULATED_FINDING: Final = Finding(
     "simulated",
     "warning",
-    "the tasks were simulated: how long they took is what the models of that simulation say, and "
-    "not what a machine does",
+    "the tasks were simulated: their durations come from the models of that simulation, not from a "
+    "machine",
     advice="judge models by native runs",
 )
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """How linear models are fitted to the tasks of runs.
+    """Settings of the fit of linear models to the tasks of runs.
 
     Attributes
     ----------
     terms
         Kernel -> the terms of its model; those of other kernels are searched for.
     weights
-        What errors count, as in :class:`~tasksim.models.kinds.linear.LinearModel`.
+        Weights of errors, as in :class:`~tasksim.models.kinds.linear.LinearModel`.
     """
 
     terms: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -91,17 +91,17 @@ class Fitting:
 
 @dataclass(frozen=True, eq=False)
 class KernelReport:
-    """A kernel of the runs, a model of it, and how good that is.
+    """A kernel of the runs, with a model of it and its diagnosis.
 
     Attributes
     ----------
     model, origin, diagnosis
-        None if there is no model, and none can be fitted; the diagnosis also where there is
-        nothing to judge.
+        None if there is no model, and none can be fitted. The diagnosis is also None if no sample
+        can judge the model.
     findings
-        In words, warnings first; without a model, what is to be said of the runs.
+        Findings in words, warnings first; without a model, those about the runs.
     reason
-        Why there is no model, or it is not judged; else nothing.
+        The reason why there is no model, or no judgement; else empty.
     """
 
     recorded: RecordedKernel
@@ -113,11 +113,11 @@ class KernelReport:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """The findings that say that predictions may be wrong."""
+        """The findings that doubt the predictions."""
         return tuple(finding for finding in self.findings if finding.severity == "warning")
 
     def row(self, page: str | None) -> dict[str, Any]:
-        """Return what the index says of it, as plain JSON data; *page* is its file's name."""
+        """Return the row of the index, as plain JSON data; *page* is the file of its page."""
         recorded, model = self.recorded, self.model
         linear = None if model is None else model.linear()
         fit = None if self.diagnosis is None else self.diagnosis.training
@@ -149,30 +149,32 @@ def report_kernels(
     repeated: Repeated = "each",
     progress: Callable[[int, int], None] | None = None,
 ) -> list[KernelReport]:
-    """Return a report on every kernel of *runs*, those first that take longest in all.
+    """Return a report on every kernel of *runs*, in descending order of total time.
 
     Parameters
     ----------
     runs
-        Native or simulated; samples keep their place in this list, so shifts between runs show.
+        Native or simulated runs. Samples keep their place in this list, so shifts between runs
+        show.
     library
-        Models to be judged. For kernels that it has none of, a linear model is fitted.
+        Models to be judged. Kernels without one get a fitted linear model.
     only
-        The kernels; by default all.
+    Names of the kernels to report on; by default all.
     fitting
-        How that is fitted.
+    Settings of the fitted linear models.
     repeated
-        What runs that repeat each other are, as in :func:`~tasksim.run.samples.recorded_kernels`.
+        Treatment of runs that repeat each other, as in
+        :func:`~tasksim.run.samples.recorded_kernels`.
     progress
-        Called after each kernel with how many are done, and of how many.
+        Called after each kernel with the number of finished kernels and of all.
 
     Raises
     ------
     InputError
         If kernels of one name have different parameters, the library's model of a kernel needs
-        others, or there is no model of any kernel and none can be fitted; if terms are given of
-        kernels that are not there or have models in the library, or of unknown parameters; if
-        *only* names a kernel that is not there.
+        others, or there is no model of any kernel and none can be fitted; if terms are given for
+        missing kernels, for kernels with models in the library, or for unknown parameters; if
+        *only* names a missing kernel.
     """
     kernels = _chosen(recorded_kernels(runs, repeated), only)
     _check_terms(fitting.terms, kernels, library)
@@ -195,7 +197,7 @@ def report_kernels(
 
 
 def _chosen(kernels: Sequence[RecordedKernel], only: Sequence[str]) -> list[RecordedKernel]:
-    """Return those of *kernels* that *only* names, all if it names none."""
+    """Return the *kernels* that *only* names, or all if it names none."""
     names = list(dict.fromkeys(kernel.name for kernel in kernels))
     for name in only:
         if name not in names:
@@ -248,7 +250,7 @@ def _reported(
 
 
 def _known_model(recorded: RecordedKernel, library: ModelLibrary | None) -> KernelModel | None:
-    """Return the library's model; None if it has none of this kernel on this architecture."""
+    """Return the library's model of the kernel on its architecture, or None."""
     if library is None or recorded.name not in library.kernels():
         return None
     entry = library.file(recorded.name).architectures.get(recorded.architecture)
@@ -256,13 +258,13 @@ def _known_model(recorded: RecordedKernel, library: ModelLibrary | None) -> Kern
 
 
 def _unfit(samples: Samples) -> str:
-    """Return why no terms can be searched for; nothing if they can."""
+    """Return the reason why no terms can be searched for; empty if they can."""
     if not samples.names:
         return "it has no parameters that a model could depend on"
     rows = samples.configurations()[0]
     if len(rows) == 1:
         return f"all its tasks have {describe_row(samples.names, rows[0])}, nothing varies"
-    if len(rows) < FEWEST:
+    if len(rows) < MIN_SEARCH_CONFIGURATIONS:
         return f"{len(rows)} configurations are too few to search for terms"
     return ""
 
@@ -275,9 +277,9 @@ def _fitted(recorded: RecordedKernel, model: LinearModel) -> KernelReport:
 
 
 def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
-    """Return how good a model is that was fitted to other samples.
+    """Judge a model that was fitted to other samples.
 
-    What is refitted to these is the model with its terms, whether those were searched for or not.
+    The model is refitted to these samples with its terms, whether those were searched for or not.
     """
     model = model.settled()
     whole = recorded.with_sizes() if SIZE in model.names_ else recorded.samples
@@ -285,7 +287,7 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
         samples, unseen = _predictable(model, whole)
         if not len(samples):
             shifts = tuple(shifted_runs(whole))
-            return KernelReport(recorded, None, None, None, (*unseen, *shifts), UNPREDICTED)
+            return KernelReport(recorded, None, None, None, (*unseen, *shifts), NO_PREDICTION)
         found = diagnose(model, samples)
     except InputError as error:
         raise InputError(f"kernel {recorded.title}: {error}") from error
@@ -295,20 +297,20 @@ def _judged(recorded: RecordedKernel, model: KernelModel) -> KernelReport:
 
 
 def _of_simulated(report: KernelReport) -> KernelReport:
-    """Return the report on tasks that were simulated: it says so, and judges no rounding errors."""
+    """Return the report on simulated tasks: a finding says so, rounding errors are not judged."""
     model, diagnosis = report.model, report.diagnosis
     if model is None or diagnosis is None:
         return report
     measured_s = diagnosis.residuals.samples.durations_s
     error = np.abs(diagnosis.residuals.predicted_s - measured_s)
-    if (error <= np.maximum(CLOCK_S, ROUNDED * measured_s)).all():
-        return replace(report, diagnosis=None, findings=(), reason=ITSELF)
-    found = replace(diagnosis, findings=(SIMULATED, *diagnosis.findings))
+    if (error <= np.maximum(SIMULATED_CLOCK_TICK_S, ROUNDING_TOLERANCE * measured_s)).all():
+        return replace(report, diagnosis=None, findings=(), reason=SIMULATED_WITH_MODEL)
+    found = replace(diagnosis, findings=(SIMULATED_FINDING, *diagnosis.findings))
     return replace(report, diagnosis=found, findings=found.findings)
 
 
 def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Finding]]:
-    """Return the samples that *model* can predict, and what is to be said of the others."""
+    """Return the samples that *model* can predict, and findings about the others."""
     rows, group = samples.configurations()
     known = np.isfinite(predicted_where_possible(model, columns(model, samples.names, rows)))
     if known.all():
@@ -327,6 +329,6 @@ def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Fi
 
 
 def _elsewhere(finding: Finding) -> Finding:
-    """Return a finding in words that hold for samples to which the model was not fitted."""
+    """Return the finding reworded for samples that the model was not fitted to."""
     said = finding.message.replace("even where it was fitted", "on the tasks of these runs")
     return replace(finding, message=said)

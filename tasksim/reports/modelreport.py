@@ -1,4 +1,4 @@
-"""Reports on kernel models: they tell a developer whether a model is good."""
+"""Reports on kernel models, for developers who judge them."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.validation.crossvalidation import Errors
 
-__all__ = ["SUFFIXES", "findings_text", "report_blocks", "write_report"]
+__all__ = ["REPORT_SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
-SUFFIXES: Final = (".html", ".htm", ".md")
-CONFIGURATIONS: Final = 10
-"""Number of the most decisive configurations that are named: more would be a page of numbers, and
-the figure has all."""
+REPORT_SUFFIXES: Final = (".html", ".htm", ".md")
+MAX_LISTED_CONFIGURATIONS: Final = 10
+"""Most configurations with large influence that the report names: the figure has all of them."""
 
 
 def write_report(
@@ -65,23 +64,23 @@ def write_report(
     said: Sequence[str] = (),
     warned: Sequence[str] = (),
 ) -> Diagnosis:
-    """Write whether *model* is good to *path*, and return the diagnosis.
+    """Write a report on the quality of *model* to *path*, and return the diagnosis.
 
     Parameters
     ----------
     model :
         A fitted model of any kind; linear ones have a table of coefficients and influences.
     samples :
-        What it was fitted to; further columns are looked at as missing parameters.
+        Samples that it was fitted to; further columns may be missing parameters.
     test :
         Samples it was not fitted to, or None.
     path :
         ``.html``: one file that needs nothing else. ``.md``: Markdown, with the figures beside
         it, ``NAME-residuals.png`` and so on.
     asked :
-        Configurations that will be asked for, columns as in ``model.names_``.
+        Configurations of later predictions, columns as in ``model.names_``.
     title :
-        What the model is of, ``"gemm on cpu"``; default: the label of the model.
+        Subject of the model, ``"gemm on cpu"``; default: the label of the model.
     force :
         Whether existing files may be replaced.
     said, warned :
@@ -90,16 +89,17 @@ def write_report(
     Raises
     ------
     InputError
-        If the suffix is another, a file exists and *force* is not given, or as
+        If the suffix is unknown, a file exists and *force* is not given, or as
         :func:`~tasksim.models.diagnosis.diagnose.diagnose`.
     OutputError
         If the operating system refuses.
     """
     target = Path(path)
     suffix = target.suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in REPORT_SUFFIXES:
         raise InputError(
-            f"{target}: cannot write a report as '{target.suffix}' (legal: {', '.join(SUFFIXES)})"
+            f"{target}: cannot write a report as '{target.suffix}' "
+            f"(legal: {', '.join(REPORT_SUFFIXES)})"
         )
     refuse_existing(target, force=force)
     diagnosis = diagnose(model, samples, test, asked)
@@ -119,7 +119,7 @@ def report_blocks(
     said: Sequence[str] = (),
     warned: Sequence[str] = (),
 ) -> list[Block]:
-    """Return what the report consists of, in order; what the fit *said* and *warned* of first."""
+    """Return the blocks of the report, with what the fit *said* and *warned* first."""
     return [
         Text(_summary(diagnosis, len(warned))),
         *_of_the_fit(said, warned),
@@ -136,7 +136,7 @@ def report_blocks(
 
 
 def findings_text(diagnosis: Diagnosis) -> str:
-    """Return the findings for a terminal, a paragraph each; what holds if there are none."""
+    """Return the findings for a terminal, a paragraph each; a sentence if there are none."""
     paragraphs = [finding.text() for finding in diagnosis.findings]
     return "\n".join(paragraphs) or "no findings: the model says what the samples say"
 
@@ -301,7 +301,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
         return []
     made = new_figure(4.2)
     panel_influence(diagnosis, made.add_subplot())
-    order = (-inf.group_cook).argsort()[:CONFIGURATIONS].tolist()
+    order = (-inf.group_cook).argsort()[:MAX_LISTED_CONFIGURATIONS].tolist()
     rows = [
         (
             describe_row(res.samples.names, res.rows[i]),

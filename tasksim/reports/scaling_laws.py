@@ -1,7 +1,8 @@
-"""Scaling: speed-up and efficiency over nodes, and how well simple laws foretell them.
+"""Scaling: speed-up and efficiency over nodes, and two empirical laws that predict them.
 
-Two empirical laws of models of earth systems are baselines. Both are fitted to what few nodes took
-and judged on many: Worley's ``a / P + b P^c + d``, for one size, and Nan's ``a size / P + b``,
+Two empirical laws from models of earth systems are the baselines. Both are fitted to times on few
+nodes and judged on many: Worley's ``a / P + b P^c + d``, for one size, and Nan's ``a size / P +
+b``,
 for several.
 """
 
@@ -31,12 +32,12 @@ __all__ = [
 ]
 
 WORLEY_NODES: Final = 4
-"""Different numbers of nodes that Worley's law needs: it has as many coefficients."""
+"""Fewest numbers of nodes for Worley's law: it has as many coefficients."""
 
-EXPONENTS: Final = np.linspace(0.05, 3.0, 60)
-"""The exponents of P that are tried: costs that grow faster than P cubed are not scaled to."""
-FITTED: Final = 8
-"""Laws are fitted to at most so many nodes, unless it is said otherwise."""
+WORLEY_EXPONENTS: Final = np.linspace(0.05, 3.0, 60)
+"""Exponents of P that the fit tries; nobody scales to costs that grow faster than P cubed."""
+MAX_FITTED_NODES: Final = 8
+"""Most nodes that a law is fitted to by default."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Law:
     name: str
     coefficients: Mapping[str, float]
     share: float | None = None
-    """The only size/P that it was fitted to, where that tells nothing of others; else None."""
+    """The only size/P in the fit, if the law holds for no other; else None."""
 
     def seconds(self, nodes: ArrayLike, size: ArrayLike = 1.0) -> NDArray[np.float64]:
         """Return the time on *nodes* of a problem of that *size*; NaN if it is not determined."""
@@ -61,7 +62,7 @@ class Law:
 
 
 def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
-    """Return ``a / P + b P^c + d`` with coefficients that are not negative, least relative squares.
+    """Return ``a / P + b P^c + d`` with non-negative coefficients, by least relative squares.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
     if why := worley_undetermined(nodes):
         raise InputError(f"scaling: the law a/P + b P^c + d {why}")
     best: tuple[float, float, NDArray[np.float64]] | None = None
-    for c in EXPONENTS:
+    for c in WORLEY_EXPONENTS:
         columns = np.stack([1.0 / P, P**c, np.ones_like(P)], axis=1)
         found, error = _not_negative(columns / t[:, None])
         if best is None or error < best[0] - 1e-12:
@@ -96,7 +97,7 @@ def worley_law(nodes: Sequence[float], seconds: Sequence[float]) -> Law:
 
 
 def worley_undetermined(nodes: Sequence[float]) -> str:
-    """Return why times on *nodes* do not determine Worley's law; empty if they do.
+    """Return the reason why times on *nodes* do not determine Worley's law, or an empty text.
 
     >>> worley_undetermined([1, 2, 2, 4])
     'needs times on 4 numbers of nodes, as it has 4 coefficients; got 3 (1, 2, 4)'
@@ -111,14 +112,14 @@ def worley_undetermined(nodes: Sequence[float]) -> str:
 
 
 def nan_law(nodes: Sequence[float], sizes: Sequence[float], seconds: Sequence[float]) -> Law:
-    """Return ``a size / P + b`` with coefficients that are not negative, least relative squares.
+    """Return ``a size / P + b`` with non-negative coefficients, by least relative squares.
 
-    Where size / P is the same everywhere, the law is a constant, known for that size / P alone.
+    If size / P is the same for all, the law is a constant, known for that size / P alone.
 
     Parameters
     ----------
     nodes, sizes, seconds : sequence of float
-        Nodes, sizes of the problem, and what was measured.
+        Nodes, sizes of the problem, and measured times.
 
     Raises
     ------
@@ -149,9 +150,9 @@ def _checked(
 
 
 def _not_negative(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Return the least squares of *columns* against ones, no coefficient below zero.
+    """Return the non-negative least squares of *columns* against ones.
 
-    There are at most three: every choice of those above zero is tried.
+    There are at most three columns, so every set of positive coefficients is tried.
     """
     count = columns.shape[1]
     best, error = np.zeros(count), np.inf
@@ -171,26 +172,26 @@ def scaling_strong(
     seconds: Sequence[float],
     *,
     predicted: Mapping[str, Sequence[float]] | None = None,
-    fitted: int = FITTED,
+    fitted: int = MAX_FITTED_NODES,
 ) -> pd.DataFrame:
     """Return the table of one problem on more and more nodes.
 
     Parameters
     ----------
     nodes : sequence of int
-        How many.
+        Numbers of nodes.
     seconds : sequence of float
-        How long it took on each number of nodes.
+        The time on each number of nodes.
     predicted : mapping, optional
         Other predictions by name, on the same nodes: their errors stand beside those of the law.
     fitted : int, default 8
-        The law is fitted to at most so many nodes.
+        Most nodes that the law is fitted to.
 
     Returns
     -------
     pandas.DataFrame
         ``nodes, seconds, speed_up, efficiency``, per prediction its seconds and error in percent:
-        NaN of the law where fewer than four numbers of nodes, up to *fitted*, were measured.
+        NaN for the law if fewer than four numbers of nodes, up to *fitted*, were measured.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def scaling_strong(
     if not worley_undetermined(known):
         told["worley"] = worley_law(known, t[few].tolist()).seconds(P)
     told |= predicted or {}
-    # One node, or as few as there are, taken to be used well.
+    # The run on fewest nodes is the reference: its efficiency is taken as 1.
     first = int(np.argmin(P))
     speed_up = t[first] * P[first] / t
     return _table(P, t, {"speed_up": speed_up, "efficiency": speed_up / P}, told)
@@ -217,19 +218,19 @@ def scaling_weak(
     seconds: Sequence[float],
     *,
     predicted: Mapping[str, Sequence[float]] | None = None,
-    fitted: int = FITTED,
+    fitted: int = MAX_FITTED_NODES,
 ) -> pd.DataFrame:
     """Return the table of problems that grow with the nodes.
 
     Parameters
     ----------
     nodes : sequence of int
-        How many.
+        Numbers of nodes.
     sizes : sequence of float
-        The work of each problem: in proportion to the nodes, equal work per node; say of matrices
-        which is meant, for n³ / P and n² / P cannot both be constant.
+        The work of each problem. In proportion to the nodes it is equal work per node; for
+        matrices decide for n³ / P or n² / P, which cannot both be constant.
     seconds : sequence of float
-        How long each took.
+        The time of each.
     predicted, fitted
         As for :func:`scaling_strong`.
 

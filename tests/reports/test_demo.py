@@ -20,8 +20,8 @@ from tasksim.view import figure
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     """Two cases of tiles so small that a run takes a few milliseconds."""
-    monkeypatch.setattr(module, "PREDICTED", ((3, "eager"), (5, "lws")))
-    monkeypatch.setattr(module, "DRAWN", (5, "lws"))
+    monkeypatch.setattr(module, "PREDICTED_CASES", ((3, "eager"), (5, "lws")))
+    monkeypatch.setattr(module, "DRAWN_CASE", (5, "lws"))
     monkeypatch.setattr(module, "CALIBRATED_TILES", (2, 4))
     monkeypatch.setattr(module, "TILE_SIZE", 24)
     monkeypatch.setattr(module, "CALIBRATION_S", 0.3)

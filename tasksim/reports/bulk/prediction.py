@@ -2,7 +2,8 @@
 
 ``T(P) = sum over kernels (instructions · CPI / f + BF_mem · sum(hits · latency)) + BF_comm · T_comm
 + T_others`` (N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool
-for HPC applications"). Counters of the rank with most are functions of its work, or of the ranks.
+for HPC applications"). The counters of the busiest rank are functions of its work, or of the number
+of ranks.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ __all__ = ["BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
 
 
 class OverNetwork:
-    """Messages over a *network* whose latencies depend on the distance: the mean of some."""
+    """Message costs on a *network* with latencies by distance: the mean over some distances."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
         self._sized = cache(network.sized)
 
     def seconds(self, ranks: int, size_bytes: float) -> float:
-        """Return how long a message takes: the mean over distances 1, 2, 4, ... of ranks."""
+        """Return the duration of a message: the mean over distances 1, 2, 4, ... of ranks."""
         network, distance, taken = self._sized(max(ranks, 2)), 1, []
         while distance < max(ranks, 2):
             taken.append(network.alone_s(0, distance, size_bytes))
@@ -60,22 +61,22 @@ Collective = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class MessageCosts:
-    """What messages take, and which data are those of collectives.
+    """Durations of messages, and the data that collectives send.
 
     Attributes
     ----------
     network : Network or Hockney
-        Of a message alone.
+        The cost of a message alone.
     collectives : mapping
-        Name of data -> the operations that they are sent for; all others go from point to point,
-        n messages of s bytes in ``n (a + b s)``.
+        Name of data -> the operations that send them. All other data go from point to point, n
+        messages of s bytes in ``n (a + b s)``.
     """
 
     network: Network | Hockney
     collectives: Mapping[str, Collective] = field(default_factory=dict)
 
     def seconds(self, ranks: int, sent: Mapping[str, Sent]) -> float:
-        """Return how long all messages take, one after the other."""
+        """Return the duration of all messages, one after the other."""
         if ranks < 2:
             return 0.0
         return sum(self._of(name, ranks, found) for name, found in sent.items() if found.messages)
@@ -87,7 +88,7 @@ class MessageCosts:
             return sent.messages * alone.seconds(ranks, size_bytes)
         operations = self.collectives[name]
         only_from_one = all(operation == "bcast" for operation, _ in operations)
-        # A broadcast sends one datum to all; what is gathered or summed is sent once by each.
+        # A broadcast sends one datum to all; in a gather or a sum each rank sends one.
         calls = sent.total / (ranks - 1) if only_from_one else sent.calls
         # The line at that size: a message of no bytes may go another way than one of eight.
         taken_s, twice_s = (alone.seconds(ranks, factor * size_bytes) for factor in (1.0, 2.0))
@@ -102,7 +103,7 @@ class MessageCosts:
 
 
 def parsed_collective(text: str) -> tuple[str, Collective]:
-    """Return name and operations of ``pq=reduce:binomial+bcast:linear``.
+    """Return the name and the operations in ``pq=reduce:binomial+bcast:linear``.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def parsed_collective(text: str) -> tuple[str, Collective]:
             raise unknown("collective", operation, ALGORITHMS)
         if algorithm not in ALGORITHMS[operation]:
             raise unknown("algorithm", algorithm, ALGORITHMS[operation], operation)
-        closed_s(operation, algorithm, 2, 1.0, 1.0, 1.0)  # has it a formula?
+        closed_s(operation, algorithm, 2, 1.0, 1.0, 1.0)  # raises InputError without a formula
         found.append((operation, algorithm))
     return name, tuple(found)
 
@@ -134,16 +135,16 @@ ABSCISSAS: Final[dict[str, Callable[[Profile], tuple[float, ...]]]] = {
     "ranks": lambda profile: (float(profile.ranks),),
     "work per rank, ranks": lambda profile: (profile.size / profile.ranks, float(profile.ranks)),
 }
-"""What a counter may be a function of; of the same, the first."""
-ALIKE: Final = 1.02
-"""Errors within this factor are the same."""
-SURE: Final = 1.96
-"""Deviations of 95 % of a normal distribution."""
+"""Variables that a counter may depend on; the first one wins a tie."""
+ABSCISSA_ERROR_FACTOR: Final = 1.02
+"""Ratio of two errors up to which the abscissas count as equally good."""
+DEVIATIONS_OF_95_PERCENT: Final = 1.96
+"""Half-width of a normal 95 % interval, in standard deviations."""
 
 
 @dataclass(frozen=True)
 class BulkPrediction:
-    """A predicted time and its parts, in seconds; low and high are those of 95 %."""
+    """A predicted time and its parts, in seconds, with a 95 % interval from low to high."""
 
     ranks: int
     size: float
@@ -166,24 +167,24 @@ class BulkModel:
     Parameters
     ----------
     profiles : sequence of Profile
-        Measured, on two numbers of ranks or sizes at least; better three.
+        Measurements on at least two numbers of ranks or sizes; better three.
     costs : MessageCosts
-        Of messages.
+        The costs of messages.
     latencies_s : mapping, optional
-        Of each level of memory; guessed where not given.
+        The latency of each level of memory; guessed if missing.
     critical : collection of str, optional
         The kernels that get models; by default all that were counted. The others are aggregated.
     bf_comm : float, optional
-        The part of the messages' time that shows; by default fitted to the profiles.
+        Share of the messages' time that is not hidden; by default fitted to the profiles.
     cores : int, optional
-        That all ranks share: more of them than cores compute in turns.
+        Number of cores that all ranks share; more ranks than cores compute in turns.
     by : {"cv", "r2"}, default "cv"
-        What chooses the families of counters.
+        Criterion for the choice of the counters' families.
 
     Attributes
     ----------
     kernels : dict
-        Critical kernel -> its model of counters, over what its counters are functions of.
+        Critical kernel -> its model of counters, over the abscissa of the counters.
     bf_comm : float
 
     Raises
@@ -224,10 +225,11 @@ class BulkModel:
         self.bf_comm, self._bf_deviation = self._fitted_bf(bf_comm)
 
     def predict(self, profile: Profile, *, counted: bool = False) -> BulkPrediction:
-        """Return the time of the program on the ranks, and of the size, of *profile*.
+        """Return the time of the program with the ranks and the size of *profile*.
 
-        What is *counted* is taken from the profile: what the rank with most executes and sends, as
-        it is known from the program. By default everything is a function of work and ranks.
+        With *counted*, the counters and messages of the busiest rank are those of the profile,
+        which the
+        program determines. By default all of them are functions of work and ranks.
         """
         computing = memory = variance = 0.0
         for name, model in self.kernels.items():
@@ -240,7 +242,7 @@ class BulkModel:
         messages = self.bf_comm * alone
         variance = variance * turns**2 + (self._bf_deviation * alone) ** 2
         told = turns * computing, turns * memory, messages, turns * others
-        total, margin = sum(told), SURE * sqrt(variance)
+        total, margin = sum(told), DEVIATIONS_OF_95_PERCENT * sqrt(variance)
         return BulkPrediction(
             profile.ranks, profile.size, *told, max(total - margin, 0.0), total + margin
         )
@@ -274,7 +276,7 @@ class BulkModel:
         seconds = np.array([p.kernels[name].seconds for p in mine])
         names = ("work", "ranks")[: rows.shape[1]]
         samples = Samples(names, rows, seconds, np.arange(len(mine)), counters)
-        # Of sums over executions a cost of each call, or another one of small data, says nothing.
+        # Sums over executions cannot tell the cost of a call, or another cost of small data.
         return CounterModel(latencies_s=latencies_s, by=self._by, costs="two").fit(samples)
 
     def _others(self, profile: Profile) -> float:
@@ -283,7 +285,7 @@ class BulkModel:
     def _function(
         self, name: str, profiles: Sequence[Profile], of: Callable[[Profile], float]
     ) -> Callable[[Profile], float]:
-        """Return what is *of* the *profiles*, as a function, for others; of *name*."""
+        """Fit a function to the value *of* each of the *profiles*; store its abscissa as *name*."""
         values = [of(profile) for profile in profiles]
         if not any(values):
             return lambda _: 0.0
@@ -293,7 +295,7 @@ class BulkModel:
         return lambda profile: float(function(np.array([ABSCISSAS[chosen](profile)]))[0])
 
     def _sent_functions(self, name: str) -> tuple[Callable[[Profile], float], ...]:
-        """Return what :class:`Sent` has, each number as a function; one rank sends nothing."""
+        """Fit a function to each field of :class:`Sent`, from runs on several ranks."""
         several = [profile for profile in self._profiles if profile.ranks > 1]
         nothing = Sent(0.0, 0.0, 0.0, 0.0)
 
@@ -314,7 +316,7 @@ class BulkModel:
         return self.costs.seconds(profile.ranks, sent)
 
     def _fitted_bf(self, given: float | None) -> tuple[float, float]:
-        """Return the part of messages' time that shows, and its standard deviation."""
+        """Return the share of messages' time that is not hidden, and its standard deviation."""
         if given is not None and not (isfinite(given) and given >= 0):
             raise InputError(f"bf_comm: got {given!r}; legal: 0 or more")
         self.bf_comm, self._bf_deviation = 1.0, 0.0
@@ -337,10 +339,10 @@ class BulkModel:
 
 
 def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By) -> str:
-    """Return what *values* are best taken for a function of: judged on most ranks, left out.
+    """Return the abscissa that explains *values* best.
 
-    For the models are asked about more ranks than were measured. With three profiles or less, it
-    is the work per rank.
+    The profiles on most ranks are left out of the fit and judge it, since the models are asked
+    about more ranks than were measured. With three profiles or less, it is the work per rank.
     """
     most = max(p.ranks for p in profiles)
     out = np.array([p.ranks == most for p in profiles])
@@ -352,7 +354,7 @@ def chosen_abscissa(profiles: Sequence[Profile], values: Sequence[float], by: By
         rows = np.array([abscissa(p) for p in profiles])
         told = chosen_function(rows[~out], target[~out], by)(rows[out])
         found = float(np.mean(np.abs(told - target[out]) / np.maximum(target[out], 1e-12)))
-        if found * ALIKE < error:
+        if found * ABSCISSA_ERROR_FACTOR < error:
             best, error = name, found
     return best
 

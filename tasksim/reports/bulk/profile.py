@@ -1,4 +1,4 @@
-"""Profile of a program on some ranks: what the rank with most of it computes and sends."""
+"""Profile of a program on some ranks: the computing and the messages of the busiest rank."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun
 
 __all__ = [
-    "SUFFIX",
+    "COUNTERS_SUFFIX",
     "KernelCounts",
     "KernelShare",
     "Profile",
@@ -44,14 +44,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class KernelShare:
-    """What the rank that executes most of a kernel does of it.
+    """Part of a kernel on the rank that executes most of it.
 
     Attributes
     ----------
     counters : mapping
         Counter -> its sum over the executions.
     seconds : float
-        Of the executions, one after the other; NaN where they were not timed.
+        Time of the executions, one after the other; NaN if they were not timed.
     """
 
     counters: Mapping[str, float]
@@ -60,16 +60,16 @@ class KernelShare:
 
 @dataclass(frozen=True)
 class Sent:
-    """What the rank that has most messages sends or receives, of data of one name.
+    """Messages of the busiest rank with data of one name.
 
     Attributes
     ----------
     messages, size_bytes : float
-        Of that rank, the busier way.
+        Number and bytes on that rank, in the busier direction.
     total : float
         Messages of all ranks.
     calls : float
-        How often a datum of that name is sent, in the median: of parts of a sum, once for each.
+        Median number of times that a datum of that name is sent; each part of a sum is sent once.
     """
 
     messages: float
@@ -86,13 +86,13 @@ class Profile:
     ----------
     ranks : int
     size : float
-        Of the problem: what is computed, in instructions.
+        Size of the problem: the computed instructions.
     kernels : mapping
         Kernel -> its share.
     sent : mapping
         Name of data -> the messages with them.
     seconds : float
-        That the whole took; NaN where it was not run.
+        Makespan of the program; NaN if it was not run.
     """
 
     ranks: int
@@ -105,7 +105,7 @@ class Profile:
 class KernelCounts:
     """Counters of one execution of a kernel, by its parameters.
 
-    What was counted is known; between, and beyond, each counter is a function of the parameters.
+    Counted configurations are exact; for others each counter is a function of the parameters.
     """
 
     def __init__(self, samples: Samples) -> None:
@@ -144,17 +144,17 @@ def profile_of(
     Parameters
     ----------
     graph, node : TaskGraph, int array
-        What is executed, and where.
+        The graph, and the rank of each task.
     messages : three int arrays
-        Of each message its source, its target and its datum.
+        Source, target and datum of each message.
     counts : mapping
         Model name -> counters of an execution; kernels without have times alone.
     ranks, workers : int
-        How many ranks, and how many workers each has.
+        Number of ranks, and of workers per rank.
     durations_s : float64 array, optional
-        What each task took.
+        Duration of each task.
     seconds : float, optional
-        That the whole took.
+        Makespan of the program.
     """
     kernels: dict[str, KernelShare] = {}
     size = 0.0
@@ -178,8 +178,8 @@ def _counters(
     return {name: values[graph.row[tasks]] for name, values in of_row.items()}
 
 
-ALIKE = ("frequency_hz", "latency_factor")
-"""What is no sum over executions."""
+COUNTERS_WITHOUT_SUM = ("frequency_hz", "latency_factor")
+"""Counters that are not summed over executions."""
 
 
 def _share(
@@ -190,15 +190,17 @@ def _share(
     ranks: int,
     workers: int,
 ) -> KernelShare:
-    """Return the share of the rank with most; its time is its part of that of all.
+    """Return the share of the busiest rank; its time is its part of the time of all ranks.
 
-    A mean over all executions says what they take with less noise than those of one rank.
+    The mean over all executions has less noise than that over one rank's.
     """
     work = counters.get("instructions", np.ones(len(tasks)))
     of_rank = np.bincount(node, work, minlength=ranks)
     most = int(of_rank.argmax())
     sums = {
-        name: float(values[0]) if name in ALIKE else float(values[node == most].sum()) / workers
+        name: float(values[0])
+        if name in COUNTERS_WITHOUT_SUM
+        else float(values[node == most].sum()) / workers
         for name, values in counters.items()
     }
     part = float(of_rank[most] / work.sum()) / workers
@@ -208,7 +210,7 @@ def _share(
 
 def _added(one: KernelShare, other: KernelShare) -> KernelShare:
     sums = {
-        name: value if name in ALIKE else value + other.counters[name]
+        name: value if name in COUNTERS_WITHOUT_SUM else value + other.counters[name]
         for name, value in one.counters.items()
     }
     return KernelShare(sums, one.seconds + other.seconds)
@@ -226,7 +228,7 @@ def _sent(
         if not mine.any():
             continue
         size = graph.handle_size[handle[mine]].astype(float)
-        # Ports work both ways at once: what counts is the busier way of the busiest rank.
+        # Ports work both ways at once: the busier way of the busiest rank limits the run.
         counts, sizes = (
             np.stack([np.bincount(side[mine], w, minlength=ranks) for side in (source, target)])
             for w in (np.ones(len(size)), size)
@@ -238,8 +240,8 @@ def _sent(
     return found
 
 
-SUFFIX: Final = "-counters.csv"
-"""Of the files that ``tasksim counters`` writes for an application, a kernel each."""
+COUNTERS_SUFFIX: Final = "-counters.csv"
+"""Suffix of the files that ``tasksim counters`` writes for an application, one per kernel."""
 
 
 def counts_in(folder: Path) -> dict[str, KernelCounts]:
@@ -251,13 +253,13 @@ def counts_in(folder: Path) -> dict[str, KernelCounts]:
         If there are none.
     """
     found = {}
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
+    for path in sorted(folder.glob(f"*{COUNTERS_SUFFIX}")):
         samples = read_samples(path)
         if samples.counters:
-            found[path.name.removesuffix(SUFFIX)] = KernelCounts(samples)
+            found[path.name.removesuffix(COUNTERS_SUFFIX)] = KernelCounts(samples)
     if not found:
         raise InputError(
-            f"{folder}: no KERNEL{SUFFIX} with counters: 'tasksim counters' writes some"
+            f"{folder}: no KERNEL{COUNTERS_SUFFIX} with counters: 'tasksim counters' writes some"
         )
     return found
 
@@ -265,7 +267,7 @@ def counts_in(folder: Path) -> dict[str, KernelCounts]:
 def profile_of_run(recorded: RecordedRun, counts: Mapping[str, KernelCounts]) -> Profile:
     """Return the profile of a recorded run, simulated or native.
 
-    Where ranks shared cores, tasks count for what they would have taken alone.
+    If ranks shared cores, tasks count with the duration that they would have had alone.
     """
     run, graph = recorded.run, recorded.graph
     node_of = np.array([worker.node for worker in run.workers], np.int64)
@@ -286,7 +288,7 @@ def profile_of_run(recorded: RecordedRun, counts: Mapping[str, KernelCounts]) ->
 def profile_of_graph(
     graph: TaskGraph, grid: Grid, owner: str, counts: Mapping[str, KernelCounts], workers: int = 1
 ) -> Profile:
-    """Return what each rank of *grid* would execute and send, without running anything."""
+    """Return the profile of *graph* on the ranks of *grid*, without running it."""
     nothing = np.empty(0, np.int64)
     if grid.nodes == 1:
         node = np.zeros(len(graph), np.int64)
@@ -301,12 +303,12 @@ def profile_of_graph(
 
 
 def owner_of(recorded: RecordedRun) -> str:
-    """Return the name of the distribution of a recorded run; ``row`` where it says none."""
+    """Return the name of the distribution of a recorded run; by default ``row``."""
     return str(_said(recorded).get("owner") or "row")
 
 
 def grid_like(recorded: RecordedRun, ranks: int) -> Grid:
-    """Return the grid of so many ranks: in a row or a column where the run's is, else square."""
+    """Return a grid of *ranks* with the shape of the run's: a row, a column, or else square."""
     said = str(_said(recorded).get("grid") or "")
     rows, _, columns = said.partition("x")
     if rows == "1" and columns not in ("", "1", "2"):

@@ -59,15 +59,16 @@ __all__ = [
 ]
 
 
-SHORTEST_S: Final = 1e-9
-"""The least that a clock tells: samples take some time."""
+MIN_DURATION_S: Final = 1e-9
+"""Least duration of a sample, one tick of a clock, in seconds: samples must be positive."""
 
 
 class MeanModels:
-    """Kernel models of recorded runs: what each configuration took in the mean.
+    """Kernel models of recorded runs: the mean duration of each configuration.
 
-    Whatever the architecture, and whatever was far: runs of bulk-synchronous programs have one.
-    Where ranks shared cores, tasks count for what they would have taken alone.
+    Architecture and far data do not matter: runs of bulk-synchronous programs have one
+    architecture.
+    If ranks shared cores, tasks count with the duration that they would have had alone.
     """
 
     def __init__(self, runs: Sequence[RecordedRun]) -> None:
@@ -83,14 +84,14 @@ class MeanModels:
         return self._models[kernel]
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:  # noqa: ARG002
-        """Return None: nothing is known of what was far."""
+        """Return None: these models know no far data."""
         return None
 
 
 def _alone(recorded: RecordedRun) -> RecordedRun:
-    """Return a run whose tasks end when they would have ended with cores of their own."""
+    """Return the run with the ends that its tasks would have had on cores of their own."""
     run = recorded.run
-    tasks = replace(run.tasks, end_s=run.tasks.start_s + np.maximum(alone_s(run), SHORTEST_S))
+    tasks = replace(run.tasks, end_s=run.tasks.start_s + np.maximum(alone_s(run), MIN_DURATION_S))
     return replace(recorded, run=replace(run, tasks=tasks))
 
 
@@ -105,7 +106,7 @@ def simulated_s(
     platform: Platform | None = None,
     cores: int | None = None,
 ) -> float:
-    """Return how long *graph* takes on the ranks of *grid*, each a *platform*, or one core.
+    """Return the simulated time of *graph* on *grid*, each rank a *platform*, or one core.
 
     Raises
     ------
@@ -124,7 +125,7 @@ METHODS: Final = {
     "worley": "a/P + b P^c + d",
     "nan": "a size/P + b",
 }
-"""Columns of the table, with what they are."""
+"""Columns of the table, with their descriptions."""
 
 
 def scaling_table(
@@ -133,24 +134,24 @@ def scaling_table(
     asked: Sequence[Profile],
     simulated_s: Sequence[float] | None = None,
 ) -> pd.DataFrame:
-    """Return a row per profile that is *asked* about, with the time by each method.
+    """Return a row per *asked* profile, with the time by each method.
 
     Parameters
     ----------
     model : BulkModel
-        Fitted to the profiles *fitted*, as the two laws are: Worley's to those of the same size,
-        Nan's to all.
+        A model of the *fitted* profiles. The two laws are fitted to them as well: Worley's to those
+        of the same size, Nan's to all.
     fitted, asked : sequence of Profile
-        Of the latter the times, where they have some, judge all methods.
+        Profiles to fit to and to predict. Measured times of the latter judge all methods.
     simulated_s : sequence of float, optional
-        The simulated time of each that is asked about, NaN where it was not simulated.
+        The simulated time of each asked profile, NaN if it was not simulated.
 
     Returns
     -------
     pandas.DataFrame
         ``ranks, size, measured_s``, per method its time ``..._s`` and error
         ``..._error_percent``; ``counters_low_s, counters_high_s`` and ``counted_low_s,
-        counted_high_s`` of the two that have intervals.
+        counted_high_s`` for the two methods with intervals.
     """
     import pandas as pd
 
@@ -178,7 +179,7 @@ def _row(
 
 
 def undetermined(fitted: Sequence[Profile], table: pd.DataFrame) -> dict[str, str]:
-    """Return law -> why the profiles *fitted* do not determine it for some row of *table*."""
+    """Return law -> the reason why the *fitted* profiles do not determine some row of *table*."""
     found = {}
     whys = [worley_undetermined(_ranks_of_size(fitted, size)) for size in table["size"]]
     if why := next(filter(None, whys), ""):
@@ -208,7 +209,7 @@ def _nan_s(fitted: Sequence[Profile], profile: Profile) -> float:
 
 
 def median_errors(table: pd.DataFrame) -> dict[str, float]:
-    """Return method -> the median of its absolute errors in percent, of methods that have some."""
+    """Return method -> median absolute error in percent, for methods with errors."""
     found = {}
     for name in METHODS:
         errors = np.abs(table[f"{name}_error_percent"].to_numpy(float))
@@ -217,8 +218,8 @@ def median_errors(table: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-TABLE: Final = "scaling.csv"
-FIGURE: Final = "scaling.png"
+TABLE_NAME: Final = "scaling.csv"
+FIGURE_NAME: Final = "scaling.png"
 
 SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
     {"linestyle": "-", "marker": "o", "markersize": 4},
@@ -226,23 +227,23 @@ SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
     {"linestyle": ":", "marker": "^", "markersize": 4},
     {"linestyle": "-.", "marker": "D", "markersize": 4},
 )
-"""Lines and marks of rows with the same settings; colours are the methods'."""
+"""Line styles and marks of rows with the same settings; methods have the colours."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScalingReport:
-    """What runs on few ranks tell of many.
+    """Prediction of a program on many ranks from runs on few.
 
     Attributes
     ----------
     model : BulkModel
     fitted : tuple of Profile
-        What it was fitted to.
+        The profiles that the model was fitted to.
     table : pandas.DataFrame
-        See :func:`~tasksim.reports.bulk.report.scaling_table`; and ``settings``, those of the row's
-        program that the run on most ranks has not: ``block_rows=16``.
+        Table of :func:`~tasksim.reports.bulk.report.scaling_table`, with ``settings``: those in
+        which the row's program differs from the run on most ranks, ``block_rows=16``.
     rest : tuple of str
-        The kernels that are taken together.
+        The kernels that count as one.
     """
 
     model: BulkModel
@@ -257,16 +258,16 @@ class ScalingReport:
 
     @property
     def undetermined(self) -> dict[str, str]:
-        """Law -> why the runs do not determine it for some row; of others nothing."""
+        """Law -> the reason why the runs do not determine it for some row."""
         return undetermined(self.fitted, self.table)
 
     def write(self, folder: Path, *, force: bool = False) -> None:
         """Write table and figure to *folder*."""
-        for name in (TABLE, FIGURE):
+        for name in (TABLE_NAME, FIGURE_NAME):
             refuse_existing(folder / name, force=force)
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / TABLE, self.table.to_csv(index=False, lineterminator="\n"))
-        _drawn(self).savefig(folder / FIGURE, dpi=150, metadata={"Software": None})
+        write_text(folder / TABLE_NAME, self.table.to_csv(index=False, lineterminator="\n"))
+        _drawn(self).savefig(folder / FIGURE_NAME, dpi=150, metadata={"Software": None})
 
 
 def report_scaling(
@@ -283,25 +284,25 @@ def report_scaling(
     by: By = "cv",
     threshold: float = 0.05,
 ) -> ScalingReport:
-    """Return what *runs* on few ranks, and *counters* of their kernels, tell of more ranks.
+    """Predict a program on more ranks from *runs* on few, and *counters* of their kernels.
 
     Parameters
     ----------
     runs : sequence of RecordedRun
-        Of one program, on different numbers of ranks or of different sizes.
+        Runs of one program, on different numbers of ranks or of different sizes.
     counters : Path
         A folder that ``tasksim counters APPLICATION`` wrote.
     asked : sequence of str
         ``64`` ranks, or ``64:block_rows=8,block_columns=8`` with other settings of the program.
     fitted : int, optional
-        Runs on more ranks only judge.
+        Most ranks of a run that the model is fitted to; larger runs only judge it.
     network : Network, optional
-        Of messages, and of the simulation; without it, a line through the runs' messages, and no
-        simulation.
+        Network for messages and the simulation. Without it, a line through the runs' messages gives
+        their costs, and nothing is simulated.
     collectives, latencies_s, bf_comm, cores, by
-        As of :class:`~tasksim.reports.bulk.prediction.BulkModel` and its costs.
+        As in :class:`~tasksim.reports.bulk.prediction.BulkModel` and its costs.
     threshold : float, default 0.05
-        Of the time: kernels with less, in runs on three numbers of ranks, are taken together.
+        Share of the time below which kernels count as one, in runs on three numbers of ranks.
 
     Raises
     ------
@@ -338,7 +339,7 @@ def report_scaling(
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """What is asked: a graph on ranks, as a run has it."""
+    """A case to predict: a graph on ranks, distributed as a run."""
 
     graph: TaskGraph
     profile: Profile
@@ -350,7 +351,7 @@ def _judging(run: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
 
 
 def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _Case:
-    """Return the case ``64:block_rows=8``: other settings of the program of a run."""
+    """Return the case ``64:block_rows=8``: a run's program with other settings."""
     number, _, settings = text.partition(":")
     if not number.isdecimal() or int(number) < 1:
         raise InputError(f"--to {text}: legal: RANKS, or RANKS:SETTING=VALUE,...")
@@ -365,7 +366,7 @@ def _case(text: str, like: RecordedRun, counts: Mapping[str, KernelCounts]) -> _
 
 
 def _settings(graph: TaskGraph, usual: TaskGraph) -> str:
-    """Return the settings of a *graph* that the *usual* one has not."""
+    """Return the settings in which *graph* differs from the *usual* one."""
     return " ".join(
         f"{name}={value}"
         for name, value in graph.arguments.items()
@@ -378,7 +379,7 @@ def _ranks(run: RecordedRun) -> int:
 
 
 def _critical(runs: Sequence[RecordedRun], threshold: float) -> tuple[str, ...] | None:
-    """Return the critical kernels; None, all, where runs are too few to tell."""
+    """Return the critical kernels; None, all of them, if there are too few runs."""
     if len({len(run.run.workers) for run in runs}) < MIN_RUNS:
         return None
     return critical_kernels(runs, threshold).critical
@@ -396,7 +397,7 @@ def _line_of(runs: Sequence[RecordedRun]) -> Hockney:
 def _simulated(
     cases: Sequence[_Case], runs: Sequence[RecordedRun], network: Network | None, cores: int | None
 ) -> list[float]:
-    """Return simulated times; NaN without network, and of what has sizes that did not run."""
+    """Return simulated times; NaN without a network, and for cases with sizes that did not run."""
     if network is None:
         return [nan] * len(cases)
     models = MeanModels(runs)
@@ -415,7 +416,7 @@ def _simulated_case(case: _Case, models: MeanModels, network: Network, cores: in
 
 
 def _drawn(report: ScalingReport) -> Any:
-    """Return the figure: times over ranks, measured and by each method."""
+    """Draw the times over ranks, measured and by each method."""
     from tasksim.view.style import PALETTE, new_figure
 
     figure = new_figure(3.6)
@@ -445,8 +446,8 @@ def _drawn(report: ScalingReport) -> Any:
 def _series(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the rows that a line joins, with their settings in words.
 
-    A problem that grows with the ranks has other settings for each, and is one line; where
-    several rows have the same ranks, settings tell lines apart.
+    A problem that grows with the ranks has other settings for each, and is one line. If several
+    rows have the same ranks, each setting has its line.
     """
     if not table["ranks"].duplicated().any():
         return [("", table)]
@@ -455,7 +456,7 @@ def _series(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _finish(axes: Any, ranks: list[int]) -> None:
-    """Let both axes be logarithmic; below, the numbers of ranks that there are."""
+    """Make both axes logarithmic, with ticks at the numbers of ranks."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(ranks, [f"{each:g}" for each in ranks])

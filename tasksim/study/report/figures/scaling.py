@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from tasksim.base.units import time_unit
-from tasksim.reports.scaling_laws import FITTED, WORLEY_NODES, nan_law, scaling_strong
+from tasksim.reports.scaling_laws import MAX_FITTED_NODES, WORLEY_NODES, nan_law, scaling_strong
 from tasksim.study.report.curves import facets_of, makespan_curve
 from tasksim.study.report.figures.curves import of_how_many
 from tasksim.study.report.figures.look import (
@@ -59,7 +59,7 @@ def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
     lines = [
         _strong(line)
         for _, line in curve.groupby([*fixed, "scheduler"], sort=False)
-        if (line["x"] <= FITTED).sum() > 1
+        if (line["x"] <= MAX_FITTED_NODES).sum() > 1
     ]
     if not lines:
         return curve.iloc[:0]
@@ -78,7 +78,7 @@ def _strong(line: pd.DataFrame) -> pd.DataFrame:
 
 def _over_sizes(part: pd.DataFrame) -> pd.DataFrame:
     """Return *part* with the predictions of Nan's law; NaN if there is only one size."""
-    few = part[part["x"] <= FITTED]
+    few = part[part["x"] <= MAX_FITTED_NODES]
     told = np.full(len(part), np.nan)
     if few["tasks"].nunique() > 1:
         columns = (few[name].to_list() for name in ("x", "tasks", "makespan_s"))
@@ -109,7 +109,7 @@ def _over(findings: Findings, axis: Axis) -> Drawing | None:
 
 
 def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
-    many = rows[rows["x"] > FITTED]
+    many = rows[rows["x"] > MAX_FITTED_NODES]
     # Only nodes that the fits have not seen show the error of a prediction.
     found = [
         f"{what}, {many[column].abs().median():.0f} %"
@@ -121,7 +121,7 @@ def _caption(rows: pd.DataFrame, panels: list[Any], count: int) -> str:
     ]
     errors = f" Median errors on more nodes: {'; '.join(found)}." if found else ""
     if not rows["worley_s"].notna().all():
-        needed = f"{WORLEY_NODES} numbers of nodes up to {FITTED}"
+        needed = f"{WORLEY_NODES} numbers of nodes up to {MAX_FITTED_NODES}"
         errors += (
             f" The law a/P + b P^c + d has {WORLEY_NODES} coefficients: its lines need {needed}."
         )
