@@ -129,13 +129,13 @@ def _print(findings: Findings) -> None:
 
 
 def _print_best(findings: Findings) -> None:
-    from tasksim.study.report.blocks import BEST_HEADER, MOST_ROWS, best_cells
+    from tasksim.study.report.blocks import BEST_HEADER, MAX_TABLE_ROWS, best_cells
     from tasksim.view.texttables import table
 
-    rows = [best_cells(choice) for choice in findings.best[:MOST_ROWS]]
+    rows = [best_cells(choice) for choice in findings.best[:MAX_TABLE_ROWS]]
     click.echo("\n" + table(BEST_HEADER, rows, left=2))
-    if len(findings.best) > MOST_ROWS:
-        note(f"{len(findings.best) - MOST_ROWS} more are in the report's data and in --json")
+    if len(findings.best) > MAX_TABLE_ROWS:
+        note(f"{len(findings.best) - MAX_TABLE_ROWS} more are in the report's data and in --json")
 
 
 def _elasticity(value: float | None) -> str:

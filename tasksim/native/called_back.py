@@ -200,7 +200,7 @@ class CalledProgram:
         try:
             account = None if self.uses is None else self._account(worker)
             times[0] = perf_counter()
-            # Looking at the clocks takes time that is no task's: start anew after it.
+            # Reading the clocks takes time that belongs to no task: start again after it.
             if account is not None and account.look_after_pause(times[0]):
                 times[0] = perf_counter()
             self._run(task, worker)

@@ -69,7 +69,7 @@ reference."""
 NAP_S: Final = 0.1
 """Shortest pause while the machine is disturbed, in seconds: five times a probe, so that most of
 the wait is idle."""
-LONGEST_WAIT_S: Final = 10.0
+MAX_WAIT_S: Final = 10.0
 """Longest wait before a measurement, in seconds: a disturbed value is better than none."""
 
 PROBE_CHUNKS, PRODUCTS_PER_CHUNK = 8, 2  # 20 ms of matrix products
@@ -118,7 +118,7 @@ class MeasuredGate(Generic[T]):
         value = action()
         taken, took_s = self._share_taken(value), time.monotonic() - begun
         calm = self.is_calm(taken)
-        self._rest_s = 0.0 if calm else min(max(took_s, NAP_S), LONGEST_WAIT_S)
+        self._rest_s = 0.0 if calm else min(max(took_s, NAP_S), MAX_WAIT_S)
         return value, taken
 
     def is_calm(self, disturbance: float) -> bool:
@@ -167,7 +167,7 @@ class ProbedGate(Generic[T]):
 
     def _wait(self, until: float) -> float:
         """Return the first calm probe, or the last one when the wait times out."""
-        latest = min(time.monotonic() + LONGEST_WAIT_S, until)
+        latest = min(time.monotonic() + MAX_WAIT_S, until)
         while not self.is_calm(probed := self._probed()) and time.monotonic() < latest:
             time.sleep(NAP_S)
         return probed

@@ -201,7 +201,7 @@ class Execution:
     def _execute(self, task: int, worker: int, account: ProcessorTime | None) -> None:
         run, origin = self._program.run, self._view.origin
         begun = perf_counter()
-        # Looking at the clocks takes time that is no task's: start anew after it.
+        # Reading the clocks takes time that belongs to no task: start again after it.
         if account is not None and account.look_after_pause(begun):
             begun = perf_counter()
         try:

@@ -98,7 +98,7 @@ def stolen_ticks() -> int | None:
 
 
 def throttled_s(groups: Path = CGROUP_FILE, mount: Path = CGROUP_MOUNT) -> float | None:
-    """Return for how long a limit throttled this process, in seconds; None if unknown."""
+    """Return the time for which a limit throttled this process, in seconds; None if unknown."""
     for path in _statistics(groups, mount):
         with suppress(OSError, ValueError):
             for line in path.read_text(encoding="ascii").splitlines():
@@ -109,7 +109,7 @@ def throttled_s(groups: Path = CGROUP_FILE, mount: Path = CGROUP_MOUNT) -> float
 
 
 def pressure_s(file: Path = PRESSURE_FILE) -> float | None:
-    """Return for how long some thread of the machine had no core, in seconds; None if unknown."""
+    """Return the time in seconds in which a thread of the machine had no core; None if unknown."""
     with suppress(OSError, ValueError):
         found = PRESSURE_PATTERN.search(file.read_text(encoding="ascii"))
         return None if found is None else int(found[1]) / 1e6

@@ -1,4 +1,4 @@
-"""Processor time of threads: how long a worker's thread had a core, by the system's account.
+"""Processor time of threads: the time that a worker's thread had a core, as the system counts it.
 
 A task loses the part of its wall time in which its thread had no core: because other programs
 preempted it, the host of a virtual machine took the core, or its kernel blocked.
@@ -32,15 +32,15 @@ __all__ = [
     "waited_share",
 ]
 
-LOOK_S: Final = 20e-6
+READING_INTERVAL_S: Final = 20e-6
 """Shortest time between two readings of the clock, in seconds: a reading is a system call of 0.5
 us."""
-PAUSE_S: Final = 5e-6
+READING_PAUSE_S: Final = 5e-6
 """Time between two tasks, in seconds, after which a thread reads the clock again: ten times the
 core's time between two tasks."""
-NOISE_S: Final = 2e-6
+CLOCK_NOISE_S: Final = 2e-6
 """Difference of the two clocks without any disturbance, in seconds."""
-MOST_PENDING: Final = 256
+MAX_PENDING_TASKS: Final = 256
 """Largest number of tasks that share a reading of the clock."""
 SCHEDSTAT: Final = Path("/proc/thread-self/schedstat")
 
@@ -75,8 +75,9 @@ class ProcessorUses:
 class ProcessorTime:
     """Processor time of the tasks of one thread; only this thread calls it.
 
-    The clock is read at most every :data:`LOOK_S`, so that the tasks between two readings share
-    them, and after a pause, which belongs to no task. The time lost between two readings is
+    The clock is read at most every :data:`READING_INTERVAL_S`, so that the tasks between two
+    readings share them, and after a pause, which belongs to no task. The time lost between two
+    readings is
     charged to the longest of their tasks: tasks between readings are short unless one was
     interrupted. The core does the same (``core/native/processor_time.h``).
 
@@ -121,7 +122,7 @@ class ProcessorTime:
 
         Call it before a task starts: the pause belongs to no task.
         """
-        if now_s - self._ended_s < PAUSE_S:
+        if now_s - self._ended_s < READING_PAUSE_S:
             return False
         self._look(now_s)
         return True
@@ -130,7 +131,7 @@ class ProcessorTime:
         """Note that a task has ended."""
         self._pending.append((end_s - start_s, task))
         self._ended_s = end_s
-        if end_s - self._looked_s < LOOK_S and len(self._pending) < MOST_PENDING:
+        if end_s - self._looked_s < READING_INTERVAL_S and len(self._pending) < MAX_PENDING_TASKS:
             return
         self._look(end_s)
 
@@ -145,7 +146,7 @@ class ProcessorTime:
         lost_s = (now_s - self._looked_s) - (cpu_s - self._cpu_s)
         pause_s = now_s - self._ended_s
         self._share_out(lost_s - min(lost_s, pause_s))
-        if pause_s > 0 and lost_s > NOISE_S:
+        if pause_s > 0 and lost_s > CLOCK_NOISE_S:
             self._preempted = self._preemptions()
         self._looked(now_s, cpu_s)
 
@@ -161,7 +162,7 @@ class ProcessorTime:
             uses.cpu_s[task], uses.preemptions[task] = duration_s, 0
         if len(self._pending) == 1:
             self._lose(*self._pending[0], max(lost_s, 0.0))
-        elif lost_s > NOISE_S:
+        elif lost_s > CLOCK_NOISE_S:
             # The longest task takes the loss: a short one would hardly have been interrupted.
             for duration_s, task in sorted(self._pending, key=lambda each: -each[0]):
                 self._lose(duration_s, task, lost_s)
@@ -172,7 +173,7 @@ class ProcessorTime:
     def _lose(self, duration_s: float, task: int, lost_s: float) -> None:
         """Record the loss of a task; the first task that lost time gets all preemptions so far."""
         self._uses.cpu_s[task] = duration_s - min(lost_s, duration_s)
-        if lost_s > NOISE_S:
+        if lost_s > CLOCK_NOISE_S:
             now = self._preemptions()
             self._uses.preemptions[task] = now - self._preempted
             self._preempted = now

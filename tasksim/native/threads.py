@@ -35,7 +35,7 @@ PATIENCE_S: Final = 2.0
 """Time for which an interrupted run waits for the scheduler to return, in seconds."""
 
 TASK_PATIENCE_S: Final = 0.3
-"""Time for which an interrupted run waits for running tasks, in seconds: a person takes it for
+"""Time for which an interrupted run waits for running tasks, in seconds: short enough to seem
 immediate. It is many times a usual task, so only long tasks leave their threads behind; a C kernel
 cannot be stopped from outside."""
 

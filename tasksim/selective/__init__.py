@@ -1,1 +1,1 @@
-"""Selective execution: native runs in which what is known well enough is only charged."""
+"""Selective execution: native runs that only charge tasks of well-known kernels."""

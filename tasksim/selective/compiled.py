@@ -34,7 +34,7 @@ from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
 from tasksim.selective.execution import SKIPPED_BEFORE, AccountView, Effort
-from tasksim.selective.statistics import Summary, quantiles, told_by_others
+from tasksim.selective.statistics import Summary, estimate_from_sizes, quantiles
 
 if TYPE_CHECKING:
     import random
@@ -232,15 +232,15 @@ class CompiledAccount:
         )
 
     def _told_s(self) -> list[float]:
-        """Return the estimate per signature from other sizes; 0 where it is not precise enough."""
+        """Return the estimate per signature from other sizes; 0 if it is not precise enough."""
         rules = self._rules
         if not rules.statistics.cells:
             return [0.0] * len(rules.found)
-        told = [told_by_others(rules.statistics, signature) for signature in rules.found]
+        told = [estimate_from_sizes(rules.statistics, signature) for signature in rules.found]
         return [t.mean_s if t.half_width <= rules.tolerance else 0.0 for t in told]
 
     def _copies(self, column: Callable[[Any, Any], int | None]) -> dict[str, int | None]:
-        """Return what is copied before tasks that fail on data which skipped ones have left."""
+        """Return the copies that restore safe data before tasks that may fail on other data."""
         make = getattr(self._program, "safe_copies", None)
         if make is None:
             return {}

@@ -44,14 +44,15 @@ class Selective:
 
     Attributes
     ----------
+    run : Run
         The run, with times of the account: its makespan is the prediction of a full run.
-        Its times are those of the account: the makespan is the prediction of a full run.
+    effort : Effort
         Numbers of executed and skipped tasks.
-        What was executed, and what not.
+    wall_s : float
         Wall time, with the full run before it if the policy needs one.
-        How long it has taken; a full run before it, for counts, included.
+    path : PathRecord
         Practical critical path, per signature.
-        The practical critical path, per signature.
+    others_share : float or None
         Share of the time in which the threads wanted a core but had none; None: unknown.
     """
 

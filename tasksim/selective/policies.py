@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, unknown
-from tasksim.selective.statistics import told_by_others
+from tasksim.selective.statistics import estimate_from_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,7 @@ class Chooser:
 
     def _ask_others(self, place: int) -> None:
         """Mark a signature as known if other sizes of its kernel suffice."""
-        told = told_by_others(self._statistics, self._signatures[place])
+        told = estimate_from_sizes(self._statistics, self._signatures[place])
         if told.half_width <= self._tolerance:
             self._needed[place], self._mean_s[place] = 0.0, told.mean_s
             self._told[place] = True

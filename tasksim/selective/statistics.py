@@ -1,9 +1,9 @@
 """Statistics of kernels: measured durations per signature, and the precision of their means.
 
 A signature is a kernel with its exact parameters; other sizes are other kernels. Model cells
-(:func:`told_by_others`) go beyond the paper, where that is all: a kernel's duration is modelled as
-a power of its number of operations, fitted to the measured sizes, and the scatter of the sizes
-about that line gives the interval for one more size.
+(:func:`estimate_from_sizes`) go beyond the paper: a kernel's duration is modelled as a power of its
+number of operations, fitted to the measured sizes, and the scatter of the sizes about that line
+gives the interval for one more size.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = [
     "INTERVALS",
     "Intervals",
     "Signature",
+    "SizeEstimate",
     "Statistics",
     "Summary",
-    "Told",
+    "estimate_from_sizes",
     "quantile",
     "quantiles",
     "signatures",
-    "told_by_others",
 ]
 
 
@@ -244,17 +244,17 @@ MIN_SAMPLES: Final = 2
 """Smallest number of samples of a size: a single one may be an outlier."""
 
 
-class Told(NamedTuple):
+class SizeEstimate(NamedTuple):
     """Estimate from other sizes: the mean, and the relative half-width of its interval."""
 
     mean_s: float
     half_width: float
 
 
-NO_ESTIMATE: Final = Told(0.0, inf)
+NO_ESTIMATE: Final = SizeEstimate(0.0, inf)
 
 
-def told_by_others(statistics: Statistics, signature: Signature) -> Told:
+def estimate_from_sizes(statistics: Statistics, signature: Signature) -> SizeEstimate:
     """Return the estimate for *signature* from other sizes of its kernel; infinite width: none.
 
     Examples
@@ -264,7 +264,7 @@ def told_by_others(statistics: Statistics, signature: Signature) -> Told:
     >>> for n in (10, 20, 40, 80):
     ...     for seconds in (0.99e-9 * n**3, 1.01e-9 * n**3):
     ...         known.add(Signature("potrf", (("n", n),)), seconds)
-    >>> told = told_by_others(known, Signature("potrf", (("n", 30),)))
+    >>> told = estimate_from_sizes(known, Signature("potrf", (("n", 30),)))
     >>> round(told.mean_s * 1e6, 6), told.half_width < 1e-9
     (27.0, True)
     """
@@ -286,7 +286,7 @@ def told_by_others(statistics: Statistics, signature: Signature) -> Told:
     error = sqrt(float(rest @ rest) / degrees * (1 + 1 / len(x) + away**2 / float(shift @ shift)))
     # The bound keeps the exponential finite.
     width = expm1(min(50.0, quantile(statistics, degrees) * error))
-    return Told(exp(float(y.mean()) + slope * away), width)
+    return SizeEstimate(exp(float(y.mean()) + slope * away), width)
 
 
 def _alike(one: Signature, other: Signature) -> bool:

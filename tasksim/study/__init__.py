@@ -1,1 +1,1 @@
-"""Studies: many runs, and what they say together."""
+"""Studies: many runs, and the conclusions from all of them."""

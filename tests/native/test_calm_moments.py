@@ -10,7 +10,7 @@ from tasksim.base.errors import InputError
 from tasksim.native import calm_moments as module
 from tasksim.native.calm_moments import (
     FIRST_PROBES,
-    LONGEST_WAIT_S,
+    MAX_WAIT_S,
     MeasuredGate,
     Probe,
     ProbedGate,
@@ -22,7 +22,7 @@ from tasksim.native.calm_moments import (
 @pytest.fixture(autouse=True)
 def _no_naps(monkeypatch):
     monkeypatch.setattr(module, "NAP_S", 0.0)
-    monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr(module, "MAX_WAIT_S", 0.0)
 
 
 class Machine:
@@ -149,7 +149,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     monkeypatch.setattr(module, "NAP_S", 0.1)
-    monkeypatch.setattr(module, "LONGEST_WAIT_S", LONGEST_WAIT_S)
+    monkeypatch.setattr(module, "MAX_WAIT_S", MAX_WAIT_S)
     return Clock(monkeypatch)
 
 
@@ -183,7 +183,7 @@ def test_a_calm_machine_is_not_waited_for(clock):
     assert set(clock.slept_s) == {0.0}
 
 
-@pytest.mark.parametrize(("took_s", "rest_s"), [(0.01, 0.1), (2.0, 2.0), (60.0, LONGEST_WAIT_S)])
+@pytest.mark.parametrize(("took_s", "rest_s"), [(0.01, 0.1), (2.0, 2.0), (60.0, MAX_WAIT_S)])
 def test_after_a_disturbed_value_a_gate_rests_as_long_as_that_took(clock, took_s, rest_s):
     gate, action = taken(), lasting(clock, took_s, [0.5, 0.0, 0.0])
     for _ in range(3):

@@ -9,7 +9,7 @@ import pytest
 
 import tasksim
 from tasksim.selective.policies import Chooser, policy_of
-from tasksim.selective.statistics import Signature, Statistics, signatures, told_by_others
+from tasksim.selective.statistics import Signature, Statistics, estimate_from_sizes, signatures
 
 
 def test_the_papers_interval_is_narrower():
@@ -57,7 +57,7 @@ def test_two_other_sizes_tell_nothing():
     for size in (16.0, 32.0):
         for _ in range(2):
             statistics.add(Signature("potrf", (("n", size),)), size**3)
-    assert told_by_others(statistics, Signature("potrf", (("n", 24.0),))).half_width == np.inf
+    assert estimate_from_sizes(statistics, Signature("potrf", (("n", 24.0),))).half_width == np.inf
 
 
 def test_first_touches_have_signatures_of_their_own():

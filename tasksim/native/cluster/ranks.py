@@ -1,4 +1,4 @@
-"""Ranks: the processes of one run over MPI, and their agreement on what to do.
+"""Ranks: the processes of one run over MPI, and their agreement on errors and actions.
 
 An error on one rank before the run is raised on all ranks, so that all of them end in an orderly
 way; only rank 0 reports it. Where the order of collective actions depends on what happens

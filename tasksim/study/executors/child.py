@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Child", "Children", "compute_here", "serve"]
 
 START_TIMEOUT_S: Final = 120.0
-"""How long a new process may take to get ready, in seconds: it needs a second usually, and a minute
-on a file server with a thousand other clients."""
+"""Timeout for the start of a new process, in seconds: it usually needs a second, and a minute on a
+file server with a thousand other clients."""
 EXIT_TIMEOUT_S: Final = 5.0
-"""How long a child may take to exit after it closed its pipe, in seconds."""
+"""Timeout for the exit of a child after it closed its pipe, in seconds."""
 PARENT_CHECK_INTERVAL_S: Final = 1.0
 """Seconds between two checks of a child whether its parent lives."""
 ANSWER_PERIOD_S: Final = 0.02
@@ -107,7 +107,7 @@ class Child:
         self._connection.close()
 
     def wait(self) -> None:
-        """Wait until the process has imported what it needs."""
+        """Wait until the process has finished its imports."""
         if self._ready:
             return
         if not self._connection.poll(START_TIMEOUT_S):
@@ -161,7 +161,7 @@ class Children:
         return True
 
     def compute(self, jobs: Sequence[Job], limits: Limits) -> list[Answer]:
-        """Return the answers of cells, computed in a child; if it dies, the next one goes on."""
+        """Return the answers of cells from a child; if it dies, the next child continues."""
         found: list[Answer] = []
         singly = len(jobs) == 1 or any(limit is not None for limit in limits)
         while len(found) < len(jobs):

@@ -27,7 +27,7 @@ __all__ = [
     "BEST_HEADER",
     "CHANCES_HEADER",
     "DRAWN_HEADER",
-    "MOST_ROWS",
+    "MAX_TABLE_ROWS",
     "STANDINGS_HEADER",
     "best_cells",
     "chance_rows",
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-MOST_ROWS: Final = 30
+MAX_TABLE_ROWS: Final = 30
 """Most rows of a table on the page, which then fits on a screen; the CSV files have all rows."""
 MAX_ERROR_CHARACTERS: Final = 160
 """Longest error in a table, in characters; the CSV files have the whole text."""
@@ -271,9 +271,13 @@ def _best(findings: Findings, data: Mapping[str, str]) -> list[Block]:
         Text(
             "The choice with the lowest mean over seeds, for each question. It is 'sure' if its "
             f"{100 * CONFIDENCE:.0f} % intervals over seeds show that it beats each other choice."
-            + (f" The first {MOST_ROWS} of {len(found):,}." if len(found) > MOST_ROWS else "")
+            + (
+                f" The first {MAX_TABLE_ROWS} of {len(found):,}."
+                if len(found) > MAX_TABLE_ROWS
+                else ""
+            )
         ),
-        Table(BEST_HEADER, [best_cells(choice) for choice in found[:MOST_ROWS]]),
+        Table(BEST_HEADER, [best_cells(choice) for choice in found[:MAX_TABLE_ROWS]]),
         *_links("best", data),
     ]
 
@@ -296,7 +300,7 @@ def best_cells(best: BestChoice) -> list[str]:
     ]
 
 
-# What moves the makespan
+# Sensitivity of the makespan
 
 
 def _sensitivity(findings: Findings) -> list[Block]:
@@ -365,9 +369,11 @@ def _failures(table: StudyTable, data: Mapping[str, str]) -> list[Block]:
             facet_text({name: row[name] for name in asked}),
             *(_short(value_text(row[name])) for name in header[2:]),
         ]
-        for _, row in failed.head(MOST_ROWS).iterrows()
+        for _, row in failed.head(MAX_TABLE_ROWS).iterrows()
     ]
-    more = f" The first {MOST_ROWS} of {len(failed):,}." if len(failed) > MOST_ROWS else ""
+    more = (
+        f" The first {MAX_TABLE_ROWS} of {len(failed):,}." if len(failed) > MAX_TABLE_ROWS else ""
+    )
     return [
         Heading("Failed cells"),
         Text(f"Cells without a result, with their errors.{more}"),
@@ -417,7 +423,7 @@ def drawn_rows(findings: Findings) -> list[list[str]]:
 
 
 CHANCES_HEADER: Final = ("pair", "probability", "interval", "the other is longer by", "interval")
-MOST_CHANCE_ROWS: Final = 30
+MAX_CHANCE_ROWS: Final = 30
 """Most rows of the table: eight schedulers have 28 pairs; the report's CSV files have all."""
 
 
@@ -425,7 +431,7 @@ def chance_rows(findings: Findings) -> list[list[str]]:
     """Return the rows of the table of chances, with the differences, as texts."""
     known = {frozenset((d.faster, d.slower)): d for d in findings.verdict.differences}
     rows = []
-    for chance in findings.chances[:MOST_CHANCE_ROWS]:
+    for chance in findings.chances[:MAX_CHANCE_ROWS]:
         difference = known.get(frozenset((chance.first, chance.second)))
         sign = 1.0 if difference is None or difference.faster == chance.first else -1.0
         ends = () if difference is None else (difference.low, difference.high)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from tasksim.study.sweep.study import Entry, Study
 
-__all__ = ["MOST_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
+__all__ = ["MAX_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
 
-MOST_CELLS: Final = 1_000_000
+MAX_CELLS: Final = 1_000_000
 """Most cells of a grid: a cell takes 2 kB of memory while the study runs, and nobody looks at more
 cells than these, so a larger grid is a mistake."""
 LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
@@ -61,9 +61,9 @@ class Grid:
 
     def refuse_too_large(self) -> None:
         """Raise :exc:`InputError` for a grid of too many cells, before any cell is made."""
-        if self.size > MOST_CELLS:
+        if self.size > MAX_CELLS:
             raise InputError(
-                f"{self.study.path}: the grid has {self.size} cells; legal: at most {MOST_CELLS}. "
+                f"{self.study.path}: the grid has {self.size} cells; legal: at most {MAX_CELLS}. "
                 "Take fewer values of an axis"
             )
 

@@ -34,7 +34,7 @@ class Drawing:
         Unique name of its files: ``curve-tiles``.
     title : str
     caption : str
-        One or two sentences about what the figure shows and leaves out.
+        One or two sentences about the content of the figure and its omissions.
     data : pandas.DataFrame
         Content of its CSV file: the drawn data, and those left out for lack of room.
     figure : matplotlib.figure.Figure

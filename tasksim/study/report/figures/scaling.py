@@ -50,8 +50,8 @@ def scaling_rows(table: StudyTable, axis: Axis) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Those lines of :func:`~tasksim.study.report.curves.makespan_curve` that have at least two
-        numbers of nodes up to 8, with the columns ``speed_up, efficiency, worley_s,
+        The lines of :func:`~tasksim.study.report.curves.makespan_curve` with at least two numbers
+        of nodes up to 8, with the columns ``speed_up, efficiency, worley_s,
         worley_error_percent, nan_s, nan_error_percent``.
     """
     curve = makespan_curve(table, axis)
