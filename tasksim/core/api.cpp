@@ -1,4 +1,4 @@
-// The C interface: objects made of arrays, and replays of them. Nothing is thrown out of it.
+// The C interface: objects made of arrays, and replays of them. No exception leaves it.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -12,7 +12,7 @@ using namespace tasksim;
 
 namespace {
 
-// A replay with what it needs to live.
+// A replay with the objects that it needs.
 struct Running : Shown {
   View &view() override { return replay->view(); }
   bool runs() const override { return status == TASKSIM_MORE; }
@@ -24,7 +24,7 @@ struct Running : Shown {
   bool begun = false;
 };
 
-// Calls *body*, and turns what it throws into a status.
+// Calls *body*, and turns its exceptions into a status.
 template <class Body>
 int32_t guarded(tasksim_outcome *outcome, Body body) {
   try {
@@ -63,7 +63,7 @@ void check(const Graph &graph, const Platform &platform, const tasksim_question 
   for (int task = 0; question.submitted && task < graph.tasks; ++task) {
     if (question.submitted[task] < (task ? question.submitted[task - 1] : 0)) throw BadArrays{};
   }
-  // Data are at home where there are memories, and get from there to all workers.
+  // If there are memories, data have a home there, and every worker can get them from it.
   for (const int home : graph.home)
     if (platform.memories > 1 ? home >= platform.memories : home != 0) throw BadArrays{};
   if (platform.memories == 1) return;
@@ -78,22 +78,22 @@ void check(const Graph &graph, const Platform &platform, const tasksim_question 
         throw BadArrays{};
 }
 
-// How long the core keeps its caller, who hears of a user's interruption between two calls.
-constexpr std::chrono::milliseconds SLICE{20};
-// Events between two looks at the machine's clock: a millisecond, where memories are too small.
-constexpr i64 LOOK = 1024;
+// Time in the core between two returns to the caller, who then handles a user's interruption.
+constexpr std::chrono::milliseconds CALL_TIME{20};
+// Events between two readings of the machine's clock: a millisecond, if memories are too small.
+constexpr i64 EVENTS_PER_CLOCK_READING = 1024;
 
 bool go_on_for_a_slice(Replay &replay, i64 events) {
-  const auto end = std::chrono::steady_clock::now() + SLICE;
+  const auto end = std::chrono::steady_clock::now() + CALL_TIME;
   bool more;
   do {
-    more = replay.go_on(std::min(events, LOOK));
-    events -= LOOK;
+    more = replay.go_on(std::min(events, EVENTS_PER_CLOCK_READING));
+    events -= EVENTS_PER_CLOCK_READING;
   } while (more && events > 0 && std::chrono::steady_clock::now() < end);
   return more;
 }
 
-// What was noted, for the caller to free; null: there is no memory for it.
+// Moves the records out of the replay, for the caller to free; null: memory is short.
 CopyLog *taken_out(CopyLog &noted, tasksim_log *columns) {
   auto *log = new (std::nothrow) CopyLog(std::move(noted));
   if (log)
@@ -157,7 +157,7 @@ int32_t tasksim_replay_go_on(void *replay, int64_t events) {
       more = go_on_for_a_slice(*running.replay, events);
     } catch (const Broken &broken) {
       if (broken.status != TASKSIM_DONE) throw;
-      more = false;  // all tasks are done, and the scheduler goes on to wake workers
+      more = false;  // all tasks are done, and the scheduler still wakes workers
     }
     if (more) return TASKSIM_MORE;
     running.replay->end();

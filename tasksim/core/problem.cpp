@@ -9,9 +9,9 @@ namespace tasksim {
 
 namespace {
 
-constexpr i64 MOST_TASKS = std::numeric_limits<std::int32_t>::max() - 1;
-constexpr i64 MOST_BYTES = i64{1} << 50;  // of a datum, a petabyte: exact as a double
-constexpr i64 MOST_TOTAL = i64{1} << 61;  // of all accesses together: sums do not overflow
+constexpr i64 MAX_TASKS = std::numeric_limits<std::int32_t>::max() - 1;
+constexpr i64 MAX_HANDLE_BYTES = i64{1} << 50;  // of a datum, a petabyte: exact as a double
+constexpr i64 MAX_ACCESSES_BYTES = i64{1} << 61;  // of all accesses together: sums do not overflow
 enum Mode : std::int8_t { R = 1, W = 2, RW = 3, COMMUTATIVE = 4, REDUCTION = 5, SCRATCH = 6 };
 
 void expect(bool holds) {
@@ -29,7 +29,7 @@ void expect_within(std::span<const T> values, i64 least, i64 most) {
   for (const T value : values) expect(value >= least && value <= most);
 }
 
-// Where each row of a ragged table of so many *items* begins: from 0, never falling.
+// The starts of the rows of a ragged table of *items* items: from 0, never decreasing.
 std::span<const i64> pointer(const i64 *given, i64 rows, i64 items) {
   const auto found = array(given, rows + 1);
   expect(found[0] == 0 && found[rows] == items);
@@ -48,7 +48,7 @@ bool has_lower_number(const Need &one, const Need &other) {
   return one.handle != other.handle ? one.handle < other.handle : one.writes > other.writes;
 }
 
-// Sorts what a task needs, from *first* on: a handful, often in order already.
+// Sorts the data of a task from *first* on: a handful, often in order already.
 template <typename Before>
 void sort_few(std::vector<Need> &items, i64 first, Before before) {
   const auto begin = items.begin() + first;
@@ -57,8 +57,8 @@ void sort_few(std::vector<Need> &items, i64 first, Before before) {
     std::rotate(std::upper_bound(begin, next, *next, before), next, next + 1);
 }
 
-// The accesses for which something is copied, in StarPU's order: what is written first, but where
-// data are *apart*, by number alone.
+// The accesses that need copies, in StarPU's order: written data first, but if data are *apart*, by
+// number alone.
 Ragged<Need> ordered_needs(const Graph &graph, bool apart) {
   Ragged<Need> found;
   found.ptr.push_back(0);
@@ -89,7 +89,7 @@ Ragged<std::int32_t> commutative_handles(const Graph &graph) {
   return found;
 }
 
-// Per handle the tasks that write it, once per access, in order of number.
+// Per handle the tasks that write it, once per access, by number.
 Ragged<std::int32_t> writers_of(const Graph &graph) {
   Ragged<std::int32_t> found;
   found.ptr.assign(graph.handles + 1, 0);
@@ -104,7 +104,7 @@ Ragged<std::int32_t> writers_of(const Graph &graph) {
   return found;
 }
 
-// Adds who commutes with the last of *tasks*, and comes before it in *uses*.
+// Adds the tasks that commute with the last of *tasks* and come before it in *uses*.
 void add_those_before(std::span<const Use> uses, std::vector<std::int32_t> &tasks) {
   auto use = std::find_if(uses.begin(), uses.end(),
                           [last = tasks.back()](const Use &each) { return each.task == last; });
@@ -112,7 +112,7 @@ void add_those_before(std::span<const Use> uses, std::vector<std::int32_t> &task
   while (use != uses.begin() && (--use)->commutes) tasks.push_back(use->task);
 }
 
-// Per hint the tasks that write its datum last before it: one, or several that commute.
+// Per hint the last writers of its datum before it: one, or several that commute.
 Ragged<std::int32_t> last_writers(const Graph &graph) {
   Ragged<std::int32_t> found;
   found.ptr.assign(1, 0);
@@ -148,9 +148,9 @@ Ragged<Use> uses_of(const Graph &graph) {
 }
 
 Graph::Graph(const tasksim_graph &given) {
-  expect(given.tasks >= 0 && given.tasks <= MOST_TASKS);
-  expect(given.handles >= 0 && given.handles <= MOST_TASKS);
-  expect(given.kernels >= 0 && given.kernels <= MOST_TASKS && given.hints >= 0);
+  expect(given.tasks >= 0 && given.tasks <= MAX_TASKS);
+  expect(given.handles >= 0 && given.handles <= MAX_TASKS);
+  expect(given.kernels >= 0 && given.kernels <= MAX_TASKS && given.hints >= 0);
   expect(given.apart == 0 || given.apart == 1);
   tasks = static_cast<int>(given.tasks);
   handles = static_cast<int>(given.handles);
@@ -170,12 +170,12 @@ Graph::Graph(const tasksim_graph &given) {
   expect_within(successors, 0, tasks - 1);
   expect_within(access_handle, 0, handles - 1);
   expect_within(access_mode, R, SCRATCH);
-  expect_within(size, 0, MOST_BYTES);
+  expect_within(size, 0, MAX_HANDLE_BYTES);
   i64 bytes = 0;
-  for (const int handle : access_handle) expect((bytes += size[handle]) <= MOST_TOTAL);
+  for (const int handle : access_handle) expect((bytes += size[handle]) <= MAX_ACCESSES_BYTES);
   bytes = 0;
-  for (const i64 each : size) expect((bytes += each) <= MOST_TOTAL);
-  expect_within(home, 0, MOST_MEMORIES - 1);
+  for (const i64 each : size) expect((bytes += each) <= MAX_ACCESSES_BYTES);
+  expect_within(home, 0, MAX_MEMORIES - 1);
   expect_within(hint_after, 0, tasks);
   expect_within(hint_handle, 0, handles - 1);
 
@@ -200,7 +200,7 @@ Graph::Graph(const tasksim_graph &given) {
 
 namespace {
 
-// By sorting them, or by a table of all priorities there could be, where those are not many more.
+// Ranks by sorting, or by a table of all possible priorities if there are not many more than tasks.
 Ranks ranked(std::span<const std::int32_t> priority) {
   Ranks ranks;
   if (priority.empty()) return ranks;
@@ -233,8 +233,8 @@ const Ranks &Graph::ranks() const {
 
 Platform::Platform(const tasksim_platform &all) : given(all) {
   expect(given.workers >= 1 && given.workers <= 1 << 20);
-  expect(given.classes >= 1 && given.classes <= MOST_CLASSES);
-  expect(given.memories >= 1 && given.memories <= MOST_MEMORIES);
+  expect(given.classes >= 1 && given.classes <= MAX_CLASSES);
+  expect(given.memories >= 1 && given.memories <= MAX_MEMORIES);
   expect(given.links >= 0 && given.links <= 1 << 20 && given.paths >= 0 && given.paths <= 1 << 20);
   workers = static_cast<int>(given.workers);
   classes = static_cast<int>(given.classes);
@@ -253,24 +253,25 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
   expect_within(path, -1, given.paths - 1);
   for (const double speed : nominal_speed) expect(speed > 0.0);
   for (const double bytes : memory_bytes) expect(!std::isnan(bytes));
-  constexpr i64 DAY = 86'400'000'000'000;  // no overhead takes longer, and sums stay far below 2^63
+  // A day: sums of overheads stay far below 2^63.
+  constexpr i64 MAX_OVERHEAD_TICKS = 86'400'000'000'000;
   for (const i64 ticks :
        {given.submission, given.task, given.wakeup, given.push, given.fetch, given.progress,
         given.kernel, given.copy, given.allocate, given.free})
-    expect(ticks >= 0 && ticks <= DAY);
+    expect(ticks >= 0 && ticks <= MAX_OVERHEAD_TICKS);
   for (const double seconds : {given.submission_s, given.task_s, given.wakeup_s})
     expect(seconds >= 0.0);
-  expect(given.unit_bytes >= 1.0 && given.unit_bytes <= MOST_BYTES);
-  expect(given.chunk_bytes >= 0.0 && given.chunk_bytes <= MOST_BYTES);
+  expect(given.unit_bytes >= 1.0 && given.unit_bytes <= MAX_HANDLE_BYTES);
+  expect(given.chunk_bytes >= 0.0 && given.chunk_bytes <= MAX_HANDLE_BYTES);
   expect(given.largest_bytes >= 0.0 && given.usable >= 0.0);
   expect(given.pin_s >= 0.0 && given.pin_s <= 1e5);
   for (const i64 limit : {given.fetches, given.prefetches, given.idle})
-    expect(limit >= 0 && limit <= MOST_TASKS);
+    expect(limit >= 0 && limit <= MAX_TASKS);
   array(given.fixed_s, i64{memories} * memories);
   array(given.per_byte_s, i64{memories} * memories);
   array(given.direct, i64{memories} * memories);
   for (const i64 latency : array(given.path_latency, given.paths))
-    expect(latency >= 0 && latency <= DAY);
+    expect(latency >= 0 && latency <= MAX_OVERHEAD_TICKS);
   for (const double weight : array(given.path_weight, given.paths)) expect(weight > 0.0);
   for (const double limit : array(given.path_limit, given.paths)) expect(limit > 0.0);
   const auto path_ptr = pointer(given.path_ptr, given.paths, given.path_links);

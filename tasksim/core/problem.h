@@ -1,4 +1,4 @@
-// Problem: what is replayed where, as the engine reads it. Checked once, shared by many replays.
+// Problem: the graph and the platform of a replay. Checked once, shared by many replays.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ using i64 = std::int64_t;
 using u64 = std::uint64_t;
 
 inline constexpr double INF = std::numeric_limits<double>::infinity();
-inline constexpr int MOST_CLASSES = 64;   // a mask of classes is one word
-inline constexpr int MOST_MEMORIES = 64;  // and so is one of memories
+inline constexpr int MAX_CLASSES = 64;   // a mask of classes is one word
+inline constexpr int MAX_MEMORIES = 64;  // one word holds a mask of memories, too
 
-// Arrays that are out of range.
+// Error of arrays that are out of range.
 struct BadArrays {};
 
-// One of the data that a task accesses.
+// An access of a task to a datum.
 struct Need {
   std::int32_t handle;
   bool reads, writes;
 };
 
-// Lists of different lengths, one after the other.
+// Lists of different lengths, stored one after the other.
 template <class T>
 class Ragged {
  public:
@@ -41,20 +41,20 @@ class Ragged {
   std::vector<T> items;
 };
 
-// Priorities by rank: 0 is the most urgent of all that there are.
+// Priorities by rank: 0 is the most urgent of all.
 struct Ranks {
   std::vector<std::int32_t> of;  // per task
   i64 count = 0;
 };
 
-// One of the tasks that access a datum.
+// An access to a datum by a task.
 struct Use {
   std::int32_t task;
   bool commutes;
 };
 
 
-// A task graph (graph/taskgraph.py), and what a replay reads out of it.
+// A task graph (graph/taskgraph.py), with the tables that a replay reads.
 class Graph {
  public:
   explicit Graph(const tasksim_graph &given);  // throws BadArrays
@@ -63,7 +63,7 @@ class Graph {
     return successors.subspan(successor_ptr[task], successor_ptr[task + 1] - successor_ptr[task]);
   }
 
-  // Made when it is first asked for, by whichever thread.
+  // Made at the first call, by any thread.
   const Ranks &ranks() const;
 
   int tasks, handles, kernels;
@@ -77,19 +77,19 @@ class Graph {
   std::span<const std::int32_t> home;   // per handle
   std::span<const std::int32_t> hint_after, hint_handle;
 
-  std::vector<std::int32_t> predecessors;  // how many, per task
-  Ragged<Need> needs;                      // what is written first, then by handle, as StarPU does
+  std::vector<std::int32_t> predecessors;  // number per task
+  Ragged<Need> needs;                      // written data first, then by handle, as StarPU does
   Ragged<std::int32_t> exclusive;          // commutative handles per task; empty if there are none
-  Ragged<std::int32_t> writers;            // per handle, its tasks in order of number
+  Ragged<std::int32_t> writers;            // per handle, the tasks that write it, by number
   Ragged<std::int32_t> hint_waits;         // per hint, the tasks whose ends it waits for
-  std::vector<std::int8_t> hint_drops;     // per hint: whether it drops a copy that was received
+  std::vector<std::int8_t> hint_drops;     // per hint, whether it drops a received copy
 
  private:
   mutable std::once_flag ranked_;
   mutable Ranks ranks_;
 };
 
-// Per datum of *graph* who accesses it, in order of number.
+// The accesses to each datum of *graph*, by number of the task.
 Ragged<Use> uses_of(const Graph &graph);
 
 // A platform (platform/description.py) as a replay sees it.
@@ -106,9 +106,9 @@ class Platform {
   std::span<const double> memory_bytes;
   std::span<const std::int32_t> path;
 
-  std::vector<std::vector<int>> class_workers;  // per class, in order of number
+  std::vector<std::vector<int>> class_workers;  // per class, by number
   std::vector<int> class_memory;
-  std::vector<bool> devices;  // per memory: a worker there drives a device
+  std::vector<bool> devices;  // per memory: whether a worker there drives a device
   int driven_memories = 0;
 };
 

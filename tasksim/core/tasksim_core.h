@@ -1,14 +1,14 @@
 // The C interface of the compiled core: plain structures of arrays, for ctypes.
 //
-// Whoever calls keeps all arrays alive and unchanged until the object made of them is freed. All
-// are checked before they are used: what is out of range is refused, whatever it is.
+// The caller keeps all arrays alive and unchanged until the object made of them is freed. All
+// arrays are checked before they are used: values out of range are refused.
 #ifndef TASKSIM_CORE_H
 #define TASKSIM_CORE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// To be raised whenever a declaration below changes; tasksim/core/library.py expects the same.
+// Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
 #define TASKSIM_CORE_VERSION 16
 
 #if defined(__GNUC__)
@@ -21,28 +21,28 @@
 extern "C" {
 #endif
 
-// What a call has come to. Messages are made by the caller, who knows the names of things.
+// Status of a call. The caller, who knows the names of things, makes the messages.
 enum tasksim_status {
   TASKSIM_DONE = 0,
   TASKSIM_MORE = 1,          // the run goes on: call tasksim_replay_go_on again
-  TASKSIM_BAD_ARRAYS = 2,    // something given is out of range
+  TASKSIM_BAD_ARRAYS = 2,    // some input is out of range
   TASKSIM_NO_MEMORY = 3,
   TASKSIM_DROPPED = 4,       // the clock has stopped, and tasks are left
-  TASKSIM_ILLEGAL_POP = 5,   // `task` was given to `worker`, which must not have it
-  TASKSIM_LIVELOCK = 6,      // `number` pops gave nothing while nothing else happened
-  TASKSIM_STUCK = 7,         // no room was found for the data of `task`, in memory `worker`
-  TASKSIM_TOO_LARGE = 8,     // the data of `task` fit in the memory of no worker that can run it
+  TASKSIM_ILLEGAL_POP = 5,   // the scheduler gave `task` to `worker`, which must not have it
+  TASKSIM_LIVELOCK = 6,      // `number` pops returned no task while nothing else happened
+  TASKSIM_STUCK = 7,         // there is no room for the data of `task` in memory `worker`
+  TASKSIM_TOO_LARGE = 8,     // the data of `task` fit in no memory of a worker that can run it
   TASKSIM_NOBODY = 9,        // no worker can run `task`
-  TASKSIM_CALLBACK = 10,     // a callback has failed; the caller knows how
-  TASKSIM_UNKNOWN = 11,      // no such scheduler here
-  TASKSIM_BUG = 12,          // a move that the engine must not make
-  TASKSIM_TOO_LATE = 13,     // a time beyond what 64 bits of nanoseconds hold
-  TASKSIM_KERNEL = 14,       // `task` has failed on `worker`; its function has told `number`
+  TASKSIM_CALLBACK = 10,     // a callback has failed; the caller has the error
+  TASKSIM_UNKNOWN = 11,      // there is no such scheduler here
+  TASKSIM_BUG = 12,          // the engine has made an illegal move
+  TASKSIM_TOO_LATE = 13,     // a time exceeds 64 bits of nanoseconds
+  TASKSIM_KERNEL = 14,       // `task` failed on `worker`; its function returned `number`
 };
 
 typedef struct {
   int64_t tasks, handles, kernels, hints, edges, accesses, waits;
-  int64_t apart;                           // whether tasks take their data by number alone
+  int64_t apart;                           // whether tasks take their data in order of number alone
   const int32_t *kernel, *priority;        // per task
   const int64_t *successor_ptr;            // tasks + 1
   const int32_t *successors;               // edges
@@ -52,8 +52,8 @@ typedef struct {
   const int64_t *handle_size;              // bytes
   const int32_t *handle_home;
   const int32_t *hint_after, *hint_handle; // per hint
-  // The tasks whose ends each hint waits for, and whether it drops a copy that was received; null:
-  // those that write the datum last before it, where tasks are submitted by number.
+  // The tasks whose ends each hint waits for, and whether it drops a received copy. Null: a hint
+  // waits for the last writers of the datum before it, if tasks are submitted by number.
   const int64_t *hint_ptr;                 // hints + 1
   const int32_t *hint_waits;               // waits
   const int8_t *hint_drops;                // per hint
@@ -63,15 +63,15 @@ typedef struct {
   int64_t workers, classes, memories, links;
   const int32_t *class_of, *memory_of, *node_of, *pipeline; // per worker; pipeline 0: a core
   const double *nominal_speed;                              // per worker: NOMINAL_SPEED of random
-  double submission_s, task_s, wakeup_s;                    // the replay of one memory
+  double submission_s, task_s, wakeup_s;                    // for the replay of one memory
   int64_t submission, task, wakeup, push, fetch, progress, kernel, copy; // ticks
   int64_t allocate, free;                                   // ticks
   double unit_bytes, chunk_bytes, largest_bytes, usable;
   double pin_s;                                             // per MiB of main memory
-  const double *memory_bytes;                               // per memory; negative: no limit
+  const double *memory_bytes;                               // per memory; negative: unlimited
   int64_t fetches, prefetches, idle, serialised;
-  const double *fixed_s, *per_byte_s;                       // memories x memories: estimates
-  const int8_t *direct;                                     // the same: a route with links
+  const double *fixed_s, *per_byte_s;                       // memories x memories: for estimates
+  const int8_t *direct;                                     // the same: whether a route has links
   const int32_t *path;                                      // the same: number of the path, or -1
   int64_t paths, path_links;
   const int64_t *path_latency;                              // per path, ticks
@@ -81,7 +81,7 @@ typedef struct {
   const double *capacity;                                   // per link, bytes per tick
 } tasksim_platform;
 
-// Numbers and tables of a policy by name, as its file in core/schedulers asks for them.
+// Numbers and tables of a policy by name, as its file in core/schedulers reads them.
 typedef struct {
   const char *name;
   int64_t numbers;
@@ -91,25 +91,25 @@ typedef struct {
   const char *const *table_names;
   const int64_t *const *table_values;
   const int64_t *table_lengths;
-  const uint32_t *twister;                 // 624 words and a position: Python's generator; null:
-  uint64_t seed;                           // that of random.Random(seed)
+  const uint32_t *twister;                 // 624 words and a position of Python's generator; null:
+  uint64_t seed;                           // the generator of random.Random(seed)
 } tasksim_scheduler;
 
-// A scheduler that is no policy of the core. Callbacks return what is said, or less than -1 when
-// they have failed. Those that it does not have are null.
+// A scheduler outside of the core. Callbacks return their result, or less than -1 if they fail.
+// Callbacks that the scheduler does not have are null.
 typedef struct {
   int64_t (*attach)(void);
   int64_t (*push)(int64_t task);
-  int64_t (*choose)(int64_t task);         // the worker chosen, -1: none is
+  int64_t (*choose)(int64_t task);         // the chosen worker, -1: none
   int64_t (*commit)(int64_t task);
   int64_t (*pop)(int64_t worker);          // a task, or -1
   int64_t (*started)(int64_t task, int64_t worker);
   int64_t (*finished)(int64_t task, int64_t worker);
 } tasksim_callbacks;
 
-// What the core needs of Python to call a scheduler written in it: functions of the interpreter, by
-// address, as their declarations in Python.h have it with void * for each object. So one library
-// serves all versions of Python, and needs none to be built.
+// Functions of Python's interpreter by which the core calls a scheduler written in Python. Their
+// addresses have the declarations of Python.h, with void * for each object. So one library serves
+// all versions of Python, and needs none to be built.
 typedef struct {
   void *(*call)(void *callable, void *const *given, size_t count, void *names);
   void *(*call_method)(void *name, void *const *given, size_t count, void *names);
@@ -121,113 +121,113 @@ typedef struct {
   unsigned long long (*as_mask)(void *number);
   intptr_t (*as_index)(void *number, void *error);
   void *(*new_tuple)(intptr_t length);
-  int (*set_tuple_item)(void *tuple, intptr_t place, void *item); // takes the reference to it
+  int (*set_tuple_item)(void *tuple, intptr_t place, void *item); // takes over the reference
   void *(*new_function)(void *definition, void *self, void *module);
   void *(*new_capsule)(void *pointer, const char *name, void (*free)(void *capsule));
   void *(*capsule_pointer)(void *capsule, const char *name);
-  void (*keep)(void *object);              // one reference more
-  void (*let_go)(void *object);            // one less
-  void *(*error)(void);                    // the one that is raised; null: none is
+  void (*keep)(void *object);              // adds a reference
+  void (*let_go)(void *object);            // removes a reference
+  void *(*error)(void);                    // the raised error; null: none
   void (*set_error)(void *kind, const char *message);
   void (*clear_error)(void);
   void *none, *yes, *no, *int_type, *index_error, *value_error, *runtime_error; // objects
 } tasksim_python;
 
-// A scheduler written in Python. Whoever gives it keeps all these objects while the replay runs, and
-// the lists as long as the functions of its view.
+// A scheduler written in Python. The caller keeps all these objects alive while the replay runs,
+// and the lists as long as the functions of its view.
 typedef struct {
   void *scheduler;
   void *push, *pop;                        // names of its methods
-  void *started, *finished;                // its methods, null: it has but the default
-  void *choose;                            // (task): the worker chosen if that pushes, or -1
+  void *started, *finished;                // its methods; null: the default
+  void *choose;                            // (task): the worker chosen if it pushes, or -1
   void *commit;                            // (task)
-  void *number;                            // (popped, worker): a task, of what is no plain one
-  void *workers, *tasks, *handles, *memories; // a list of any things for each: wrong indices fail
-                                              // in Python's words
+  void *number;                            // (popped, worker): the task in an object that is no int
+  void *workers, *tasks, *handles, *memories; // a list of any objects for each: wrong indices fail
+                                              // as in Python
 } tasksim_called;
 
-// How tasks slow each other down in domains of memory. All tasks of a kernel on an architecture are
+// Slowdown of tasks by each other in memory domains. All tasks of a kernel on an architecture are
 // of one kind.
 typedef struct {
   int64_t domains, kinds;
-  const int32_t *domain_of;                // per worker, -1: in none
+  const int32_t *domain_of;                // per worker; -1: in no domain
   const int32_t *kind_of;                  // classes x kernels
   const int64_t *curve_ptr;                // domains + 1
-  const double *curve;                     // bytes/s that 1, 2, ... cores get of it together
-  const double *demand, *share;            // per kind: bytes/s when alone; of its time, for memory
+  const double *curve;                     // bytes/s that 1, 2, ... cores together get from it
+  const double *demand, *share;            // per kind: bytes/s when alone; time share of memory
   const int64_t *beside_ptr;               // kinds x kinds + 1
-  const double *beside;                    // stretch of a kind beside 1, 2, ... of another
+  const double *beside;                    // stretch of a kind beside 1, 2, ... tasks of another
 } tasksim_contention;
 
 typedef struct {
-  const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run it
-  const double *reach_bytes, *far_s_per_byte; // the same; null: nothing is charged for far data
+  const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run
+  const double *reach_bytes, *far_s_per_byte; // the same; null: far data cost nothing
   const int8_t *alone;                     // classes x kernels: cannot be queued on a device
-  const int64_t *submitted;                // per task, when it is submitted; null: by its cost
-  const tasksim_contention *contention;    // of the replay of machines; null: nobody is slowed
-  int64_t machine;                         // whether the replay is that of machines
-  int64_t blind;                           // whether pushes of one instant do not see each other
-  int64_t threads;                         // whether the workers are StarPU-SimGrid's threads
+  const int64_t *submitted;                // per task, time of its submission; null: by its cost
+  const tasksim_contention *contention;    // for the replay of machines; null: no slowdown
+  int64_t machine;                         // whether to replay machines
+  int64_t blind;                           // whether simultaneous pushes ignore each other
+  int64_t threads;                         // whether workers are threads of StarPU-SimGrid
   int64_t uses_priorities, looks_at_data, chooses_apart, hears_started, hears_finished;
 } tasksim_question;
 
-// A node of a cluster, its part of the graph, who decides there. The tasks that workers run come
-// first, communication behind them; estimates are those of the former, costs those of all.
+// A node of a cluster: its part of the graph and its scheduler. The tasks of workers come first,
+// communication after them; estimates are for the former, costs for all.
 typedef struct {
-  const void *graph, *visible, *platform;  // objects of the core; of *visible*, only the former
+  const void *graph, *visible, *platform;  // objects of the core; *visible* has only the former
   const tasksim_question *question;
   const tasksim_scheduler *scheduler;      // a policy of the core
-  const int32_t *order;                    // per submission: the task
+  const int32_t *order;                    // per submission, its task
   const int32_t *message;                  // per communication task
-  int64_t first_ready;                     // how many tasks wait for nothing, not even a message
+  int64_t first_ready;                     // number of tasks without any condition or message
 } tasksim_member;
 
-// Nodes, the network between them, and messages. Times are ticks; what is sent has the bytes that
-// the network adds, and moves *factor* times its share of the links.
+// Nodes, the network between them, and messages. Times are ticks. The sizes of messages include the
+// bytes that the network adds; data move at *factor* times their share of the links.
 typedef struct {
   int64_t nodes;
   const tasksim_member *member;
   int64_t links, ways, uses, messages;
   const double *capacity;                  // per link, bytes per tick
-  const double *way_limit, *way_weight;    // per way, which leads from one node to another
+  const double *way_limit, *way_weight;    // per way from one node to another
   const int64_t *way_ptr;                  // ways + 1
   const int32_t *use_link;                 // uses
-  const double *use_of_byte;               // the same: what a byte takes of the link
-  const int64_t *envelope_latency;         // per way; null: nothing is sent before the data
+  const double *use_of_byte;               // the same: bytes on the link per byte of data
+  const int64_t *envelope_latency;         // per way; null: no envelope before the data
   double envelope_factor, envelope_bytes;
-  int64_t in_flight;                       // so many messages at most are on their way from a node
+  int64_t in_flight;                       // most messages in flight from a node
   const int32_t *source, *target, *priority, *send, *receive, *way; // per message
   const int8_t *eager, *detached;          // the same: moves when sent; is sent when it moves
   const int64_t *latency;                  // the same
   const double *factor, *bytes;            // the same
-  const int64_t *isend, *received;         // the same: what it costs a host; null: nothing
-  const int8_t *lands;                     // the same: brings a datum to a node that does not own it
-  int64_t cores;                           // that run the tasks of all nodes; 0: each worker's own
+  const int64_t *isend, *received;         // the same: cost for a host; null: none
+  const int8_t *lands;                     // the same: brings a datum to a node without it
+  int64_t cores;                           // for the tasks of all nodes; 0: each worker has its own
 } tasksim_cluster;
 
 typedef struct {
-  int64_t worker, task, number;            // of what went wrong
+  int64_t worker, task, number;            // of the error
   double now_s;
   int64_t events, evictions, copies, changes;
 } tasksim_outcome;
 
-// Columns to be filled; those that are null are left out. Times are in seconds.
+// Columns to fill; null columns are left out. Times are in seconds.
 typedef struct {
   double *submitted_s, *ready_s, *popped_s, *start_s, *end_s;
   int32_t *worker, *released_by;
   int8_t *state;
-  double *cpu_s;                           // these two only of native runs that keep them
+  double *cpu_s;                           // these two only for native runs that keep them
   int32_t *preemptions;
 } tasksim_tasks;
 
-// What a replay has come to, in few numbers.
+// Outcome of a replay, in a few numbers.
 typedef struct {
   double makespan_s;
   int64_t copies, copied_bytes, evictions;
 } tasksim_totals;
 
-// What was noted of copies and of the use of memories: columns of their own, as long as
-// tasksim_outcome says. Times are in seconds.
+// Records of copies and of the use of memories: separate columns with the lengths in
+// tasksim_outcome. Times are in seconds.
 typedef struct {
   const int32_t *handle, *task;
   const int16_t *source, *target;
@@ -239,31 +239,31 @@ typedef struct {
 } tasksim_log;
 
 TASKSIM_API int32_t tasksim_core_version(void);
-TASKSIM_API const char *tasksim_core_sources(void);  // a digest of what it was made of
-TASKSIM_API const char *tasksim_core_compiler(void); // what made it
+TASKSIM_API const char *tasksim_core_sources(void);  // a digest of its sources
+TASKSIM_API const char *tasksim_core_compiler(void); // its compiler
 
-// How a function of a native run tells that it has failed.
+// Ways in which a function of a native run reports a failure.
 enum tasksim_tells {
   TASKSIM_TELLS_NOTHING = 0,
-  TASKSIM_TELLS_RESULT = 1,  // it returns an int32_t, 0 if all went well
-  TASKSIM_TELLS_LAST = 2,    // its last argument points to one, as LAPACK's info does
+  TASKSIM_TELLS_RESULT = 1,  // it returns an int32_t, 0 for success
+  TASKSIM_TELLS_LAST = 2,    // its last argument points to one, like LAPACK's info
 };
 
 #define TASKSIM_MOST_ARGUMENTS 32
 #define TASKSIM_MOST_REALS 8
 
-// What the tasks of a native run call, without Python: functions by their addresses. Arguments are
-// pointers, or integers in the place of one, first those of the task, then what the worker has of
-// its own for this function; and real numbers, the last ones of the task, by their bits: a double's,
-// or a float's in the lower half. These have registers of their own, so that their places among the
-// others do not matter (System V's and ARM's conventions, up to eight). A task without a function is called back, with its number and that
-// of its worker, and notes when it began and ended, as Python waits for its own lock; the answer is
-// 0, or it has failed.
+// Functions that the tasks of a native run call by address, without Python. Arguments are pointers,
+// or integers in the place of one: first those of the task, then the worker's own arguments for
+// this function. Real numbers are the last ones of the task, by their bits: a double's, or a
+// float's in the lower half. They have registers of their own, so their places among the other
+// arguments do not matter (System V's and ARM's conventions, up to eight).
+// A task without a function is called back with its number and that of its worker. The callback
+// notes its start and end, as Python waits for its own lock; it returns 0 unless it fails.
 typedef struct {
   int64_t functions;
   void *const *address;                    // per function
   const int8_t *tells;                     // the same: enum tasksim_tells
-  const int8_t *reals;                     // the same: how many of its arguments are real numbers
+  const int8_t *reals;                     // the same: how many arguments are real numbers
   const int32_t *function;                 // per task; -1: called back
   const int64_t *argument_ptr;             // tasks + 1
   void *const *arguments;
@@ -272,40 +272,41 @@ typedef struct {
   int32_t (*call_back)(int64_t task, int64_t worker, double *began_ended_s);
 } tasksim_program;
 
-// How often a kernel occurs, for a selective run: what its interval is divided by the root of.
+// Number of occurrences of a kernel in a selective run: its root divides the kernel's interval.
 enum tasksim_counts {
   TASKSIM_COUNTS_ONE = 0,
-  TASKSIM_COUNTS_OWN = 1,      // its worker has met it so often
-  TASKSIM_COUNTS_PATH = 2,     // it is on the path to the task so often
-  TASKSIM_COUNTS_PROFILE = 3,  // it was on the path of a run before
-  TASKSIM_COUNTS_SHARE = 4,    // by its share of the makespan, whatever else is not known
+  TASKSIM_COUNTS_OWN = 1,      // times that its worker has met it
+  TASKSIM_COUNTS_PATH = 2,     // times that it is on the path to the task
+  TASKSIM_COUNTS_PROFILE = 3,  // times that it was on the path of an earlier run
+  TASKSIM_COUNTS_SHARE = 4,    // its share of the makespan instead
 };
 
-// A selective run: which tasks are executed, and what the others are charged. *count*, *mean_s* and
-// *squares* are what is known of each kernel with its parameters, and what is measured is added. A
-// kernel that fails on data which nobody has computed has them copied before it is called.
+// A selective run: the tasks to execute, and the charge of the others. *count*, *mean_s* and
+// *squares* are the statistics of each kernel with its parameters; new measurements are added. A
+// kernel that fails on data which no task has computed gets copies of safe data before it is
+// called.
 typedef struct {
   int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
   double tolerance;
-  const int32_t *of_task;     // its kernel, below `kernels`
-  const double *quantiles;    // by degrees of freedom; [0] is not looked at
+  const int32_t *of_task;     // number of its kernel, below `kernels`
+  const double *quantiles;    // by degrees of freedom; [0] is unused
   int64_t *count;             // per kernel
   double *mean_s, *squares;
-  const double *told_s;       // the same: what other sizes tell, 0 if that is nothing
+  const double *told_s;       // the same: estimate from other sizes, 0 without one
   const int64_t *profile;
-  const int64_t *safe_ptr;    // tasks + 1; null: nothing is copied
+  const int64_t *safe_ptr;    // tasks + 1; null: no copies
   void *const *safe_target;
   void *const *safe_source;
   const int64_t *safe_bytes;
 } tasksim_selection;
 
-// What a selective run has executed: tasks, and what those that were measured have taken.
+// The executed tasks of a selective run, and the total duration of those that were measured.
 typedef struct {
   int64_t executed, accompanied, skipped, rehearsed;
   double executed_s;
 } tasksim_effort;
 
-// Objects: made, used by as many replays as wanted, freed. Null and a status if they cannot be.
+// Objects: made, used by any number of replays, freed. Null and a status if they cannot be made.
 TASKSIM_API void *tasksim_graph_new(const tasksim_graph *given, int32_t *status);
 TASKSIM_API void tasksim_graph_free(void *graph);
 TASKSIM_API void *tasksim_platform_new(const tasksim_platform *given, int32_t *status);
@@ -316,21 +317,22 @@ TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
                                      const tasksim_scheduler *scheduler,
                                      const tasksim_called *called, int32_t *status,
                                      tasksim_outcome *outcome);
-// Goes on for at most so many events, and for some 20 ms: between two calls a user's interruption is
-// heard.
+// Runs at most this number of events, and for some 20 ms: between two calls the caller handles a
+// user's interruption.
 TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
 TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);
-// Takes what was noted out of the replay: *columns* are told where it is, until it is freed.
+// Passes the records of a replay to the caller: *columns* gets their addresses, which are valid
+// until they are freed.
 TASKSIM_API void *tasksim_replay_log(void *replay, tasksim_log *columns);
 TASKSIM_API void tasksim_log_free(void *log);
-// *taken_s*: a column to be filled, from its start to its end for each task.
+// *taken_s* is a column for the time of each task from its start to its end.
 TASKSIM_API void tasksim_replay_totals(const void *replay, double *taken_s,
                                        tasksim_totals *totals);
 TASKSIM_API void tasksim_replay_free(void *replay);
 
-// A replay of many nodes; it goes on and is freed as the others. Columns are those of one node's
-// tasks, and per message when its data began to move, and when they had come, in ticks.
+// A replay of many nodes; it runs and is freed like others. Columns are those of one node's tasks;
+// per message, *started* and *ended* are the start of its data and their arrival, in ticks.
 TASKSIM_API void *tasksim_cluster_new(const tasksim_cluster *given, int32_t *status,
                                       tasksim_outcome *outcome);
 TASKSIM_API void tasksim_cluster_outcome(const void *replay, int64_t node, tasksim_outcome *outcome);
@@ -339,62 +341,64 @@ TASKSIM_API void tasksim_cluster_tasks(const void *replay, int64_t node,
 TASKSIM_API void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns);
 TASKSIM_API void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended);
 
-// Native runs: graph and platform on threads that the caller makes, which enter the core here.
-// Either a policy of the core or callbacks; estimates are classes x tasks. With *spins* those who
-// wait look for a while before they sleep, which is for threads that have a core each.
+// Native runs: a graph and a platform on threads that the caller makes and that enter the core
+// here. The scheduler is a policy of the core or callbacks; estimates are classes x tasks. With
+// *spins*, waiting threads spin for a while before they sleep, for threads with a core each.
 TASKSIM_API void *tasksim_native_new(const void *graph, const void *platform,
                                      const tasksim_program *program, const double *estimates,
                                      const tasksim_scheduler *scheduler,
                                      const tasksim_callbacks *callbacks, int32_t spins,
                                      int32_t *status);
 TASKSIM_API int32_t tasksim_native_attach(void *run);
-// Starts the clock: *origin_s* is now, on the system's monotonic one.
+// Starts the clock: *origin_s* is now, on the system's monotonic clock.
 TASKSIM_API void tasksim_native_begin(void *run, double origin_s);
-// The thread that submits: goes on for about so long, TASKSIM_MORE if it is to be called again,
-// and then waits likewise. Between two calls a user's interruption is heard.
+// The submitting thread: submits for about *patience_s*, and returns TASKSIM_MORE if it is to be
+// called again; then it waits in the same way. Between two calls the caller handles a user's
+// interruption.
 TASKSIM_API int32_t tasksim_native_submit(void *run, double patience_s);
 TASKSIM_API int32_t tasksim_native_wait(void *run, double patience_s);
-// From now on no worker begins another task.
+// From now on no worker starts another task.
 TASKSIM_API void tasksim_native_stop(void *run);
-// The end; TASKSIM_MORE if a scheduler that does not return has kept the lock for so long.
+// Ends the run; TASKSIM_MORE if a scheduler that does not return has kept the lock for
+// *patience_s*.
 TASKSIM_API int32_t tasksim_native_finish(void *run, double patience_s);
-// The thread of each worker: returns when the run is over.
+// The thread of each worker; returns when the run is over.
 TASKSIM_API int32_t tasksim_native_work(void *run, int64_t worker);
-TASKSIM_API int64_t tasksim_native_left(void *run);  // tasks that are not done
-// Tasks that no worker executes, but somebody outside: a flag per task, kept until the run is over,
+TASKSIM_API int64_t tasksim_native_left(void *run);  // number of tasks that are not done
+// Outside tasks, which no worker executes: a flag per task, kept until the run is over. Call it
 // before attach.
 TASKSIM_API void tasksim_native_outside(void *run, const int8_t *outside);
-// For a thread outside: writes the tasks of its that were released, each once, and returns how many;
-// -1 when the run is over. If there are none, it waits for some, for *busy_s* at most, or *idle_s* if
-// a worker sleeps.
+// For the outside thread: writes newly released outside tasks, each once, and returns their number;
+// -1 when the run is over. If there are none it waits at most *busy_s*, or *idle_s* if a worker
+// sleeps.
 TASKSIM_API int64_t tasksim_native_handed_out(void *run, double busy_s, double idle_s,
                                               int32_t *tasks);
-// Tells that such tasks have ended.
+// Notes that outside tasks have ended.
 TASKSIM_API int32_t tasksim_native_completed(void *run, int64_t count, const int32_t *tasks,
                                              const double *start_s, const double *end_s);
-// When all threads have left: what the run has come to, and what became of each task.
+// For the end, after all threads have left: the outcome of the run, and the state of each task.
 TASKSIM_API int32_t tasksim_native_outcome(void *run, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_native_tasks(void *run, const tasksim_tasks *columns);
 TASKSIM_API void tasksim_native_free(void *run);
-// For callbacks of a scheduler, while they are called: who sleeps (per worker), whose task has
-// released the one being pushed (-1: none has), and wake-ups.
+// For a scheduler's callbacks during their call: sleeping workers, the worker whose task has
+// released the one being pushed (-1: none), and wake-ups.
 TASKSIM_API const int8_t *tasksim_native_sleepers(void *run);
 TASKSIM_API int64_t tasksim_native_pusher(void *run);
 TASKSIM_API void tasksim_native_wake(void *run, int64_t worker);
 TASKSIM_API void tasksim_native_wake_any(void *run, int64_t task);
 TASKSIM_API void tasksim_native_wake_all(void *run, int64_t task);
 
-// Path records of a native run: kinds of its tasks, below *count*, kept until the run is freed; before
-// it begins. Afterwards the record of the task that ended last: two columns of that length, and when
-// it ended and how long was waited.
+// Path records of a native run: kinds of its tasks, below *count*, kept until the run is freed.
+// Call it before the run begins. Afterwards they are the record of the task that ended last: two
+// columns of length *count*, the time of its end, and the waiting time.
 TASKSIM_API int32_t tasksim_native_keep_paths(void *run, const int32_t *kinds, int64_t count);
 TASKSIM_API void tasksim_native_path(void *run, int64_t *counts, double *seconds,
                                      double *end_waited_s);
 
-// Keeps the processor time of each task of a native run; before it begins.
+// Keeps the processor time of each task of a native run. Call it before the run begins.
 TASKSIM_API void tasksim_native_keep_processor_times(void *run);
 
-// Selective runs: as native runs, but every task has a function, and the scheduler is the core's.
+// Selective runs: like native runs, but every task has a function, and the scheduler is the core's.
 TASKSIM_API void *tasksim_selective_new(const void *graph, const void *platform,
                                         const tasksim_program *program, const double *estimates,
                                         const tasksim_scheduler *scheduler,
@@ -413,34 +417,35 @@ TASKSIM_API void tasksim_selective_path(void *run, int64_t *counts, double *seco
                                         double *end_waited_s);
 TASKSIM_API void tasksim_selective_free(void *run);
 
-// A program whose tasks are called one by one; null and a status if it cannot be. A call notes when it
-// began and ended, by the clock of native runs, and returns what its function tells; not of a task
-// that would be called back.
+// A program whose tasks are called one by one; null and a status if it cannot be made. A call notes
+// its start and end by the clock of native runs, and returns the result of its function. It cannot
+// call tasks without a function.
 TASKSIM_API void *tasksim_timed_new(const tasksim_program *program, int64_t tasks,
                                     int64_t workers, int32_t *status);
 TASKSIM_API int64_t tasksim_timed_call(const void *timed, int64_t task, int64_t worker,
                                        double *began_ended_s);
 TASKSIM_API void tasksim_timed_free(void *timed);
 
-// Kernels that tasksim has itself. Tasks that only wait: for *duration_s*, or until the gate opens.
+// Kernels of tasksim itself. Waiting tasks: they wait for *duration_s*, or until the gate opens.
 TASKSIM_API void *tasksim_gate_new(void);
 TASKSIM_API void tasksim_gate_set(void *gate, int32_t open);
 TASKSIM_API void tasksim_gate_free(void *gate);
 TASKSIM_API void tasksim_wait(void *gate, const double *duration_s);
-// LU of a tile without interchanging rows, by the routines lacpy, getrf, trsm and gemm.
+// LU of a tile without row interchanges, by the routines lacpy, getrf, trsm and gemm.
 TASKSIM_API void tasksim_getrf_float64(void *const *routines, const int32_t *n, double *a,
                                        const int32_t *lda, double *work, int32_t *info);
 TASKSIM_API void tasksim_getrf_float32(void *const *routines, const int32_t *n, float *a,
                                        const int32_t *lda, float *work, int32_t *info);
 
-// The following want Python's lock, and so does go_on of a replay whose scheduler is called: it
-// returns TASKSIM_CALLBACK with Python's error set where a method has raised one.
-TASKSIM_API void tasksim_python_is(const tasksim_python *given); // first of all; once is enough
+// The following functions need Python's lock, and so does go_on of a replay that calls a scheduler:
+// it returns TASKSIM_CALLBACK with Python's error set if a method raises one.
+TASKSIM_API void tasksim_python_is(const tasksim_python *given); // call it first; once is enough
 
-// Who can run what, and how long it is believed to take: classes where data do not fit are out.
+// The classes that can run each task, and its estimated duration: classes where data do not fit are
+// left out.
 TASKSIM_API void tasksim_replay_seen(const void *replay, const uint64_t **able,
                                      const double **estimates);
-// A capsule that frees the replay when Python lets go of it, instead of tasksim_replay_free.
+// A capsule that frees the replay when Python frees the capsule, instead of tasksim_replay_free.
 TASKSIM_API void *tasksim_replay_owner(void *replay);
 // A function of the view of a run, by name, for Python; null: there is none.
 TASKSIM_API void *tasksim_replay_function(void *owner, const char *name);

@@ -9,31 +9,31 @@
 
 namespace tasksim {
 
-inline constexpr double RUN = 1.0;     // the rank, within an instant, of what ends: SimPy's own
-inline constexpr double PUSH = 3.0;    // of pushes that take time, and of blind choices
-inline constexpr double COMMIT = 4.0;  // of what was chosen without seeing the others
+inline constexpr double END_RANK = 1.0;     // rank, within an instant, of ends: SimPy's own
+inline constexpr double PUSH_RANK = 3.0;    // rank of pushes that take time, and of blind choices
+inline constexpr double COMMIT_RANK = 4.0;  // rank of the commits of blind choices
 
-// The sum of two times; a replay of centuries is left to the engine whose integers do not end.
+// The sum of two times. A replay of centuries is left to the engine with unbounded integers.
 inline i64 later(i64 time, i64 delay) {
   i64 sum;
   if (delay < 0 || __builtin_add_overflow(time, delay, &sum)) throw Broken{TASKSIM_TOO_LATE};
   return sum;
 }
 
-// Seconds in whole ticks, rounded to the nearest, of two equally near to the even one.
+// Converts seconds to whole ticks: the nearest one, of two equally near the even one.
 inline i64 ticks(double seconds) {
   const double rounded = std::nearbyint(seconds * 1e9);
   if (!(rounded >= 0.0 && rounded < 9e18)) throw Broken{TASKSIM_TOO_LATE};
   return static_cast<i64>(rounded);
 }
 
-// Who is told when a time has come.
+// An object that the clock notifies when a time has come.
 class Awaiting {
  public:
   virtual void happen(i64 value) = 0;
 
-  // It is about to happen, after some 2^turns other events: what it will look at may be sent for, a
-  // step of the way at each turn, 3 to 0. Changes nothing.
+  // The event is about to happen, after some 2^turns others: its data may be prefetched, a step of
+  // the way at each turn, 3 to 0. Changes nothing.
   virtual void soon(i64 /*value*/, int /*turns*/) const {}
 
  protected:
@@ -42,13 +42,13 @@ class Awaiting {
 
 class Clock {
  public:
-  // Lets waits that were begun at one instant, and end at one, end last begun first (SimGrid's).
+  // Waits that begin at one instant, and end at one, end in reverse order (SimGrid's).
   void end_waits_in_reverse() { reversed_ = true; }
 
-  // Lets the next wait end after those that were begun before it.
+  // Lets the next wait end after those that began before it.
   void keep_order() { forward_ = true; }
 
-  // After *delay* ticks: who.happen(value); of one instant, the lowest *rank* first.
+  // Calls who.happen(value) after *delay* ticks; of one instant, the lowest *rank* first.
   void after(i64 delay, double rank, Awaiting &who, i64 value = 0) {
     const Event event{later(now, delay), rank, next_number(), &who, value};
     (delay ? queue_ : instant_).push(event);
@@ -57,7 +57,7 @@ class Clock {
   bool empty() const { return instant_.empty() && queue_.empty(); }
   i64 next() const { return instant_.empty() ? queue_.first().time : now; }
 
-  // Lets at most so many events happen; returns whether any are left.
+  // Lets at most *most* events happen; returns whether any are left.
   bool run(i64 most) {
     left_ = most;
     while (!empty()) {
@@ -76,9 +76,9 @@ class Clock {
     event.who->happen(event.value);
   }
 
-  // Whether nothing else happens before a wait of *rank* ends, which takes *delay* ticks; then they
-  // are over, without an event in the queue. For who was told by the clock, and has nothing else to
-  // do at this instant.
+  // Returns whether nothing else happens before a wait of *rank* that takes *delay* ticks ends.
+  // Then they pass without an event in the queue. For an object that the clock has notified and
+  // that has nothing else to do at this instant.
   bool passes(i64 delay, double rank) {
     const i64 time = later(now, delay);
     if (left_ <= 0 || happens_by(time, rank)) return false;
@@ -88,13 +88,13 @@ class Clock {
   }
 
   i64 now = 0;
-  i64 events = 0;  // that have happened
+  i64 events = 0;  // events so far
 
  private:
   struct Event {
     i64 time;
     double rank;
-    i64 number;  // the order of those that are equal
+    i64 number;  // order of equal events
     Awaiting *who;
     i64 value;
 
@@ -105,7 +105,7 @@ class Clock {
     }
   };
 
-  // Whether something that is to come is not after what begins now, at *time*.
+  // Whether some pending event is no later than one that begins now, at *time*.
   bool happens_by(i64 time, double rank) const {
     const auto is_by = [=](const Heap<Event> &heap) {
       if (heap.empty()) return false;
@@ -115,9 +115,9 @@ class Clock {
     return is_by(instant_) || is_by(queue_);
   }
 
-  // Of few events, what they look at has not left the processor's caches.
+  // The data of few events have not left the processor's caches.
   Event next_of_queue() {
-    if (queue_.size() < MANY) return queue_.pop();
+    if (queue_.size() < MIN_PREFETCHED_EVENTS) return queue_.pop();
     return queue_.pop([](const Event &event, std::size_t place) {
       if (place >= 31) return;
       if (place >= 15) return __builtin_prefetch(event.who);
@@ -135,22 +135,23 @@ class Clock {
     --left_;
   }
 
-  // They rise; where waits end in reverse, those of one instant fall (engine/clock.py).
+  // Numbers rise; if waits end in reverse, those of one instant fall (engine/clock.py).
   i64 next_number() {
     ++steps_;
     if (!reversed_) return ++count_;
-    constexpr i64 MOST = i64{1} << 31;  // instants, and events begun at one
-    if (instants_ >= MOST || steps_ >= MOST) throw Broken{TASKSIM_TOO_LATE};
+    constexpr i64 MAX_STEPS = i64{1} << 31;  // instants, and events that begin at one
+    if (instants_ >= MAX_STEPS || steps_ >= MAX_STEPS) throw Broken{TASKSIM_TOO_LATE};
     return (instants_ << 32) + (std::exchange(forward_, false) ? steps_ : -steps_);
   }
 
-  // What was begun at this instant and happens at it is apart: it need not go through all that is
-  // to come, which on a thousand nodes is much.
+  // Events that begin and happen at this instant are kept apart: they need not pass through all
+  // pending events, which are many on a thousand nodes.
   Heap<Event> queue_, instant_;
-  static constexpr std::size_t MANY = 1024;  // each with a kilobyte around it: half of a usual cache
-  i64 left_ = 0;  // events until somebody looks whether the user wants to stop
+  // Least number of events whose data are prefetched: with a kilobyte each, half of a usual cache.
+  static constexpr std::size_t MIN_PREFETCHED_EVENTS = 1024;
+  i64 left_ = 0;  // events until the next check for a user's interruption
   i64 count_ = 0;
-  i64 instants_ = 0, steps_ = 0;  // so far; begun at this one
+  i64 instants_ = 0, steps_ = 0;  // instants so far; events that began at this one
   bool reversed_ = false, forward_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Frames of coroutines: kept for the next of their size, as they come and go several times per task.
+// Frames of coroutines, reused for the next of their size: they come and go several times per task.
 #pragma once
 
 #include <cstddef>
@@ -36,12 +36,12 @@ class Frames {
   };
   static constexpr std::size_t STEP = 64, KINDS = 32;
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr bool KEEPS = false;  // or a frame used after its end would not be seen
+  static constexpr bool KEEPS = false;  // or the use of a frame after its end would stay hidden
 #else
   static constexpr bool KEEPS = true;
 #endif
 
-  // Those of one thread, given back when it ends.
+  // The frames of one thread, freed when it ends.
   struct Kept {
     Free *first[KINDS] = {};
     ~Kept() {

@@ -1,4 +1,4 @@
-// Heap of events, the first on top. By hand: std::push_heap and pop_heap move large events more.
+// Heap of events, the first on top. std::push_heap and pop_heap would move large events more often.
 #pragma once
 
 #include <vector>
@@ -25,12 +25,12 @@ class Heap {
     events_[place] = event;
   }
 
-  // The first, removed.
+  // Removes and returns the first.
   Event pop() {
     return pop([](const Event &, std::size_t) {});
   }
 
-  // The same; tells risen(event, place) of each that comes nearer to the top.
+  // The same; calls risen(event, place) for each event that comes nearer to the top.
   template <class Risen>
   Event pop(Risen risen) {
     const Event first = events_.front(), last = events_.back();

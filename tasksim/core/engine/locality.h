@@ -1,4 +1,4 @@
-// Locality: charging tasks for data that have left the cache, in the order in which they start.
+// Locality: charges for data that have left the cache, in the order in which tasks start.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,21 @@
 
 namespace tasksim {
 
-// What far data cost (engine/locality.py, graph/reuse.py); to be asked once per task.
+// The cost of far data (engine/locality.py, graph/reuse.py); called once per task.
 class FarCharge {
  public:
   FarCharge(const Graph &graph, const double *reach_bytes, const double *s_per_byte)
       : graph_(graph), reach_bytes_(reach_bytes), s_per_byte_(s_per_byte),
         last_(graph.handles, -INF) {}
 
-  // Starts *task* on a worker of class *group*; the seconds that its far data add.
+  // Starts *task* on a worker of class *group*; returns the seconds that its far data add.
   double extra_s(int task, int group) {
     const i64 place = i64{group} * graph_.tasks + task;
     return far_bytes(task, reach_bytes_[place]) * s_per_byte_[place];
   }
 
  private:
-  static constexpr std::int8_t SCRATCH = 6;  // a task's own: no bytes, and no use of the datum
+  static constexpr std::int8_t SCRATCH = 6;  // private to a task: no bytes, no use of the datum
 
   double bytes(i64 access) const {
     if (graph_.access_mode[access] == SCRATCH) return 0.0;
@@ -46,7 +46,7 @@ class FarCharge {
   double accessed_ = 0.0;
 };
 
-// What tasks take on each worker, which schedulers do not know (engine/machine/node.py).
+// The durations of tasks on each worker, hidden from schedulers (engine/machine/node.py).
 class Charges {
  public:
   Charges(const Graph &graph, const Platform &platform, const tasksim_question &question)
@@ -55,7 +55,7 @@ class Charges {
       far_.emplace_back(graph, question.reach_bytes, question.far_s_per_byte);
   }
 
-  // How long *task*, which starts now, takes *worker*, in seconds; to be asked once per task.
+  // The duration of *task* on *worker*, in seconds, if it starts now; called once per task.
   double seconds(int task, int worker) {
     double cost_s = costs_[i64{class_of_[worker]} * tasks_ + task];
     if (!far_.empty()) cost_s += far_[0].extra_s(task, class_of_[worker]);
@@ -66,7 +66,7 @@ class Charges {
   std::span<const std::int32_t> class_of_;
   const double *costs_;
   int tasks_;
-  std::vector<FarCharge> far_;  // one, or none
+  std::vector<FarCharge> far_;  // at most one
 };
 
 }  // namespace tasksim

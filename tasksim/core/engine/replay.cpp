@@ -1,9 +1,8 @@
-// Replay of a task graph on cores that share one memory: what the replay of machines does for these
+// Replay of a task graph on cores that share one memory: the same steps as the replay of machines
 // (engine/machine/workers.py), without coroutines, data or devices.
 //
-// At a task's end the scheduler hears of it, and its successors are released and pushed. Once all
-// that ends at this instant has done so, the workers that are awake ask for tasks, in order of their
-// number.
+// When a task ends, the scheduler is notified, and its successors are released and pushed. After
+// all ends of an instant, the workers that are awake ask for tasks, by number.
 #include "replay.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ class NumberClock {
     What what;
     std::int32_t number;  // of a worker
 
-    // Of one instant, a worker that has woken up asks for a task in its turn; all else is before.
+    // A woken worker asks for a task after all other events of its instant, in its turn.
     int rank() const { return what == AWAKE ? number : -1; }
 
     bool before(const Event &other) const {
@@ -51,7 +50,7 @@ class NumberClock {
     queue_.push({later(now, delay), count_++, what, number});
   }
 
-  // The start of a task after *delay*, which is the same for all: they come in order.
+  // Starts a task after *delay*, which is the same for all: so they come in order.
   void start_after(i64 delay, int worker) {
     starts_[place_of(pending_++)] = {later(now, delay), count_++, START, worker};
   }
@@ -89,7 +88,7 @@ class NumberClock {
   i64 count_ = 0;
 };
 
-// The time and the waking, and the workers that are about to ask for a task, the lowest first.
+// The time, wake-ups, and a heap of workers that are about to ask for a task, by number.
 class MemoryView : public View {
  public:
   MemoryView(const Graph &graph, const Platform &platform, NumberClock &clock)
@@ -121,7 +120,7 @@ class MemoryView : public View {
     for (const int worker : sleepers.all(classes)) wake(worker);
   }
 
-  // *worker* asks for a task at this instant, when it is its turn.
+  // *worker* asks for a task at this instant, in its turn.
   void let_ask(int worker) {
     woken_[worker] = false;
     asking_.push_back(worker);
@@ -137,7 +136,7 @@ class MemoryView : public View {
     return worker;
   }
 
-  // *worker*, which got no task, rests, unless it was woken since it was its turn to ask.
+  // *worker*, which got no task, sleeps, unless it was woken since its turn to ask.
   void let_rest(int worker) {
     sleepers.sleep(worker);
     if (woken_[worker])
@@ -223,7 +222,7 @@ class MemoryReplay : public Replay {
   i64 events() const override { return events_; }
 
  private:
-  // Whether anything happens at this instant before it is the turn of *worker* to ask.
+  // Whether anything happens at this instant before the turn of *worker* to ask.
   bool something_before(int worker) const {
     if (clock_.empty()) return false;
     const auto &first = clock_.first();
@@ -235,9 +234,9 @@ class MemoryReplay : public Replay {
     return view_.any_asks() || clock_.any_by(due);
   }
 
-  // Submits tasks, each when it is due and those before it, if they were ready, have been pushed
-  // (machine/submission.py); goes on where it was when it had to wait. Hints take the time that
-  // tasks do, and change nothing where there is one memory.
+  // Submits tasks. Each is submitted when it is due and the ready tasks before it have been pushed
+  // (machine/submission.py). Continues at the same place after a wait. Hints take as long as tasks,
+  // and change nothing on one memory.
   void submit() {
     const int tasks = graph_.tasks, hints = static_cast<int>(graph_.hint_after.size());
     while (submitted_ < tasks) {
@@ -338,7 +337,7 @@ class MemoryReplay : public Replay {
     view_.let_ask(worker);
   }
 
-  // Pushes *released*, which the end of *task* on *worker* has released.
+  // Pushes *released*, the tasks that the end of *task* on *worker* has released.
   void push_after(int task, int worker, int released) {
     ledger_.release(released, static_cast<double>(clock_.now), task);
     view_.pusher = worker;
@@ -355,11 +354,11 @@ class MemoryReplay : public Replay {
   Ledger ledger_;
   Release release_;
   Charges charges_;
-  std::vector<int> running_;  // per worker its task
+  std::vector<int> running_;  // per worker, its task
   Patience patience_;
   i64 events_ = 0;
-  // Of the submission: how many tasks and hints, when the next is due, whether it has waited for
-  // that, and, of the tasks that the last submission released, the next to be pushed.
+  // Of the submission: numbers of tasks and hints, due time of the next, whether it has waited for
+  // that time, and the next to be pushed of the tasks that the last submission released.
   int submitted_ = 0, hint_ = 0, next_push_ = NONE;
   i64 due_ = 0;
   bool waited_ = false;

@@ -1,4 +1,4 @@
-// Routine: what runs, waits as long as it asks for, and sleeps until it is woken.
+// Routine: a process that runs, waits for a time, and sleeps until it is woken.
 //
 // A C++ coroutine where engine/clock.py has a generator: `co_await Wait{5}` is `yield 5`,
 // `co_await SLEEP` is `yield None`, `co_await other()` is `yield from other()`.
@@ -26,7 +26,7 @@ struct Wait {
 
 inline constexpr Wait SLEEP{-1};
 
-// What all coroutines of a routine have: whose they are, and who goes on when they have ended.
+// Common state of a routine's coroutines: their routine, and the caller to resume at the end.
 struct StepsPromise {
   Routine *routine = nullptr;
   std::coroutine_handle<> caller = nullptr;
@@ -60,7 +60,7 @@ struct ResultPromise<void> : StepsPromise {
   void take() {}
 };
 
-// The steps of a routine, or of what it calls; they end with a T.
+// The steps of a routine, or of a coroutine that it calls; they end with a T.
 template <class T = void>
 class [[nodiscard]] Steps {
  public:
@@ -94,7 +94,7 @@ class [[nodiscard]] Steps {
   Handle handle_ = nullptr;
 };
 
-// What a routine looks at when it goes on, to be sent for before.
+// Data that a routine uses when it resumes, to prefetch.
 class Forerunner {
  public:
   virtual void send_for(int turns) const = 0;  // as Awaiting::soon, 2 to 0
@@ -116,7 +116,7 @@ class Routine : public Awaiting {
     if (go_on()) wait();
   }
 
-  // Lets it go on, if it sleeps; else sees to it that it does not fall asleep.
+  // Resumes it if it sleeps; else makes sure that it does not fall asleep.
   void wake() {
     woken = true;
     if (asleep) {
@@ -125,7 +125,8 @@ class Routine : public Awaiting {
     }
   }
 
-  // The same, for who was told by the clock and does nothing else after that: what it waits for may
+  // The same, for a caller that the clock has notified and that does nothing else afterwards: the
+  // routine's next wait may pass without an event.
   // pass without an event.
   void wake_at_last() {
     woken = true;
@@ -134,13 +135,13 @@ class Routine : public Awaiting {
     happen(0);
   }
 
-  // Wakes it, for more than the end of what it had begun itself.
+  // Wakes it for a reason other than the end of its own action.
   virtual void notify() {
     notified = true;
     wake();
   }
 
-  // It waits at *place*, for so many ticks.
+  // It waits at *place* for *ticks*.
   void stop_at(std::coroutine_handle<> place, i64 delay) {
     innermost_ = place;
     delay_ = delay;
@@ -166,10 +167,10 @@ class Routine : public Awaiting {
   }
 
   const Forerunner *forerunner = nullptr;
-  double rank = RUN;      // which of the things that happen at one instant come first, the lowest
+  double rank = END_RANK;      // order of the events of one instant, the lowest first
   bool asleep = false;
-  bool woken = false;     // somebody has called wake since it set this to false
-  bool notified = false;  // it was told of something new
+  bool woken = false;     // whether wake was called since the routine reset this
+  bool notified = false;  // whether something new happened for it
 
  protected:
   void take(Steps<> steps) {
@@ -178,9 +179,9 @@ class Routine : public Awaiting {
     innermost_ = steps_.handle();
   }
 
-  // Makes the next step; whether there will be another. Goes from caller to called and back in a
-  // loop, not by resuming one in the other: that would need as much stack as there are calls, but
-  // for compilers that make jumps of them.
+  // Makes the next step; returns whether there will be another. A loop alternates between caller
+  // and called coroutine. Resuming one inside the other would need as much stack as there are
+  // calls, except with compilers that turn these calls into jumps.
   bool step() {
     do {
       goes_on_ = false;
@@ -200,7 +201,7 @@ class Routine : public Awaiting {
   template <class T>
   friend class Steps;
 
-  // Makes the next step; whether it waits then, for some time.
+  // Makes the next step; returns whether it then waits for some time.
   bool go_on() {
     if (!step()) return false;
     asleep = delay_ < 0;
@@ -209,7 +210,7 @@ class Routine : public Awaiting {
 
   void wait() { clock_.after(delay_, rank, *this); }
 
-  // Whose turn it is next, which may be called, calling, or waiting.
+  // The next coroutine to resume, which may be called, calling, or waiting.
   void turn_to(std::coroutine_handle<> next) {
     innermost_ = next;
     goes_on_ = next != nullptr;

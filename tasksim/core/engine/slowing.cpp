@@ -7,8 +7,8 @@ namespace tasksim {
 
 namespace {
 
-constexpr i64 MOST_KINDS = 1 << 12;  // kernels times architectures; their pairs fit in memory
-constexpr i64 MOST_DOMAINS = 1 << 20;
+constexpr i64 MAX_KINDS = 1 << 12;  // kernels times architectures; their pairs fit in memory
+constexpr i64 MAX_DOMAINS = 1 << 20;
 
 void expect(bool holds) {
   if (!holds) throw BadArrays{};
@@ -34,13 +34,13 @@ void expect_within(std::span<const std::int32_t> values, i64 least, i64 end) {
   for (const std::int32_t value : values) expect(value >= least && value < end);
 }
 
-constexpr double MOST = std::numeric_limits<double>::max();
+constexpr double MAX_VALUE = std::numeric_limits<double>::max();
 
 }  // namespace
 
 Slowing::Slowing(const tasksim_contention &given, const Graph &graph, const Platform &platform) {
-  expect(given.domains >= 0 && given.domains <= MOST_DOMAINS);
-  expect(given.kinds >= 0 && given.kinds <= MOST_KINDS);
+  expect(given.domains >= 0 && given.domains <= MAX_DOMAINS);
+  expect(given.kinds >= 0 && given.kinds <= MAX_KINDS);
   domains = static_cast<int>(given.domains);
   kinds = static_cast<int>(given.kinds);
   domain_of = array(given.domain_of, platform.workers);
@@ -49,14 +49,14 @@ Slowing::Slowing(const tasksim_contention &given, const Graph &graph, const Plat
   expect_within(kind_of, 0, kinds);
   curve_ptr_ = pointer(given.curve_ptr, domains);
   curve_ = array(given.curve, curve_ptr_.back());
-  expect_numbers(curve_, std::numeric_limits<double>::min(), MOST);
+  expect_numbers(curve_, std::numeric_limits<double>::min(), MAX_VALUE);
   demand_ = array(given.demand, kinds);
-  expect_numbers(demand_, 0.0, MOST);
+  expect_numbers(demand_, 0.0, MAX_VALUE);
   share_ = array(given.share, kinds);
   expect_numbers(share_, 0.0, 1.0);
   beside_ptr_ = pointer(given.beside_ptr, i64{kinds} * kinds);
   beside_ = array(given.beside, beside_ptr_.back());
-  expect_numbers(beside_, 1.0, MOST);
+  expect_numbers(beside_, 1.0, MAX_VALUE);
 }
 
 void Slowing::stretch(int domain, const std::vector<int> &counts,

@@ -1,5 +1,4 @@
-// Slowing: how many times as long tasks take beside those that run on the same memory
-// (engine/slowing.py).
+// Slowing: the stretch of tasks beside others that run on the same memory (engine/slowing.py).
 #pragma once
 
 #include <vector>
@@ -13,7 +12,7 @@ class Slowing {
   // Throws BadArrays.
   Slowing(const tasksim_contention &given, const Graph &graph, const Platform &platform);
 
-  // Of each kind that runs, where so many of each kind do: how many times as long as alone.
+  // The stretch of each running kind, given the number of running tasks of each kind.
   void stretch(int domain, const std::vector<int> &counts, std::vector<double> &stretches) const;
 
   int domains, kinds;

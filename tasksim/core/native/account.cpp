@@ -9,11 +9,11 @@ namespace tasksim {
 
 namespace {
 
-// How long a thread that waits looks before it sleeps: as in execution.cpp.
-constexpr std::chrono::microseconds SPIN{50};
+// Time that a waiting thread spins before it sleeps: as in execution.cpp.
+constexpr std::chrono::microseconds SPIN_TIME{50};
 
-// The shortest sleep for the sake of what is being measured: what it takes to wake a thread.
-constexpr double LEAST_S = 1e-5;
+// Shortest wait for a measured task, in seconds: the time to wake a thread.
+constexpr double MIN_WAIT_S = 1e-5;
 
 double clock_s() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
@@ -24,7 +24,7 @@ double clock_s() {
 AccountView::AccountView(const Graph &graph, const Platform &platform, const double *costs)
     : View(graph, platform), asleep_(platform.workers, true) {
   estimates = costs;
-  able.assign(graph.tasks, ~u64{0} >> (MOST_CLASSES - platform.classes));
+  able.assign(graph.tasks, ~u64{0} >> (MAX_CLASSES - platform.classes));
 }
 
 void AccountView::wake(int worker) {
@@ -62,7 +62,7 @@ Account::Account(const Graph &graph, const Platform &platform, const Program &pr
       safe_bytes_(selection.safe_bytes),
       company_(selection.company),
       rehearse_(selection.rehearse),
-      spin_(spins ? SPIN : SPIN.zero()),
+      spin_(spins ? SPIN_TIME : SPIN_TIME.zero()),
       left_(graph.tasks),
       seats_(platform.workers),
       usual_(selection.kernels) {}
@@ -135,7 +135,7 @@ void Account::execute(int worker, Guard &guard) {
   const bool safe = effort.skipped + effort.accompanied > 0;
   if (rehearsed != NONE) ++effort.rehearsed;
   guard.unlock();
-  if (rehearsed != NONE) {  // so that data which it would have touched are in the caches
+  if (rehearsed != NONE) {  // so that the data which it would have touched are in the caches
     make_safe(rehearsed);
     program_.call(rehearsed, worker);
   }
@@ -160,11 +160,11 @@ void Account::make_safe(int task) const {
     std::memcpy(safe_target_[k], safe_source_[k], static_cast<std::size_t>(safe_bytes_[k]));
 }
 
-// Waits until something has changed, for a while at most, if time alone may change anything. It looks
-// in a loop where there is *news*, and else sleeps: what is measured may be kept waiting for its core.
+// Waits for a change, for a limited time if time alone may change anything. It spins if there is
+// *news*, and else sleeps: a measured task may need its core.
 void Account::sleep(Guard &guard, double patience_s, bool news) {
   const i64 seen = changes_;
-  const auto until = Clock::now() + seconds(std::max(patience_s, LEAST_S));
+  const auto until = Clock::now() + seconds(std::max(patience_s, MIN_WAIT_S));
   if (news && spin_.count()) {
     const auto spun = std::min(until, Clock::now() + spin_);
     guard.unlock();
@@ -194,17 +194,17 @@ void Account::returned(int worker) {
   const double seconds = seat.own;
   seat.measuring = false;
   --measuring_;
-  // The clocks of two threads may differ by what the account has gone on meanwhile.
+  // The clocks of two threads may differ by more than the account has advanced meanwhile.
   ends_.push({std::max(seat.start + seconds, view.now_s), seat.begun, worker});
   chooser_.measured(seat.task, seconds);
   effort.executed_s += seconds;
 }
 
-// Lets the account go on as far as it can; returns how long to wait where time is the cause, else
-// for ever: the thread that returns first from a task goes on with it.
+// Advances the account as far as possible; returns the time to wait if only time is missing, else
+// infinity: the thread that returns first from a task advances it.
 double Account::advance() {
   while (!over_) {
-    // As in a replay: all that ends at an instant, then the workers, by their numbers.
+    // As in a replay: all ends of an instant first, then the workers, by number.
     if (ends_.empty() || ends_.top().end > view.now_s) serve();
     if (ends_.empty()) {
       stop_if_stuck_or_done();
@@ -220,7 +220,7 @@ double Account::advance() {
   return INF;
 }
 
-// Until when, on the account, nothing ends of what is being measured.
+// The time on the account before which no measured task ends.
 double Account::horizon() const {
   double found = INF;
   if (!measuring_) return found;
@@ -229,13 +229,14 @@ double Account::horizon() const {
   return found;
 }
 
-// What the task of *seat* has taken so far, at least: while others have its core, nothing.
+// Lower bound on the time that the task of *seat* has run: it does not grow while others have its
+// core.
 double Account::elapsed(const Seat &seat) {
   const double began = seat.began.load(std::memory_order_acquire);
   if (began == 0.0) return 0.0;
   const double wall_s = std::max(clock_s() - began, 0.0);
   const double cpu_s = seat.clock.now_s() - seat.cpu_began;
-  return cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s;  // not a number: by the wall
+  return cpu_s < wall_s ? std::max(cpu_s, 0.0) : wall_s;  // NaN: by the wall clock
 }
 
 void Account::serve() {
@@ -281,7 +282,7 @@ void Account::start(int task, int worker) {
   for (const End &other : ends_.items()) accompany(other.worker);
 }
 
-// Lets *worker* execute the task that it is charged, unless it has.
+// Lets *worker* execute its charged task, unless it has done so.
 void Account::accompany(int worker) {
   Seat &seat = seats_[worker];
   if (!company_ || seat.executed) return;

@@ -1,9 +1,9 @@
-// Account: execution of a graph of which only a part is executed (selective/execution.py).
+// Account: execution of only a part of a graph's tasks (selective/execution.py).
 //
-// The order of things is that of a replay; an event is the end of a task, on the account. Of a task
-// that is only charged it is known when it begins; of one that is executed when it is over, and until
-// then not before as long as it has taken. A task is executed on the thread of its own worker, where
-// the data of those before it are in the caches.
+// Events are ends of tasks on the account, in the order of a replay. The end of a charged task is
+// known when it starts; that of an executed task when it is over, and until then it is no earlier
+// than the time that it has run so far. A task is executed on the thread of its own worker, whose
+// caches hold the data of the tasks before it.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace tasksim {
 
-// What the scheduler sees of the account: a clock that is set, workers that ask when they are woken.
+// The scheduler's view of the account: its clock is set, and woken workers ask for tasks.
 class AccountView : public View {
  public:
   AccountView(const Graph &graph, const Platform &platform, const double *costs);
@@ -38,7 +38,7 @@ class AccountView : public View {
   void fall_asleep(int worker) { asleep_[worker] = true; }
 
   double now_s = 0.0;
-  std::vector<int> awake;  // who is to ask for a task
+  std::vector<int> awake;  // workers that are to ask for a task
 
  private:
   bool runs(int worker, u64 classes) const { return classes >> platform.class_of[worker] & 1; }
@@ -48,17 +48,17 @@ class AccountView : public View {
 
 class Account {
  public:
-  // *spins*: every thread has a core of its own. *company*: the neighbours of a task that is
-  // measured execute, too. *rehearse*: so does what its worker was only charged before it.
+  // *spins*: every thread has a core of its own. *company*: the neighbours of a measured task
+  // execute, too. *rehearse*: the task that its worker was charged just before is executed first.
   Account(const Graph &graph, const Platform &platform, const Program &program,
           std::unique_ptr<Scheduler> scheduler, const double *estimates,
           const tasksim_selection &selection, bool spins);
 
   bool attach();
   void submit();
-  bool wait(double patience_s);  // whether it is over
+  bool wait(double patience_s);  // whether the run is over
   void stop();
-  void work(int worker);  // its thread: returns when the run is over
+  void work(int worker);  // the worker's thread; returns when the run is over
 
   i64 left() const { return left_; }
 
@@ -70,17 +70,17 @@ class Account {
   double error_s = 0.0;
 
  private:
-  // A worker: its task on the account, and what its thread does with it.
+  // A worker: its task on the account, and the state of its thread.
   struct alignas(64) Seat {
-    int task = NONE, before = NONE;  // before: the one before it, if that was not executed
-    i64 begun = 0;                   // the how manieth task it is that began
-    bool job = false;                // its thread is to execute it
-    bool executed = false;           // or that is under way, or done
+    int task = NONE, before = NONE;  // before: the task before it, if not executed
+    i64 begun = 0;                   // number of its start
+    bool job = false;                // whether its thread is to execute it
+    bool executed = false;           // whether its execution has started or ended
     bool measuring = false, company = false;
     double start = 0.0;
-    std::atomic<double> began{0.0};  // by the wall clock; 0: not yet
-    double own = 0.0;                // what it has taken, without what others took
-    double cpu_began = 0.0;          // by the clock of its thread, written before began
+    std::atomic<double> began{0.0};  // by the wall clock; 0: not started
+    double own = 0.0;                // its duration without the time that others took
+    double cpu_began = 0.0;          // by its thread's clock, written before began
     ThreadClock clock;
   };
   struct End {
@@ -91,7 +91,7 @@ class Account {
       return end != other.end ? end > other.end : begun > other.begun;
     }
   };
-  // A heap whose items can be looked at.
+  // A heap with access to all of its items.
   struct Ends : std::priority_queue<End, std::vector<End>, std::greater<>> {
     const std::vector<End> &items() const { return c; }
   };
@@ -128,7 +128,7 @@ class Account {
   const std::chrono::nanoseconds spin_;
   std::atomic<i64> left_;
   i64 starts_ = 0, measuring_ = 0;
-  Ends ends_;  // of tasks whose end is known
+  Ends ends_;  // known ends of tasks
   std::vector<Seat> seats_;
   std::vector<UsualLoss> usual_;  // per kernel with its parameters
   std::vector<int> awake_, freed_;

@@ -1,4 +1,4 @@
-// Bell: on which a worker sleeps until it is rung.
+// Bell: a worker sleeps on it until it is rung.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace tasksim {
 
-// Each on a cache line of its own: rung by another worker, read in a loop by the one that waits.
+// Each on a cache line of its own: another worker rings it, the waiting one reads it in a loop.
 class alignas(64) Bell {
  public:
-  // Before the worker sleeps, and before anybody may ring for it.
+  // Call it before the worker sleeps, and before anybody may ring for it.
   void silence() { rung_.store(0); }
 
   void ring() {
@@ -18,13 +18,13 @@ class alignas(64) Bell {
     rung_.notify_one();
   }
 
-  // Returns when it is rung. Looks for it for *spin* first: as long as the system takes to wake a
-  // thread, so that who waits longer has lost no more than as much again.
+  // Returns when it is rung. Spins for *spin* first, as long as the system takes to wake a thread:
+  // so a thread that waits longer has lost at most twice that time.
   void wait(std::chrono::nanoseconds spin) {
     if (spin.count()) {
       const auto until = Clock::now() + spin;
       do
-        for (int k = 0; k < LOOKS; ++k) {
+        for (int k = 0; k < LOOKS_PER_CLOCK_READING; ++k) {
           if (rung_.load(std::memory_order_acquire)) return;
           pause();
         }
@@ -34,7 +34,8 @@ class alignas(64) Bell {
   }
 
  private:
-  static constexpr int LOOKS = 16;  // between two looks at the clock, which cost as much as one
+  // Between two readings of the clock, which cost as much as one.
+  static constexpr int LOOKS_PER_CLOCK_READING = 16;
 
   std::atomic<int> rung_{0};
 };

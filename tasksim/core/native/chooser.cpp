@@ -7,7 +7,7 @@ namespace tasksim {
 
 namespace {
 
-// In how many times the samples of a kernel are taken, as in policies.py.
+// Number of bursts in which a kernel's samples are taken, as in policies.py.
 constexpr double BURSTS = 4.0;
 
 template <class T>
@@ -92,7 +92,7 @@ double Chooser::times(int place, int worker, const PathRecord &before, double no
   }
 }
 
-// The share of the makespan that is this kernel's: of all work, or of the path up to here.
+// The kernel's share of the makespan: of all work, or of the path so far.
 double Chooser::share(int place, const PathRecord &before, double now) const {
   if (work_ <= 0.0) return 0.0;
   const Known &known = known_[place];

@@ -1,6 +1,6 @@
-// Chooser: whether a task of a selective run is executed, or charged what is known of its kernel.
+// Chooser: decides whether a task of a selective run is executed or charged its known mean.
 //
-// As selective/policies.py and statistics.py, the same sums in the same order.
+// The same sums in the same order as selective/policies.py and statistics.py.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ namespace tasksim {
 
 class Chooser {
  public:
-  // Throws BadArrays. What *given* knows of kernels is written where it lies, too.
+  // Throws BadArrays. New measurements are written to the statistics in *given*.
   Chooser(const tasksim_selection &given, int tasks, int workers);
 
-  // What *task* is charged; none: it has to be executed. *now* is when it starts.
+  // The charge of *task*, which starts at *now*; none: it has to be executed.
   std::optional<double> charge(int task, int worker, const PathRecord &before, double now);
   void measured(int task, double seconds);
 
@@ -24,13 +24,13 @@ class Chooser {
   int kernels() const { return kernels_; }
 
  private:
-  // What is known of a kernel with its parameters, and how often this run has met it.
+  // The statistics of a kernel with its parameters, and its occurrences in this run.
   struct Known {
     i64 occurs = 0, met = 0, begun = 0, before = 0, count = 0;
     double mean = 0.0, squares = 0.0;
-    double needed = INF;  // samples that make the mean of one known
+    double needed = INF;  // samples that make a single mean known
     double charged = 0.0;
-    bool told = false;    // by other sizes
+    bool told = false;    // known from other sizes
   };
 
   void look(Known &known);
@@ -48,7 +48,7 @@ class Chooser {
   const bool spread_;
   const i64 least_;
   const double tolerance_;
-  double work_ = 0.0;  // what all tasks are charged, of kernels that are known at all
+  double work_ = 0.0;  // total charge of all tasks with known kernels
   std::vector<Known> known_;
   std::vector<i64> met_by_;  // workers x kernels
 };

@@ -6,16 +6,16 @@ namespace tasksim {
 
 namespace {
 
-// How long a worker looks for its bell before it sleeps: as long as the system takes to wake a
+// Time that a worker spins on its bell before it sleeps: as long as the system takes to wake a
 // thread (measured: 30 to 60 us between the cores of a virtual machine).
-constexpr std::chrono::microseconds SPIN{50};
+constexpr std::chrono::microseconds SPIN_TIME{50};
 
-// How many tasks are submitted between two looks at the clock.
-constexpr int SUBMISSIONS = 64;
+// Number of tasks submitted between two readings of the clock.
+constexpr int SUBMISSIONS_PER_CLOCK_READING = 64;
 
 }  // namespace
 
-// A time under the lock. The bells of those who were woken meanwhile are rung after it.
+// A section under the lock. The bells of woken workers are rung after it.
 class Execution::Section {
  public:
   explicit Section(Execution &run) : run_(run) { enter(); }
@@ -63,7 +63,7 @@ Execution::Execution(const Graph &graph, const Platform &platform, const Program
       patience_(ledger, platform.workers, graph.tasks),
       lock_(spins),
       foreign_(foreign),
-      spin_(spins ? SPIN : SPIN.zero()),
+      spin_(spins ? SPIN_TIME : SPIN_TIME.zero()),
       left_(graph.tasks) {}
 
 bool Execution::attach() {
@@ -75,9 +75,9 @@ bool Execution::attach() {
   return !error;
 }
 
-// The thread that submits
+// Called by the submitting thread
 
-// Takes the lock; false if a scheduler that is not the core's has not given it back.
+// Takes the lock; false if a scheduler outside of the core has not given it back.
 bool Execution::enter_within(double patience_s) {
   if (foreign_) return lock_.lock_within(patience_s);
   lock_.lock();
@@ -91,12 +91,12 @@ bool Execution::submit(double patience_s) {
     Section section(*this, std::adopt_lock);
     if (over_) return false;
     submit_one();
-    if (turn % SUBMISSIONS == 0 && Clock::now() > until) return true;
+    if (turn % SUBMISSIONS_PER_CLOCK_READING == 0 && Clock::now() > until) return true;
   }
   return false;
 }
 
-// After the last task comes the end of the submission.
+// The end of the submission comes after the last task.
 void Execution::submit_one() {
   const int task = submitted_++;
   try {
@@ -124,11 +124,11 @@ bool Execution::finish(double patience_s) {
     end();
     return true;
   }
-  end();  // those who sleep do not need the lock to leave
+  end();  // sleeping threads do not need the lock to leave
   return false;
 }
 
-// The threads of the workers
+// Called by the workers' threads
 
 void Execution::work(int worker) {
   if (!processor_times_.empty()) processor_times_[worker].begin(processor_uses, view.clock_s());
@@ -145,7 +145,7 @@ void Execution::work_until_over(int worker) {
         throw Broken{TASKSIM_KERNEL, task, worker, told};
       if (over_) return;
       section.enter();
-      if (over_) return;  // what an error told of stays as it was
+      if (over_) return;  // the state at an error is kept
     }
   } catch (const Broken &broken) {
     if (!section.held()) section.enter();
@@ -180,7 +180,7 @@ i64 Execution::execute_called_back(int task, int worker) {
   return told;
 }
 
-// The next task of *worker*, which sleeps until there is one; NONE when all is over.
+// The next task of *worker*, which sleeps until there is one; NONE when the run is over.
 int Execution::next(int worker, Section &section) {
   while (!over_) {
     const int popped = scheduler_->pop(worker);
@@ -201,7 +201,7 @@ int Execution::next(int worker, Section &section) {
   return NONE;
 }
 
-// The thread outside
+// Called by the outside thread
 
 std::optional<std::span<const int>> Execution::handed_out(double busy_s, double idle_s) {
   for (const bool last : {false, true}) {
@@ -236,7 +236,7 @@ void Execution::completed(std::span<const std::int32_t> tasks, const double *sta
   }
 }
 
-// Under the lock
+// Called under the lock
 
 void Execution::complete(int task, int worker) {
   ledger.finish(task);
@@ -307,7 +307,7 @@ void Execution::end() {
   }
   ended_.notify_all();
   {
-    const std::lock_guard guard(outside_mutex_);  // so that who is about to wait has seen it
+    const std::lock_guard guard(outside_mutex_);  // so that a thread about to wait has seen it
   }
   released_outside_.notify_all();
   for (Bell &bell : view.bells) bell.ring();

@@ -1,8 +1,9 @@
 // Execution of a graph for real: worker threads, real kernels, the wall clock.
 //
-// As native/execution.py, the same order of things: one lock guards the scheduler and the
-// dependencies, kernels run outside it. At a task's end the scheduler hears of it, its successors
-// are released and pushed, and then the worker pops; bells are rung when the lock is given back.
+// The same order of things as native/execution.py: one lock guards the scheduler and the
+// dependencies, and kernels run outside it. When a task ends, the scheduler is notified, its
+// successors are released and pushed, and then the worker pops. Bells are rung after the lock has
+// been given back.
 #pragma once
 
 #include <condition_variable>
@@ -19,48 +20,48 @@
 
 namespace tasksim {
 
-// What threads enter: one of them submits and waits, one per worker works. It makes none itself.
+// A run that threads enter: one submits and waits, one per worker works. It makes no threads.
 class Execution {
  public:
-  // *spins*: every thread has a core of its own, so that waiting in a loop takes nobody's time.
-  // *foreign*: the scheduler is not the core's, and may never return.
+  // *spins*: every thread has a core of its own, so spinning takes nobody's time. *foreign*: the
+  // scheduler is not the core's, and may never return.
   Execution(const Graph &graph, const Platform &platform, const Program &program,
             std::unique_ptr<Scheduler> scheduler, const double *estimates, bool spins,
             bool foreign);
 
-  // The thread that submits
+  // Called by the submitting thread
 
-  // Which tasks no worker executes, but the thread outside: a flag per task; before attach.
+  // Outside tasks, which no worker executes: a flag per task. Call it before attach.
   void leave_outside(const std::int8_t *flags) { outside_ = flags; }
-  // Keeps path records, by what each task is counted as; before begin.
+  // Keeps path records, with the kind of each task. Call it before begin.
   void keep_paths(std::span<const std::int32_t> kinds, int count) {
     paths.emplace(kinds, count, view.workers());
   }
-  // Keeps the processor time of each task; before begin.
+  // Keeps the processor time of each task. Call it before begin.
   void keep_processor_times() {
     processor_uses.resize(graph_.tasks);
     processor_times_.resize(view.workers());
   }
   bool attach();  // false: the scheduler's callback has failed
   void begin(double origin_s) { view.origin_s = origin_s; }
-  // Submits tasks for a while; whether there is more to be submitted.
+  // Submits tasks for a while; returns whether there are more.
   bool submit(double patience_s);
-  // Waits for the end for a while; whether it has come.
+  // Waits for the end for a while; returns whether it has come.
   bool wait(double patience_s);
-  // Lets no worker begin another task.
+  // Keeps workers from starting another task.
   void stop() { over_ = true; }
   // Ends the run; false if a scheduler that does not return holds the lock.
   bool finish(double patience_s);
 
-  // The thread of *worker*: returns when the run is over.
+  // The thread of *worker*; returns when the run is over.
   void work(int worker);
 
-  // The thread outside
+  // Called by the outside thread
 
-  // Its tasks that were released, for as long as the next call; waits for some for a while, *idle_s*
-  // if a worker sleeps, else *busy_s*. None when the run is over.
+  // Newly released outside tasks, valid until the next call. If there are none it waits a while,
+  // *idle_s* if a worker sleeps, else *busy_s*. Empty when the run is over.
   std::optional<std::span<const int>> handed_out(double busy_s, double idle_s);
-  // Such tasks have ended.
+  // Notes that outside tasks have ended.
   void completed(std::span<const std::int32_t> tasks, const double *start_s, const double *end_s);
 
   i64 left() const { return left_; }
@@ -69,8 +70,8 @@ class Execution {
   Ledger ledger;
   std::optional<PathRecords> paths;
   std::vector<ProcessorUse> processor_uses;  // per task, if they are kept
-  std::optional<Broken> error;  // the first; after it no task moves any more
-  double error_s = 0.0;         // when that was
+  std::optional<Broken> error;  // the first one; after it no task moves
+  double error_s = 0.0;         // its time
 
  private:
   class Section;
@@ -105,9 +106,9 @@ class Execution {
   int submitted_ = 0;
   std::vector<int> freed_;
 
-  const std::int8_t *outside_ = nullptr;   // a flag per task; null: none has it
+  const std::int8_t *outside_ = nullptr;   // a flag per task; null: no outside tasks
   std::vector<int> to_hand_out_, handed_out_;
-  std::atomic<bool> some_to_hand_out_ = false;  // what the thread outside looks for as it waits
+  std::atomic<bool> some_to_hand_out_ = false;  // the outside thread polls it
   std::mutex outside_mutex_;
   std::condition_variable released_outside_;
 

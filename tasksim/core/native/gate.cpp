@@ -1,4 +1,4 @@
-// Gate: at which tasks that only wait do so; opened, it ends all waiting.
+// Gate: waiting tasks wait at it; once opened, it ends all waiting.
 #include <condition_variable>
 #include <mutex>
 #include <new>

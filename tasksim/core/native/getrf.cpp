@@ -1,4 +1,4 @@
-// Getrf: LU factorisation of a tile without interchanging rows (kernels/getrf.py).
+// Getrf: LU factorisation of a tile without row interchanges (kernels/getrf.py).
 #include <numeric>
 #include <vector>
 
@@ -8,8 +8,8 @@ namespace tasksim {
 
 namespace {
 
-// LAPACK's own routine is tried first; where it did interchange rows, the tile is restored and
-// factorised by halves, each of them tried in the same way.
+// LAPACK's own routine is tried first. If it interchanges rows, the tile is restored and factorised
+// by halves, each in the same way.
 template <class Real>
 class Getrf {
  public:
@@ -30,7 +30,7 @@ class Getrf {
  private:
   enum Routine { LACPY, FACTORISE, TRSM, GEMM };
 
-  // Fortran takes every argument by its address.
+  // Fortran takes every argument by address.
   template <class... Arguments>
   void call(Routine routine, Arguments... arguments) {
     reinterpret_cast<void (*)(const Arguments...)>(routines_[routine])(arguments...);

@@ -1,4 +1,4 @@
-// Interface of native runs: the C functions, which let no exception out.
+// Interface of native runs: C functions, which no exception leaves.
 #include <algorithm>
 #include <new>
 
@@ -9,7 +9,7 @@ namespace tasksim {
 
 namespace {
 
-// A run with what it is made of.
+// A run with the objects that it needs.
 struct Native {
   Native(const Graph &graph, const Platform &platform, const tasksim_program &calls,
          std::unique_ptr<Scheduler> scheduler, const double *estimates, bool spins, bool foreign)
@@ -29,7 +29,7 @@ std::unique_ptr<Scheduler> scheduler_of(const tasksim_scheduler *policy,
   return make_scheduler(*policy);
 }
 
-// What a call that may have failed has come to.
+// The status of a call that may have failed.
 std::int32_t status_of(Execution &run, bool more) {
   return run.error ? run.error->status : more ? TASKSIM_MORE : TASKSIM_DONE;
 }

@@ -1,4 +1,4 @@
-// Lock: one that is tried for a moment before the thread sleeps.
+// Lock: a thread tries it for a moment before it sleeps.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,12 @@ namespace tasksim {
 using Clock = std::chrono::steady_clock;  // the clock of Python's perf_counter
 
 inline std::chrono::nanoseconds seconds(double value) {
-  constexpr double LONGEST = 1e9;  // thirty years, which nanoseconds in 64 bits hold
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * (value < LONGEST ? value : LONGEST)));
+  constexpr double MAX_PATIENCE_S = 1e9;  // thirty years, within 64 bits of nanoseconds
+  const double patience_s = value < MAX_PATIENCE_S ? value : MAX_PATIENCE_S;
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * patience_s));
 }
 
-// Tells the core that its thread waits in a loop.
+// Informs the core that its thread spins.
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
@@ -28,10 +29,11 @@ inline void pause() {
 #endif
 }
 
-// What it guards is held for less than a microsecond, and to sleep costs ten: so a thread first
-// tries for as long as many others could hold it, if each has a core; else the holder may have lost
-// its own. Trials look before they write, and become rarer: who comes back to the lock at once
-// finds it, and all that it guards, in its own cache, which is worth more than turns that alternate.
+// The lock is held for less than a microsecond, and sleeping costs ten. So a thread first tries it
+// for as long as many others could hold it, if each has a core; else the holder may have lost its
+// core. A trial reads before it writes, and trials become rarer: a thread that comes back at once
+// finds the lock, and the data it guards, in its own cache, which is worth more than alternating
+// turns.
 class Lock {
  public:
   explicit Lock(bool spins) : trials_(spins ? TRIALS : 1) {}
@@ -41,8 +43,8 @@ class Lock {
     while (state_.exchange(WANTED, std::memory_order_acquire) != FREE) state_.wait(WANTED);
   }
 
-  // The same, given up after *patience_s*, for a scheduler that may never give it back. Trials with
-  // naps between: the thread sanitizer does not know of locks with a time limit.
+  // The same, but gives up after *patience_s*: a scheduler may never give the lock back. There are
+  // naps between trials, because the thread sanitizer does not know locks with a time limit.
   bool lock_within(double patience_s) {
     const auto until = Clock::now() + seconds(patience_s);
     while (!try_a_while()) {
@@ -57,11 +59,11 @@ class Lock {
   }
 
  private:
-  enum State : int { FREE, HELD, WANTED };  // wanted: held, and somebody may sleep
+  enum State : int { FREE, HELD, WANTED };  // WANTED: held, and a thread may sleep
 
-  static constexpr int LONGEST = 32;  // pauses between two trials: a microsecond
+  static constexpr int MAX_PAUSES = 32;  // pauses between two trials: a microsecond
   static constexpr int TRIALS = 12;   // some ten microseconds in all
-  static constexpr std::chrono::microseconds NAP{20};  // what a callback into Python takes
+  static constexpr std::chrono::microseconds NAP{20};  // as long as a callback into Python
 
   bool try_once() {
     int free = FREE;
@@ -74,12 +76,12 @@ class Lock {
     for (int k = 0; k < trials_; ++k) {
       if (try_once()) return true;
       for (int each = 0; each < pauses; ++each) pause();
-      pauses = std::min(2 * pauses, LONGEST);
+      pauses = std::min(2 * pauses, MAX_PAUSES);
     }
     return false;
   }
 
-  alignas(64) std::atomic<int> state_ = FREE;  // on a line of the cache of its own
+  alignas(64) std::atomic<int> state_ = FREE;  // on a cache line of its own
   alignas(64) const int trials_;
 };
 

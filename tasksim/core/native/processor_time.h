@@ -1,4 +1,5 @@
-// Processor time of a worker's tasks: for how long its thread had a core (native/processor_time.py).
+// Processor time of a worker's tasks: the time that its thread had a core
+// (native/processor_time.py).
 #pragma once
 
 #include <time.h>
@@ -15,7 +16,7 @@
 
 namespace tasksim {
 
-// The processor time of this thread in seconds; NaN where there is no such clock.
+// The processor time of this thread in seconds; NaN without such a clock.
 inline double thread_cpu_s() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   timespec time;
@@ -25,7 +26,7 @@ inline double thread_cpu_s() {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The number of preemptions of this thread; 0 where the system does not count them.
+// The number of preemptions of this thread; 0 if the system does not count them.
 inline std::int64_t thread_preemptions() {
 #if defined(__linux__)
   rusage usage;
@@ -34,17 +35,17 @@ inline std::int64_t thread_preemptions() {
   return 0;
 }
 
-// The clock of a thread's processor time, for other threads to read while it runs.
+// The processor time clock of a thread; other threads can read it while it runs.
 class ThreadClock {
  public:
-  // The thread itself begins.
+  // Called by the thread itself at its start.
   void begin() {
 #if defined(__linux__)
     known_ = !pthread_getcpuclockid(pthread_self(), &clock_);
 #endif
   }
 
-  // NaN where other threads cannot tell.
+  // NaN if other threads cannot read it.
   double now_s() const {
 #if defined(__linux__)
     timespec time;
@@ -61,7 +62,7 @@ class ThreadClock {
 #endif
 };
 
-// The share of its duration that a kernel loses without interruptions, as it waits for something.
+// The share of its duration that a kernel loses without interruptions, because it waits.
 class UsualLoss {
  public:
   // The duration of an execution without the time in which it had no core.
@@ -74,53 +75,54 @@ class UsualLoss {
       return wall_s;
     }
     const double usual = count_ ? shares_ / static_cast<double>(count_) : 0.0;
-    return std::min(std::max(cpu_s, CLOCK_TICK_S) / std::max(1.0 - usual, LEAST_OWN_SHARE), wall_s);
+    return std::min(std::max(cpu_s, CLOCK_TICK_S) / std::max(1.0 - usual, MIN_OWN_SHARE), wall_s);
   }
 
  private:
-  static constexpr double CLOCK_TICK_S = 1e-9;     // a clock that jumps may tell of no time at all
-  static constexpr double LEAST_OWN_SHARE = 1e-3;  // less is as good as only waiting
+  static constexpr double CLOCK_TICK_S = 1e-9;     // a clock that jumps may show no time at all
+  static constexpr double MIN_OWN_SHARE = 1e-3;  // below it, a kernel only waits
 
   double shares_ = 0.0;
   std::int64_t count_ = 0;
 };
 
-// What is known of a task; NaN and -1 where nobody looked.
+// The record of a task; NaN and -1: unknown.
 struct ProcessorUse {
   double cpu_s = std::numeric_limits<double>::quiet_NaN();
   std::int32_t preemptions = -1;
 };
 
-// The account of one thread, which alone calls it. The clock of a thread's processor time is a system
-// call of half a microsecond: it is read when LOOK_S have passed since it was read last, so that the
-// tasks between two looks share it, and after a pause, which is nobody's. What the thread lost between
-// two looks, the longest of these tasks has lost: they are short, unless one was interrupted.
+// The account of one thread; only this thread calls it. Its processor time clock is a system call
+// of half a microsecond. It is read when READING_INTERVAL_S have passed since the last reading, so
+// that the tasks between two readings share them, and after a pause, which belongs to no task. The
+// time lost between two readings is charged to the longest of these tasks: they are short unless
+// one was interrupted.
 class alignas(64) ProcessorTime {
  public:
-  // The thread begins: *uses* has a place per task.
+  // Called at the start of the thread; *uses* has a place per task.
   void begin(std::vector<ProcessorUse> &uses, double now_s) {
     uses_ = &uses;
     preemptions_ = thread_preemptions();
     looked(now_s, thread_cpu_s());
   }
 
-  // A task is about to start. What passed since the last one ended is a pause, if it is long: then
-  // it looks, which takes time, and returns true.
+  // Called before a task starts. A long time since the last end is a pause: then the clock is read,
+  // which takes time, and the call returns true.
   bool look_after_pause(double now_s) {
-    if (now_s - ended_s_ < PAUSE_S) return false;
+    if (now_s - ended_s_ < READING_PAUSE_S) return false;
     look(now_s);
     return true;
   }
 
-  // A task that took from *start_s* to *end_s* has ended.
+  // Notes that a task ran from *start_s* to *end_s*.
   void ended(int task, double start_s, double end_s) {
     pending_.push_back({task, end_s - start_s});
     ended_s_ = end_s;
-    if (end_s - looked_s_ < LOOK_S && pending_.size() < MOST_PENDING) return;
+    if (end_s - looked_s_ < READING_INTERVAL_S && pending_.size() < MAX_PENDING_TASKS) return;
     look(end_s);
   }
 
-  // The thread ends.
+  // Called at the end of the thread.
   void finish(double now_s) {
     if (!pending_.empty()) look(now_s);
   }
@@ -131,18 +133,18 @@ class alignas(64) ProcessorTime {
     double duration_s;
   };
 
-  static constexpr double LOOK_S = 20e-6;   // 3 % of it is what a look costs
-  static constexpr double PAUSE_S = 5e-6;   // ten times as long as the runtime takes between tasks
-  static constexpr double NOISE_S = 2e-6;   // by which two clocks differ that nothing disturbs
-  static constexpr std::size_t MOST_PENDING = 256;
+  static constexpr double READING_INTERVAL_S = 20e-6;   // a reading costs 3 % of it
+  static constexpr double READING_PAUSE_S = 5e-6;   // ten times the overhead between two tasks
+  static constexpr double CLOCK_NOISE_S = 2e-6;   // difference of two undisturbed clocks
+  static constexpr std::size_t MAX_PENDING_TASKS = 256;
 
-  // Reads the clock; what was lost after the last task ended is no task's.
+  // Reads the clock; time lost after the last end is charged to no task.
   void look(double now_s) {
     const double cpu_s = thread_cpu_s();
     const double lost_s = (now_s - looked_s_) - (cpu_s - cpu_s_);
     const double pause_s = now_s - ended_s_;
     share_out(lost_s - std::min(lost_s, pause_s));
-    if (pause_s > 0 && lost_s > NOISE_S) preemptions_ = thread_preemptions();
+    if (pause_s > 0 && lost_s > CLOCK_NOISE_S) preemptions_ = thread_preemptions();
     looked(now_s, cpu_s);
   }
 
@@ -152,12 +154,12 @@ class alignas(64) ProcessorTime {
     cpu_s_ = cpu_s;
   }
 
-  // Tells all pending tasks what they have had, of which *lost_s* in all were lost.
+  // Records the processor time of all pending tasks, which lost *lost_s* in total.
   void share_out(double lost_s) {
-    if (lost_s != lost_s) return;  // there is no such clock
+    if (lost_s != lost_s) return;  // without such a clock
     for (const Pending &each : pending_) (*uses_)[each.task] = {each.duration_s, 0};
     if (pending_.size() == 1) return lose(pending_.front(), std::max(lost_s, 0.0));
-    if (lost_s <= NOISE_S) return;
+    if (lost_s <= CLOCK_NOISE_S) return;
     std::stable_sort(pending_.begin(), pending_.end(), [](const Pending &a, const Pending &b) {
       return a.duration_s > b.duration_s;
     });
@@ -168,20 +170,20 @@ class alignas(64) ProcessorTime {
     }
   }
 
-  // The first that is told gets all preemptions since the last look.
+  // The first of them gets all preemptions since the last reading.
   void lose(const Pending &each, double lost_s) {
     ProcessorUse &use = (*uses_)[each.task];
     use.cpu_s = each.duration_s - std::min(lost_s, each.duration_s);
-    if (lost_s <= NOISE_S) return;
+    if (lost_s <= CLOCK_NOISE_S) return;
     const std::int64_t now = thread_preemptions();
     use.preemptions = static_cast<std::int32_t>(now - preemptions_);
     preemptions_ = now;
   }
 
   std::vector<ProcessorUse> *uses_ = nullptr;
-  std::vector<Pending> pending_;  // tasks since the last look
+  std::vector<Pending> pending_;  // tasks since the last reading
   double looked_s_ = 0.0, cpu_s_ = 0.0;
-  double ended_s_ = 0.0;  // when the last task ended, or the last look was
+  double ended_s_ = 0.0;  // end of the last task, or the last reading
   std::int64_t preemptions_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 template <std::size_t>
 using Argument = void *;
 
-// A call with so many arguments, each a pointer or as wide as one.
+// A call with a number of arguments, each a pointer or as wide as one.
 template <std::size_t... Index>
 std::int64_t apply(void *function, void *const *arguments, std::index_sequence<Index...>) {
   using Function = std::int32_t (*)(Argument<Index>...);
@@ -25,7 +25,7 @@ std::int64_t call_with(void *function, void *const *arguments) {
   return apply(function, arguments, std::make_index_sequence<Count>{});
 }
 
-// The same, and eight real numbers: a function that takes fewer does not look at the other registers.
+// The same, with eight real numbers: a function that takes fewer ignores the other registers.
 template <std::size_t... Index>
 std::int64_t apply_with_reals(void *function, void *const *arguments, const double *x,
                               std::index_sequence<Index...>) {

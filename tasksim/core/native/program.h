@@ -1,20 +1,20 @@
-// Program: what the tasks of a native run call.
+// Program: the functions that the tasks of a native run call.
 #pragma once
 
 #include "../problem.h"
 
 namespace tasksim {
 
-// Functions by their addresses, and the arguments of every task, all there before the clock starts.
-// A task without a function is a call back to whoever made the run.
+// Functions by address, and the arguments of every task, made before the clock starts. A task
+// without a function is a callback to the maker of the run.
 class Program {
  public:
   Program(const tasksim_program &given, int tasks, int workers);  // throws BadArrays
 
-  // Executes *task* with what *worker* has of its own: 0, or what its function tells.
+  // Executes *task* with the workspace of *worker*; returns 0, or the error code of its function.
   i64 call(int task, int worker) const;
 
-  // A task without a function; whoever is called back also writes when it began and ended.
+  // A task without a function; the callback also writes its start and end.
   bool is_called_back(int task) const { return function_[task] < 0; }
   i64 call_back(int task, int worker, double *began_ended_s) const {
     return call_back_(task, worker, began_ended_s);

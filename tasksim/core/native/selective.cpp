@@ -1,4 +1,4 @@
-// Interface of selective runs: the C functions, which let no exception out.
+// Interface of selective runs: C functions, which no exception leaves.
 #include <new>
 
 #include "account.h"
@@ -7,7 +7,7 @@ namespace tasksim {
 
 namespace {
 
-// A run with what it is made of.
+// A run with the objects that it needs.
 struct Selective {
   Selective(const Graph &graph, const Platform &platform, const tasksim_program &calls,
             std::unique_ptr<Scheduler> scheduler, const double *estimates,

@@ -22,7 +22,7 @@ double clock_s() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-// Others look at them meanwhile.
+// Other threads read them meanwhile.
 void note(double &place, double time_s) {
   std::atomic_ref<double>(place).store(time_s, std::memory_order_relaxed);
 }

@@ -1,4 +1,4 @@
-// View of a native run: the wall clock, and who sleeps (native/view.py).
+// View of a native run: the wall clock, and the sleeping workers (native/view.py).
 #pragma once
 
 #include "../schedulers/scheduler.h"
@@ -6,19 +6,19 @@
 
 namespace tasksim {
 
-// What the scheduler sees of the threads that execute; all of it under the run's lock. All workers
-// share one memory, so that nothing lacks anywhere and nothing is ever copied.
+// The scheduler's view of the executing threads; all calls are under the run's lock. All workers
+// share one memory, so no data are missing and none are copied.
 class ThreadsView : public View {
  public:
   ThreadsView(const Graph &graph, const Platform &platform, const double *costs)
       : View(graph, platform), asleep(platform.workers, false), bells(platform.workers) {
     estimates = costs;
-    const u64 everywhere = ~u64{0} >> (MOST_CLASSES - platform.classes);
+    const u64 everywhere = ~u64{0} >> (MAX_CLASSES - platform.classes);
     able.assign(graph.tasks, everywhere);
   }
 
-  // When the lock was taken: what is done under it is done at that instant. To read the clock for
-  // each thing would take as long as to do them.
+  // The time at which the lock was taken: all that is done under it counts as done at that instant.
+  // Reading the clock for each step would take as long as the steps.
   double now() const override { return instant_s; }
   bool sleeping(int worker) const override { return asleep[worker]; }
 
@@ -39,7 +39,7 @@ class ThreadsView : public View {
       if (asleep[worker] && (classes >> platform.class_of[worker] & 1)) wake(worker);
   }
 
-  // For the threads, not the scheduler
+  // Called by the threads, not the scheduler
 
   double clock_s() const {
     return std::chrono::duration<double>(Clock::now().time_since_epoch()).count() - origin_s;
@@ -53,11 +53,11 @@ class ThreadsView : public View {
 
   bool all_asleep() const { return sleepers == workers(); }
 
-  double origin_s = 0.0;          // when the clock was started, on the system's
-  double instant_s = 0.0;         // when the lock was taken
+  double origin_s = 0.0;          // start of the clock, on the system's clock
+  double instant_s = 0.0;         // time at which the lock was taken
   std::vector<std::int8_t> asleep;  // per worker
   int sleepers = 0;
-  std::vector<int> woken;         // whose bells are rung when the lock is given back
+  std::vector<int> woken;         // their bells are rung after the lock is given back
   std::vector<Bell> bells;
 };
 

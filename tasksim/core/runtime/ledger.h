@@ -12,25 +12,25 @@ namespace tasksim {
 
 enum State : std::int8_t { WAITING, READY, TAKEN, DONE };
 
-// A rule that was broken, or an end that is none: what the caller is told.
+// A broken rule, or an end of the run that is no success, for the caller.
 struct Broken {
   tasksim_status status;
   i64 task = -1, worker = -1, number = 0;
 };
 
-// What is known of a task: a line of the cache, as all of it is looked at together.
+// The record of a task in one cache line, as all of it is used together.
 struct alignas(64) Life {
   double submitted = 0.0, ready = 0.0;
-  double popped = std::numeric_limits<double>::quiet_NaN();  // where that is not noted
+  double popped = std::numeric_limits<double>::quiet_NaN();  // if it is not noted
   double start = 0.0, end = 0.0;
   std::int32_t worker = -1, released_by = -1;
-  std::int32_t place = 0;  // among those that are taken
+  std::int32_t place = 0;  // among the taken tasks
   State state = WAITING;
-  std::int32_t hint_wait = -1;  // one of those for its end, of hints
+  std::int32_t hint_wait = -1;  // a hint that waits for its end
 };
 
-// The states of all tasks, the legal moves between them, who made them and when. Times are in the
-// clock's unit while it runs.
+// The states of all tasks, the legal moves between them, and the worker and time of each move.
+// Times are in the clock's unit during the run.
 class Ledger {
  public:
   Ledger(const Graph &graph, const Platform &platform, const std::vector<u64> &able)
@@ -44,7 +44,7 @@ class Ledger {
     life.released_by = by;
   }
 
-  // *taker* takes what the scheduler gave it: the only check of a pop.
+  // *taker* takes the task that the scheduler gave it: the only check of a pop.
   int take(i64 task, int taker) {
     if (task < 0 || task >= static_cast<i64>(of.size()) || of[task].state != READY ||
         !(able_[task] >> platform_.class_of[taker] & 1))
@@ -54,7 +54,7 @@ class Ledger {
     return static_cast<int>(task);
   }
 
-  // *task*, which is ready, is begun by somebody; if nobody took it, by no worker.
+  // Starts *task*, which is ready; if nobody has taken it, on no worker.
   void hand_over(int task) {
     of[task].state = TAKEN;
     of[task].place = static_cast<std::int32_t>(taken.size());
@@ -64,24 +64,24 @@ class Ledger {
   void finish(int task) {
     if (of[task].state != TAKEN) throw Broken{TASKSIM_BUG, task};
     of[task].state = DONE;
-    const int last = taken.back();  // takes its place
+    const int last = taken.back();  // fills its place
     taken[of[last].place = of[task].place] = last;
     taken.pop_back();
     ++done_;
   }
 
-  i64 done() const { return done_; }  // how many
+  i64 done() const { return done_; }  // their number
   bool over() const { return done_ == static_cast<i64>(of.size()); }
   bool idle() const { return all_submitted && taken.empty(); }
 
-  // How many moves there were: with each, something has happened.
+  // The number of moves so far: a change shows that something has happened.
   i64 moves() const {
     i64 sum = 0;
     for (const Life &life : of) sum += life.state;
     return sum;
   }
 
-  // Writes *columns*, times in seconds, of which each has so many units of the clock.
+  // Writes *columns*, with times in seconds; *units_per_s* is the unit of the clock.
   void write(const tasksim_tasks &columns, double units_per_s) const {
     for (std::size_t task = 0; task < of.size(); ++task) {
       const Life &life = of[task];
@@ -98,7 +98,7 @@ class Ledger {
 
   bool all_submitted = false;
   std::vector<Life> of;             // per task
-  std::vector<std::int32_t> taken;  // the tasks that are taken, and not done
+  std::vector<std::int32_t> taken;  // taken tasks that are not done
 
  private:
   const std::vector<u64> &able_;
@@ -106,8 +106,8 @@ class Ledger {
   i64 done_ = 0;
 };
 
-// Per task a mask of the classes where its cost is finite; throws Broken for the first that none can
-// run.
+// Per task a mask of the classes where its cost is finite; throws Broken for the first task that no
+// class can run.
 inline std::vector<u64> able_classes(const Graph &graph, const Platform &platform,
                                      const double *costs) {
   std::vector<u64> able(graph.tasks, 0);
@@ -119,7 +119,7 @@ inline std::vector<u64> able_classes(const Graph &graph, const Platform &platfor
   return able;
 }
 
-// Counts pops that gave nothing; throws when they never will give anything (runtime/livelock.py).
+// Counts pops without a task; throws when no pop will ever return one (runtime/livelock.py).
 class Patience {
  public:
   Patience(const Ledger &ledger, int workers, int tasks)

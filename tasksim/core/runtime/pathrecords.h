@@ -1,6 +1,6 @@
-// Path records: the practical critical path of every worker, kept while a run goes on.
+// Path records: the practical critical path of every worker, kept during a run.
 //
-// As runtime/pathrecords.py: the later record of what a start waited for is kept, the other dropped.
+// The same as runtime/pathrecords.py: a start keeps the later of the records that it waited for.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tasksim {
 
-// What is on a path so far: how many tasks per kind, what they took, and what was between them.
+// A path so far: number of tasks per kind, their total duration, and the time between them.
 struct PathRecord {
   double end = 0.0, waited = 0.0;
   std::vector<i64> counts;
@@ -26,12 +26,12 @@ struct PathRecord {
   }
 };
 
-// The records of the workers of one run, and those that wait with released tasks.
+// The records of the workers of one run, and those of released tasks.
 class PathRecords {
  public:
   using Shared = std::shared_ptr<const PathRecord>;
 
-  // *kinds*: what each task is counted as, below *count*; they stay where they are.
+  // *kinds* has the kind of each task, below *count*; the caller keeps the array.
   PathRecords(std::span<const std::int32_t> kinds, int count, int workers)
       : kinds_(kinds),
         empty_(std::make_shared<PathRecord>(
@@ -40,8 +40,8 @@ class PathRecords {
         own_(workers, empty_),
         carried_(kinds.size()) {}
 
-  // The record of what the start of *task* on *worker* waits for: the worker, if that was busy
-  // after the task was ready, else who released it.
+  // The record that the start of *task* on *worker* continues: the worker's, if it was busy after
+  // the task was ready, else that of the task's releaser.
   const Shared &before(int task, int worker, double ready) const {
     const Shared &own = own_[worker], &carried = carried_[task];
     return own->end > ready ? own : carried ? carried : empty_;
@@ -57,7 +57,7 @@ class PathRecords {
     own_[worker] = std::move(record);
   }
 
-  // Writes that of the task that ended last.
+  // Writes the record of the task that ended last.
   void write(i64 *counts, double *seconds, double *end_waited) const {
     std::copy(longest->counts.begin(), longest->counts.end(), counts);
     std::copy(longest->seconds.begin(), longest->seconds.end(), seconds);
@@ -70,7 +70,7 @@ class PathRecords {
   Shared empty_;
 
  public:
-  Shared longest;  // that of the task that ended last, of those that have ended
+  Shared longest;  // of the ended task with the latest end
 
  private:
   std::vector<Shared> own_, carried_;  // per worker, per task

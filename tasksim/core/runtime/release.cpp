@@ -6,7 +6,7 @@ namespace tasksim {
 
 Release::Release(const Graph &graph, bool submitted)
     : graph_(graph), exclusive_(!graph.exclusive.empty()), missing_(graph.predecessors) {
-  if (!submitted)  // not being submitted yet is one more thing to wait for
+  if (!submitted)  // a missing submission is one more thing to wait for
     for (auto &count : missing_) ++count;
   if (exclusive_) {
     held_.resize(graph.handles);
@@ -47,18 +47,18 @@ bool Release::free_for(int task) const {
   return true;
 }
 
-// Those of *freed*, and of the tasks that waited for a handle just *returned*, that hold all their
-// handles now. As in Python: sorted lists merged, the tasks of a handle asked while nobody holds it.
+// Tasks of *freed*, and tasks that waited for a handle just *returned*, that hold all their handles
+// now. As in Python: sorted lists are merged, and a handle's tasks are asked while it is free.
 std::vector<int> Release::granted(const std::vector<int> &freed, std::span<const int> returned) {
   if (!exclusive_) return freed;
   struct List {
     std::span<const int> tasks;
-    int handle;  // -1: those just freed
+    int handle;  // -1: just freed
     std::size_t next = 0;
   };
   std::vector<List> lists{{freed, -1}};
   for (const int handle : returned) lists.push_back({waiting_[handle], handle});
-  // A list is asked for its next task when the one before has been dealt with (heapq.merge).
+  // A list gives its next task after the one before has been processed (heapq.merge).
   const auto refill = [this](List &list) {
     if (list.handle >= 0 && list.next < list.tasks.size() && held_[list.handle])
       list.next = list.tasks.size();
@@ -73,7 +73,7 @@ std::vector<int> Release::granted(const std::vector<int> &freed, std::span<const
         first = &list;
     if (!first) break;
     const int task = first->tasks[first->next++];
-    if (free_for(task)) {  // one that waits for two of the handles comes twice
+    if (free_for(task)) {  // a task that waits for two of the handles comes twice
       for (const int handle : graph_.exclusive[task]) held_[handle] = true;
       found.push_back(task);
     }

@@ -1,4 +1,4 @@
-// Sleepers: the workers that sleep, with the first that can run a task at hand.
+// Sleepers: the sleeping workers, with fast access to the first that can run a task.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace tasksim {
 
-// Who sleeps: at first, all. As runtime/sleepers.py: one woken by name stays in its class's heap
-// until it comes up.
+// The set of sleeping workers, at first all. As in runtime/sleepers.py, a worker woken by number
+// stays in the heap of its class until it comes up.
 class Sleepers {
  public:
   explicit Sleepers(const Platform &platform)
@@ -44,10 +44,10 @@ class Sleepers {
     return best;
   }
 
-  // One that may be the first, of the first class: for who wants to look at it soon.
+  // A candidate for the first, of the first class, to prefetch.
   int likely() const { return heaps_.front().empty() ? -1 : heaps_.front().front(); }
 
-  // All of them, in order of number.
+  // All of them, by number.
   std::vector<int> all(u64 able) {
     std::vector<int> found;
     for (std::size_t group = 0; group < heaps_.size(); ++group) {

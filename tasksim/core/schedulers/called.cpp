@@ -14,7 +14,7 @@ class Called : public Scheduler {
     heard([&] { Object::answer_of(own_.scheduler, own_.push, Object::number(task)); });
   }
 
-  // Whether the worker that pushes is the one chosen; what else was chosen, Python keeps.
+  // Whether the pushing worker was chosen; Python keeps the rest of the choice.
   Choice choose(int task) override {
     Choice choice;
     heard([&] {

@@ -1,11 +1,11 @@
-// Called scheduler: one that is written in Python, whose methods the core calls itself.
+// Called scheduler: a scheduler written in Python, whose methods the core calls itself.
 #pragma once
 
 #include "shown.h"
 
 namespace tasksim {
 
-// The scheduler that *shown* was given.
+// The scheduler in *shown*.
 std::unique_ptr<Scheduler> called_scheduler(Shown &shown);
 
 }  // namespace tasksim

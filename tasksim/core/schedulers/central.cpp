@@ -1,4 +1,4 @@
-// eager and prio: one queue for all; the worker that asks first gets the first task in it.
+// eager and prio: one queue for all; the worker that asks first gets its first task.
 #include "central.h"
 
 namespace tasksim {

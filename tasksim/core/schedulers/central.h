@@ -1,4 +1,4 @@
-// Central queue: one for all; what eager and prio share, and what threads ask of both
+// Central queue: one queue for all workers; the base of eager and prio, for threads too
 // (schedulers/central.py).
 #pragma once
 
@@ -13,8 +13,8 @@ class CentralScheduler : public Scheduler {
     view->wake_any(task);
   }
 
-  virtual void put(int task) = 0;  // queues *task*, and wakes nobody
-  virtual i64 waiting() const = 0;  // how many tasks wait
+  virtual void put(int task) = 0;  // queues *task* without a wake-up
+  virtual i64 waiting() const = 0;  // number of waiting tasks
 };
 
 template <class Queue>

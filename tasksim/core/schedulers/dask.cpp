@@ -1,4 +1,4 @@
-// dask: one stack for all; the worker that asks first gets what became ready last
+// dask: one stack for all; the worker that asks first gets the latest ready task
 // (schedulers/dask.py).
 #include <set>
 
@@ -42,7 +42,7 @@ class Dask : public Scheduler {
   }
 
   std::vector<std::pair<u64, Lane>> lanes_;
-  std::vector<i64> ended_;  // per worker, the number of the last end
+  std::vector<i64> ended_;  // per worker, the number of its last end
   i64 ends_ = 0, pushed_ = 0;
 };
 

@@ -10,31 +10,31 @@
 
 namespace tasksim {
 
-// What goes first in the queue of a worker.
+// Order of a worker's queue.
 struct Order {
   bool by_priority = false;
-  bool ready_first = false;  // of the most urgent tasks, the one that lacks the fewest bytes
+  bool ready_first = false;  // most urgent tasks: fewest missing bytes first
 };
 
-// Where the data of the tasks of a queue are looked for.
+// The memory in which a queue looks for the data of its tasks.
 struct ReadyFirst {
-  View *view = nullptr;  // null: nowhere, the first task goes first
+  View *view = nullptr;  // null: nowhere; the first task goes first
   int memory = 0;
 };
 
-// Tasks in the order in which they were pushed, and the one that goes first of them.
+// Tasks in the order in which they were pushed, and the choice of the next one.
 //
-// That is the one that lacks the least in the memory; of equals, the first. A search ends at a task
-// that lacks nothing. Unlike in Python, tasks are either in the line or, when the view keeps what
-// they lack, there.
+// The next task is the one that lacks fewest bytes in the memory; of equals, the first. A search
+// ends at a task that lacks nothing. Unlike in Python, tasks are either in the line or, if the view
+// keeps their missing bytes, there.
 class ReadyTasks {
  public:
   explicit ReadyTasks(const ReadyFirst &where) : where_(&where) {}
 
   std::size_t size() const { return kept_ ? kept_->size() : tasks_.size(); }
-  int front() const { return tasks_.front(); }  // only where the first goes first
+  int front() const { return tasks_.front(); }  // only if the order is that of pushes
 
-  int likely() const { return kept_ ? NONE : tasks_.front(); }  // to go first; of some tasks
+  int likely() const { return kept_ ? NONE : tasks_.front(); }  // likely next; needs some tasks
 
   void push_back(int task) {
     if (kept_)
@@ -50,28 +50,28 @@ class ReadyTasks {
       tasks_.push_front(task);
   }
 
-  // Where there is none left: as if there had never been any.
+  // For an empty queue: resets all counts.
   void begin_again() {
     tasks_.clear();
     looks_ = 0;
   }
 
-  // The task that goes first, removed.
+  // Removes and returns the next task.
   int pop() {
     if (kept_) return pop_kept();
     if (!where_->view || tasks_.size() == 1) return tasks_.pop_front();
     const auto [place, seen] = readiest();
     const int task = tasks_.take(place);
-    looks_ = std::max<i64>(0, looks_ + static_cast<i64>(seen) - FEW);
-    if (looks_ > PATIENCE) keep();
+    looks_ = std::max<i64>(0, looks_ + static_cast<i64>(seen) - SEARCH_LENGTH_THRESHOLD);
+    if (looks_ > EXCESS_TASKS_THRESHOLD) keep();
     return task;
   }
 
  private:
-  // As long as a search looks at so many tasks on average, that costs less than to keep what they
-  // lack. When searches have looked at so many more, it is kept, for as many searches as there are
-  // tasks. The numbers are not Python's: here a look costs less of what keeping costs.
-  static constexpr i64 FEW = 64, PATIENCE = 4096;
+  // Searches that look at few tasks on average cost less than keeping the missing bytes. When
+  // searches have looked at many more, the view keeps them, for as many searches as there are
+  // tasks. The numbers differ from Python's: here a look is cheaper relative to keeping.
+  static constexpr i64 SEARCH_LENGTH_THRESHOLD = 64, EXCESS_TASKS_THRESHOLD = 4096;
 
   struct Found {
     std::size_t place, seen;
@@ -92,7 +92,7 @@ class ReadyTasks {
     return {place, index};
   }
 
-  // Lets the view keep what the tasks lack, if it can.
+  // Lets the view keep the missing bytes of the tasks, if it can.
   void keep() {
     looks_ = 0;
     searches_ = tasks_.size();
@@ -112,9 +112,9 @@ class ReadyTasks {
 
   const ReadyFirst *where_;
   Line<int> tasks_;
-  i64 looks_ = 0;  // at tasks, more than a few per search
+  i64 looks_ = 0;  // looks at tasks beyond a few per search
   std::unique_ptr<Readiness> kept_;
-  std::size_t searches_ = 0;  // for how many more it is kept
+  std::size_t searches_ = 0;  // searches for which the view still keeps them
 };
 
 }  // namespace tasksim

@@ -69,7 +69,7 @@ int DequeModel::pop(int worker) {
 
 void DequeModel::started(int task, int worker) {
   const auto [length, transfer] = predicted_[task];
-  // What is left of sums of nothing is 0, not a rounding error.
+  // An empty sum is 0, without a rounding error.
   if (--unstarted_[worker])
     exp_len_[worker] -= length;
   else
@@ -91,7 +91,7 @@ void DequeModel::finished(int task, int worker) {
   }
 }
 
-// In large graphs, what is known of a task has left the processor's caches since it was pushed.
+// In large graphs, the data of a task have left the processor's caches since its push.
 void DequeModel::send_for(int task) const {
   if (task == NONE) return;
   __builtin_prefetch(&predicted_[task], 1);
@@ -117,7 +117,7 @@ void DequeModel::handed_out(int task, int worker) {
   changed(worker);
 }
 
-// The able worker with the least load; *task* counts for nothing there.
+// The able worker with the least load, without *task*.
 Choice DequeModel::greedy(int task) const {
   bool unmeasured = false;
   for_each_group(task, [&](const WorkerGroup &group) {
@@ -140,7 +140,7 @@ Choice DequeModel::greedy(int task) const {
   return best;
 }
 
-// How many tasks wait for *worker*, or run there, relative to its speed. A queued task counts
+// Number of tasks that wait for *worker* or run there, relative to its speed. A queued task counts
 // twice.
 double DequeModel::load(int worker, int task) const {
   const i64 queued = static_cast<i64>(queues_[worker]->size());

@@ -1,4 +1,4 @@
-// dm: each task to the worker that is expected to end it first (schedulers/dm.py).
+// dm: each task goes to the worker that is expected to end it first (schedulers/dm.py).
 #pragma once
 
 #include <bit>
@@ -21,7 +21,7 @@ class DequeModel : public Scheduler {
   void finished(int task, int worker) override;
 
  protected:
-  // A class of workers as a decision sees it.
+  // A class of workers in a decision.
   struct WorkerGroup {
     std::unique_ptr<Ends> ends;
     const double *estimates;
@@ -31,7 +31,7 @@ class DequeModel : public Scheduler {
 
   virtual std::unique_ptr<TaskList> new_queue(int worker);
   virtual std::unique_ptr<Ends> new_ends(std::span<const int> workers);
-  // How many tasks of the queue count as ahead of *task*.
+  // Number of tasks of the queue that go before *task*.
   virtual i64 ahead(int worker, int task, i64 queued) const;
 
   void handed_out(int task, int worker);
@@ -44,7 +44,7 @@ class DequeModel : public Scheduler {
       if (!look(groups_[std::countr_zero(able)])) return;
   }
 
-  // The number of a class, as for_each_group shows it.
+  // The number of a class, as in for_each_group.
   int number_of(const WorkerGroup &group) const {
     return static_cast<int>(&group - groups_.data());
   }

@@ -1,4 +1,4 @@
-// dmda and its relatives: expected ends, with what moving the data costs (schedulers/dm.py).
+// dmda and its relatives: expected ends, with the cost of data transfers (schedulers/dm.py).
 #include <algorithm>
 
 #include <optional>
@@ -37,7 +37,7 @@ class DataAware : public DequeModel {
       if (!known) return false;
       const double transfer = view->transfer_estimate(task, group.memory);
       const double arrival = now + transfer;
-      // Without alpha, no end is better than another, up to the latest.
+      // Without alpha, all ends up to the latest are equally good.
       const double limit = alpha_ != 0.0 ? arrival : std::max(arrival, latest - length);
       auto [end, worker] = group.ends->earliest(now, limit);
       if (end < arrival) end = arrival;
@@ -55,7 +55,7 @@ class DataAware : public DequeModel {
     return std::make_unique<PushOrder>(where);
   }
 
-  // Where *worker*'s queue looks for the data of its tasks, if it does.
+  // The memory in which *worker*'s queue looks for the data of its tasks, if it does.
   ReadyFirst ready_first(int worker) const {
     if (!order_.ready_first) return {};
     return {view, view->platform.memory_of[worker]};
@@ -68,7 +68,7 @@ class DataAware : public DequeModel {
     double length, charge;
   };
 
-  // The latest end of the work that the able workers have.
+  // The latest expected end of the able workers.
   double latest_end(int task, double now) const {
     double latest = -INF;
     for_each_group(task, [&](const WorkerGroup &group) {
@@ -78,7 +78,7 @@ class DataAware : public DequeModel {
     return latest;
   }
 
-  // The candidate of least fitness.
+  // The candidate of lowest fitness.
   Choice fittest(double latest) const {
     const double idle = energy_->idle;
     double least = candidates_[0].end;
@@ -104,7 +104,7 @@ class DataAware : public DequeModel {
   std::vector<Candidate> candidates_;
 };
 
-// As dmdas, and a decision looks only at what would run before the task.
+// The same as dmdas, but a decision only counts the tasks that would run before the task.
 class DataAwareSortedDecision : public DataAware {
  public:
   explicit DataAwareSortedDecision(const Options &options)
@@ -143,8 +143,8 @@ class DataAwareSortedDecision : public DataAware {
   }
 
  private:
-  bool counts_ = false;  // some duration is not known: then queues are compared by their tasks
-  std::vector<EndsAhead *> ahead_of_;   // those of all classes
+  bool counts_ = false;  // unknown durations: queues count tasks instead
+  std::vector<EndsAhead *> ahead_of_;   // all classes' ends
   std::vector<WeighedTasks *> sorted_;  // the queues, per worker
 };
 

@@ -1,4 +1,4 @@
-// Expected ends of what would run before a task of a given priority: for dmdasd
+// Expected ends of the tasks that would run before one of a given priority, for dmdasd
 // (schedulers/dmdasd.py).
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace tasksim {
 
-// Tasks by priority, and how long those of the most urgent levels take on this worker.
+// Tasks by priority, and the total duration of the most urgent levels on this worker.
 //
-// *lengths*: expected durations in seconds, per task; one that is not known counts for nothing.
+// *lengths*: expected durations in seconds, per task; an unknown one counts as 0.
 class WeighedTasks : public SortedTasks {
  public:
-  // *counts*: whether anybody will ask how many there are.
+  // *counts*: whether the numbers of tasks are needed.
   WeighedTasks(const Ranks &ranks, const double *lengths, bool counts, ReadyFirst where)
       : SortedTasks(ranks, where), lengths_(lengths), work_(ranks.count) {
     if (counts) count_.emplace(ranks.count);
@@ -41,14 +41,14 @@ class WeighedTasks : public SortedTasks {
     return task;
   }
 
-  // How many tasks go before a new one of *rank*, which is neither first nor last; else NONE.
+  // Number of tasks before a new one of *rank*, which is neither first nor last; else NONE.
   int count_ahead(int rank) const {
     if (is_first(rank) || is_last(rank)) return NONE;
     return static_cast<int>(count_->up_to(rank));
   }
 
-  // How long takes what goes before a new task of *rank*, *pipeline* among it: that alone for a
-  // task that would be first, and the *whole* for one that would be last.
+  // Duration of the tasks before a new one of *rank*, with *pipeline*: only the pipeline for a task
+  // that would be first, and *whole* for one that would be last.
   double ahead(int rank, double pipeline, double whole) const {
     if (is_first(rank)) return pipeline;
     if (is_last(rank)) return whole;
@@ -61,12 +61,11 @@ class WeighedTasks : public SortedTasks {
   bool is_last(int rank) const { return levels_.last() <= rank; }
 
   const double *lengths_;
-  LevelSums work_;                  // how long tasks take, in seconds
-  std::optional<LevelSums> count_;  // how many there are
+  LevelSums work_;                  // durations of tasks, in seconds
+  std::optional<LevelSums> count_;  // numbers of tasks
 };
 
-// Expected ends of what is more urgent than a task of *rank*. Each question looks at all
-// workers.
+// Expected ends of the tasks more urgent than *rank*. Each query looks at all workers.
 class EndsAhead : public Ends {
  public:
   using Seconds = std::vector<double>;

@@ -8,7 +8,8 @@ namespace tasksim {
 
 namespace {
 
-constexpr std::size_t FEW = 32;  // schedulers/expected_ends.py says why; both give the same
+// schedulers/expected_ends.py explains the number; the results of both variants are the same.
+constexpr std::size_t MAX_SCANNED_WORKERS = 32;
 
 using Seconds = std::vector<double>;
 using Workers = std::span<const int>;
@@ -20,7 +21,7 @@ double latest_of(Workers workers, const Seconds &start, const Seconds &length, d
   return latest;
 }
 
-// A worker that is alone in its class, as a device is.
+// A worker that is alone in its class, such as a device.
 class SingleEnd : public Ends {
  public:
   SingleEnd(int worker, const Seconds &start, const Seconds &length)
@@ -36,7 +37,7 @@ class SingleEnd : public Ends {
   const Seconds &start_, &length_;
 };
 
-// A few workers: each question looks at all of them.
+// A few workers: each query looks at all of them.
 class ScannedEnds : public Ends {
  public:
   ScannedEnds(Workers workers, const Seconds &start, const Seconds &length)
@@ -58,9 +59,8 @@ class ScannedEnds : public Ends {
   const Seconds &start_, &length_;
 };
 
-// Many workers, in two heaps, both cleaned lazily: those with something to do, by expected end,
-// which is right or, for a worker that is late, too early; and those that should have nothing to
-// do, by number.
+// Many workers, in two lazily cleaned heaps: busy workers by expected end, which is right or, for a
+// late worker, too early; and workers that should be idle, by number.
 class ExpectedEnds : public Ends {
  public:
   ExpectedEnds(Workers workers, const Seconds &start, const Seconds &length)
@@ -87,7 +87,7 @@ class ExpectedEnds : public Ends {
   double latest(double now) override { return latest_of(workers_, start_, length_, now); }
 
  private:
-  using Busy = std::tuple<double, int, i64>;  // an expected end, a worker, the version of both
+  using Busy = std::tuple<double, int, i64>;  // an expected end, a worker, its version
   using Free = std::pair<int, i64>;
 
   template <class Heap>
@@ -101,9 +101,9 @@ class ExpectedEnds : public Ends {
     heap.pop_back();
   }
 
-  // The worker of lowest number among *first* and the busy ones that end up to *limit*.
+  // The worker of lowest number among *first* and the busy ones with an end up to *limit*.
   //
-  // An entry's children in the heap do not end before it, so whole branches are left out.
+  // The children of an entry end no earlier, so whole branches are skipped.
   End lowest_until(double limit, double now, End first) {
     places_.assign(1, 0);
     while (!places_.empty()) {
@@ -119,7 +119,7 @@ class ExpectedEnds : public Ends {
     return first;
   }
 
-  // Makes the first of the busy workers valid and its end right.
+  // Makes the first busy worker valid and its end right.
   void settle(double now) {
     while (!ends_.empty()) {
       const auto [end, worker, version] = ends_[0];
@@ -152,7 +152,8 @@ class ExpectedEnds : public Ends {
 
 std::unique_ptr<Ends> expected_ends(Workers workers, const Seconds &start, const Seconds &length) {
   if (workers.size() == 1) return std::make_unique<SingleEnd>(workers[0], start, length);
-  if (workers.size() <= FEW) return std::make_unique<ScannedEnds>(workers, start, length);
+  if (workers.size() <= MAX_SCANNED_WORKERS)
+    return std::make_unique<ScannedEnds>(workers, start, length);
   return std::make_unique<ExpectedEnds>(workers, start, length);
 }
 

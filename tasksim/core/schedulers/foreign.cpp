@@ -26,7 +26,7 @@ class Foreign : public Scheduler {
   }
 
  private:
-  // What a callback has said; less than -1: it has failed, and the caller knows how.
+  // The result of a callback; less than -1: it has failed, and the caller has the error.
   static i64 said(i64 answer) {
     if (answer < NONE) throw Broken{TASKSIM_CALLBACK};
     return answer;

@@ -1,4 +1,4 @@
-// Foreign scheduler: one that is no policy of the core, asked by callbacks.
+// Foreign scheduler: a scheduler outside of the core, reached by callbacks.
 #pragma once
 
 #include "../runtime/ledger.h"

@@ -1,4 +1,4 @@
-// graph_test: tasks by their place in the whole graph, on the kind of worker that is faster
+// graph_test: tasks by their place in the whole graph, on the faster kind of worker
 // (schedulers/graph_test.py).
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@ namespace tasksim {
 
 namespace {
 
-// Per task the longest path from it to the end of the graph, in dependencies.
+// Per task the number of dependencies on the longest path to the end of the graph.
 std::vector<std::int32_t> depths(const Graph &graph) {
   std::vector<std::int32_t> depth(graph.tasks, 0);
   for (int task = graph.tasks - 1; task >= 0; --task)
@@ -18,9 +18,9 @@ std::vector<std::int32_t> depths(const Graph &graph) {
   return depth;
 }
 
-// Per task the number of tasks that depend on it, directly or not.
+// Per task the number of its direct and indirect successors.
 std::vector<std::int32_t> descendants(const Graph &graph) {
-  using Set = std::vector<u64>;  // a bit per task; kept until all predecessors have seen it
+  using Set = std::vector<u64>;  // a bit per task; kept until all predecessors have used it
   std::vector<Set> reached(graph.tasks);
   std::vector<std::int32_t> waiting = graph.predecessors, counts(graph.tasks, 0);
   for (int task = graph.tasks - 1; task >= 0; --task) {
@@ -37,8 +37,8 @@ std::vector<std::int32_t> descendants(const Graph &graph) {
   return counts;
 }
 
-// How many tasks can be ready together before any has run: those without predecessors, but of two
-// that exclude each other only the first (graph/commutation.py).
+// Number of tasks that can be ready together before any has run: those without predecessors, but
+// only the first of tasks that exclude each other (graph/commutation.py).
 int ready_at_first(const Graph &graph) {
   std::vector<bool> held(graph.handles, false);
   int ready = 0;
@@ -91,7 +91,7 @@ class GraphTest : public Scheduler {
     for (int worker = 0; worker < view->workers(); ++worker) view->wake(worker);
   }
 
-  // Queues *task* for one kind of workers; whether that is the CPUs.
+  // Queues *task* for one kind of workers; returns whether these are the CPUs.
   bool queue(int task) {
     double speed[2] = {0.0, 0.0};
     bool able[2] = {false, false};
@@ -101,7 +101,7 @@ class GraphTest : public Scheduler {
       const bool host = host_[workers.front()];
       const double duration = view->estimate_of_class(task, group);
       able[host] = true;
-      // Not for zero, and not for one that is not known.
+      // False for zero, and for unknown durations.
       if (duration > 0.0) speed[host] += static_cast<double>(workers.size()) / duration;
     }
     const bool side = able[true] && (!able[false] || speed[true] > speed[false]);
@@ -120,9 +120,9 @@ class GraphTest : public Scheduler {
 
   Options options_;
   std::vector<std::int32_t> priority_;
-  std::vector<PriorityQueue> queues_;  // of accelerators, and of CPUs
+  std::vector<PriorityQueue> queues_;  // of accelerators, of CPUs
   std::vector<bool> host_;             // per worker, whether it is a CPU
-  std::vector<int> sides_[2];          // the accelerators, and the CPUs
+  std::vector<int> sides_[2];          // accelerators, CPUs
   std::vector<bool> told_;
   std::vector<int> bag_;
   int awaited_ = 0;

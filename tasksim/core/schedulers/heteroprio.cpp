@@ -1,4 +1,4 @@
-// heteroprio: buckets of tasks by kernel, which each architecture takes in an order of its own
+// heteroprio: buckets of tasks by kernel; each architecture has its own order of buckets
 // (schedulers/heteroprio.py).
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace tasksim {
 
 namespace {
 
-constexpr int PREFETCH = 2;  // how many tasks a worker holds
+constexpr int MAX_HELD_TASKS = 2;  // tasks that a worker holds
 
 class Heteroprio : public Scheduler {
  public:
@@ -103,11 +103,11 @@ class Heteroprio : public Scheduler {
     return per_worker >= buckets_->slow[bucket][architecture];
   }
 
-  // Lets *worker* take tasks; how many it took.
+  // Lets *worker* take tasks; returns their number.
   int top_up(int worker, int architecture) {
     const auto &own = own_[worker];
     const i64 left = left_[architecture];
-    i64 wanted = std::min<i64>(PREFETCH - static_cast<i64>(own.size()), left);
+    i64 wanted = std::min<i64>(MAX_HELD_TASKS - static_cast<i64>(own.size()), left);
     if (left < view->workers()) wanted = own.empty() ? 1 : 0;
     int added = 0;
     for (const int bucket : buckets_->orders[architecture]) {
@@ -125,7 +125,7 @@ class Heteroprio : public Scheduler {
     return added;
   }
 
-  // Puts *task* before what *worker* holds of the same priority.
+  // Puts *task* before the tasks of the same priority that *worker* holds.
   void hold(int worker, int task) {
     const auto priority = view->graph.priority;
     auto &own = own_[worker];
@@ -150,15 +150,15 @@ class Heteroprio : public Scheduler {
   }
 
   Options options_;
-  bool given_;                             // the orders are the user's
-  int host_ = NONE;                        // the architecture of CPUs; NONE: there are none
+  bool given_;                             // whether the user gave the orders
+  int host_ = NONE;                        // architecture of the CPUs; NONE: there are none
   std::vector<int> architecture_;          // per worker
   std::vector<std::vector<int>> workers_;  // per architecture
   std::unique_ptr<Buckets> buckets_;
   std::vector<bool> told_;
   std::vector<std::vector<int>> stacks_;  // per bucket
-  std::vector<i64> left_, held_;          // per architecture: tasks that it may take, or holds
-  std::vector<std::vector<int>> own_;     // per worker, what it holds
+  std::vector<i64> left_, held_;          // per architecture: tasks it may take, tasks it holds
+  std::vector<std::vector<int>> own_;     // per worker, the tasks that it holds
   std::vector<double> since_;
 };
 

@@ -13,7 +13,7 @@ void expect(bool holds) {
   if (!holds) throw BadArrays{};
 }
 
-// The architectures that can run what the classes in *mask* can, ascending.
+// The architectures that can run a task of the classes in *mask*, ascending.
 std::vector<int> able(u64 mask, const std::vector<int> &architecture_of) {
   std::vector<int> found;
   for (; mask; mask &= mask - 1) found.push_back(architecture_of[std::countr_zero(mask)]);
@@ -100,7 +100,7 @@ void LearnedBuckets::executed(int task, int architecture, double duration) {
   if (std::ranges::find(stale_, bucket) == stale_.end()) stale_.push_back(bucket);
 }
 
-// Numbers the buckets: tasks with one kernel model that the same workers can run.
+// Numbers the buckets: tasks with the same kernel model and able workers.
 void LearnedBuckets::number(const View &view, std::span<const i64> model_of_kernel) {
   expect(static_cast<i64>(model_of_kernel.size()) == graph_.kernels);
   std::map<std::pair<i64, u64>, int> kinds;
@@ -115,7 +115,7 @@ void LearnedBuckets::number(const View &view, std::span<const i64> model_of_kern
   for (int task = 0; task < graph_.tasks; ++task) bucket_of.push_back(kinds[kind_of(task)]);
 }
 
-// Takes the mean over a bucket's tasks; of several classes, the first one.
+// The mean over a bucket's tasks; of several classes, that of the first one.
 void LearnedBuckets::start_from_models(const View &view) {
   const std::size_t buckets = masks_.size();
   std::vector<double> tasks(buckets, 0.0);

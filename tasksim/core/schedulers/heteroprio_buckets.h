@@ -1,4 +1,4 @@
-// Buckets of heteroprio: of each task, and who takes from which first; learned, or given
+// Buckets of heteroprio: their tasks, and their order per architecture; learned, or given
 // (schedulers/heteroprio.py).
 #pragma once
 
@@ -15,30 +15,30 @@ namespace tasksim {
 class Buckets {
  public:
   virtual ~Buckets() = default;
-  // *task* is about to be pushed.
+  // Notes that *task* is about to be pushed.
   virtual void pushed(int /*task*/, bool /*by_submission*/) {}
-  // *task* took *duration* seconds on *architecture*.
+  // Notes that *task* took *duration* seconds on *architecture*.
   virtual void executed(int /*task*/, int /*architecture*/, double /*duration*/) {}
 
   std::vector<int> bucket_of;             // per task
   std::vector<std::vector<int>> takers;   // per bucket, the architectures that take from it
   std::vector<std::vector<int>> orders;   // per architecture, the buckets from first to last
   std::vector<int> fastest;               // per bucket, the architecture
-  std::vector<std::vector<double>> slow;  // per bucket and architecture: times slower than that
+  std::vector<std::vector<double>> slow;  // per bucket and architecture: slowdown against that
 };
 
-// Buckets as the user gave them, which never change. Which they are has been read from the
-// options in Python: they come as tables.
+// Buckets given by the user, which never change. Python reads the options and passes them as
+// tables.
 class GivenBuckets : public Buckets {
  public:
   GivenBuckets(const View &view, const Options &options, int architectures);
 };
 
-// A bucket per kernel model and set of able architectures, ordered by what the run shows.
+// A bucket per kernel model and set of able architectures, ordered by the run so far.
 //
-// Orders are anew after each *interval* pushes; slow factors follow the measured durations at
-// every push. A bucket found in between comes last. With *learned*, durations start from those of
-// the kernel models, where there are any.
+// Orders are computed again after each *interval* pushes; slow factors follow the measured
+// durations at every push. A bucket found in between comes last. With *learned*, durations start
+// from those of the kernel models, if there are any.
 class LearnedBuckets : public Buckets {
  public:
   LearnedBuckets(const View &view, const Options &options, std::vector<int> architecture_of,

@@ -1,4 +1,4 @@
-// Statistics that heteroprio learns while it runs, and the order of buckets that follows
+// Statistics that heteroprio learns during the run, and the resulting order of buckets
 // (schedulers/heteroprio_statistics.py).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tasksim {
 
-// Averages per bucket and architecture. Buckets are counted from the moment they are found.
+// Averages per bucket and architecture. A bucket counts from its first task on.
 class Statistics {
  public:
   using Buckets = std::vector<int>;
@@ -17,22 +17,22 @@ class Statistics {
 
   struct Slowness {
     int fastest;                // the architecture
-    std::vector<double> times;  // how many times slower each one is
+    std::vector<double> times;  // slowdown of each architecture
   };
 
   // *able*: per bucket the architectures that can run its tasks.
   Statistics(std::vector<std::vector<int>> able, int architectures);
 
-  // Counts *bucket* from now on; whether it was not known.
+  // Counts *bucket* from now on; returns whether it was new.
   bool find(int bucket);
   // Starts from *duration* seconds, as if earlier runs had measured it often enough.
   void know(int bucket, int architecture, double duration);
-  // A task was pushed.
+  // Notes that a task was pushed.
   void pushed(int bucket, const Released &released);
-  // A task ran for *duration* seconds.
+  // Notes that a task ran for *duration* seconds.
   void executed(int bucket, int architecture, double duration);
   Slowness slowness(int bucket) const;
-  // The buckets per architecture, those to be taken first at the front.
+  // The buckets per architecture, the first to take from at the front.
   std::vector<Buckets> orders() const;
 
  private:

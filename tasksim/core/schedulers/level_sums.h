@@ -1,4 +1,4 @@
-// Sums over levels of priority: of what belongs to the levels up to one (schedulers/dmdasd.py).
+// Sums over levels of priority, from the first level to any (schedulers/dmdasd.py).
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace tasksim {
 
-// A number per rank, 0 at first, and the sum of those of the first ranks.
+// A number per rank, 0 at first, and the sum of the first ranks.
 //
-// A tree, each node of which keeps the sums of its 16 branches, made anew when something below
-// changes: no rounding error stays. What is added in which order is as in Python.
+// A tree: each node keeps the sums of its 16 branches and computes them again when something below
+// changes, so no rounding error stays. The order of additions is Python's.
 class LevelSums {
  public:
   explicit LevelSums(i64 ranks) : nodes_(1) {
@@ -42,7 +42,7 @@ class LevelSums {
   struct Node {
     Node() { std::fill(std::begin(below), std::end(below), NOTHING); }
 
-    // The sum of the first *branches*: those of which there is nothing add nothing.
+    // The sum of the first *branches*; empty ones add nothing.
     double sum_before(int branches) const {
       double sum = 0.0;
       for (unsigned left = used & ((1u << branches) - 1); left; left &= left - 1)
@@ -50,12 +50,12 @@ class LevelSums {
       return sum;
     }
 
-    unsigned used = 0;  // a bit per branch of which there is something
+    unsigned used = 0;  // a bit per branch that is not empty
     double amount[LAST + 1] = {};
     std::int32_t below[LAST + 1];
   };
 
-  // Lets *change* change what belongs to *rank*; returns the sum of the node.
+  // Lets *change* change the value of *rank*; returns the sum of the node.
   template <class Change>
   double put(int rank, std::int32_t node, int shift, Change change) {
     const int branch = rank >> shift & LAST;
@@ -93,7 +93,7 @@ class LevelSums {
     return node;
   }
 
-  int top_ = 0;  // by how much a rank is shifted for the root's branch
+  int top_ = 0;  // shift of a rank for the branch of the root
   std::vector<Node> nodes_;
   std::vector<std::int32_t> spare_;
 };

@@ -1,4 +1,4 @@
-// Levels of priority: those of which a queue has tasks, the most urgent at hand.
+// Levels of priority: those with tasks in a queue, with fast access to the most urgent.
 #pragma once
 
 #include <bit>
@@ -9,10 +9,10 @@
 
 namespace tasksim {
 
-// Ranks of levels, from 0 on, and a place that is kept for each; the lowest and the highest found
-// in as many steps as the number of all ranks has digits to the base 64.
+// Ranks of levels, from 0 on, with a place for each. The lowest and the highest are found in as
+// many steps as the number of ranks has digits to the base 64.
 //
-// A tree: bit b of a node says whether there is anything below its branch b.
+// A tree: bit b of a node is set if its branch b is not empty.
 class Levels {
  public:
   struct Level {
@@ -20,7 +20,7 @@ class Levels {
     std::int32_t place;
   };
 
-  // *ranks*: so many there may be.
+  // *ranks*: the number of possible ranks.
   explicit Levels(i64 ranks) : nodes_(1) {
     while (ranks > i64{1} << (top_ + BITS)) top_ += BITS;
   }
@@ -34,7 +34,7 @@ class Levels {
     return outermost([](u64 used) { return 63 - std::countl_zero(used); }).rank;
   }
 
-  // The place of a level, *none* at first.
+  // The place of a level, at first *none*.
   std::int32_t &at(int rank, std::int32_t none) {
     std::int32_t node = 0;
     for (int shift = top_; shift; shift -= BITS) {
@@ -96,9 +96,9 @@ class Levels {
     return node;
   }
 
-  int top_ = 0;  // by how much a rank is shifted for the root's branch
+  int top_ = 0;  // shift of a rank for the branch of the root
   std::vector<Node> nodes_;
-  std::vector<std::int32_t> spare_;  // nodes without anything below
+  std::vector<std::int32_t> spare_;  // empty nodes
 };
 
 }  // namespace tasksim

@@ -1,4 +1,4 @@
-// Line: things that wait one behind the other, of which those near the front leave.
+// Line: a queue whose items leave near the front.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Line {
   auto end() const { return items_.end(); }
 
   void push_back(const T &item) {
-    if (first_ >= MANY && first_ >= size()) close_up();
+    if (first_ >= MAX_EMPTY_PLACES && first_ >= size()) close_up();
     items_.push_back(item);
   }
 
@@ -30,7 +30,7 @@ class Line {
       items_.insert(items_.begin(), item);
   }
 
-  // What stands at *place*, removed; those before it move back by one.
+  // Removes and returns the item at *place*; those before it move back by one.
   T take(std::size_t place) {
     const auto here = items_.begin() + first_;
     const T item = here[place];
@@ -53,7 +53,8 @@ class Line {
   }
 
  private:
-  static constexpr std::size_t MANY = 32;  // so many places left empty in front are given back
+  // Empty places in front before they are freed.
+  static constexpr std::size_t MAX_EMPTY_PLACES = 32;
 
   void close_up() {
     items_.erase(items_.begin(), items_.begin() + first_);

@@ -31,7 +31,7 @@ class WorkerQueue {
     ++size_;
   }
 
-  // Puts *task*, which was popped, in front of its level.
+  // Puts *task*, which was popped, at the front of its level.
   void give_back(int task) {
     level(task).push_front(task);
     ++size_;
@@ -40,7 +40,7 @@ class WorkerQueue {
   // The oldest task of the highest level, which stays; or NONE.
   int first() const { return size_ ? levels_.begin()->second.front() : NONE; }
 
-  // The task to run next, removed; or NONE.
+  // Removes and returns the next task; or NONE.
   int pop() {
     if (!size_) return NONE;
     const auto highest = levels_.begin();
@@ -58,27 +58,27 @@ class WorkerQueue {
 
   std::span<const std::int32_t> priority_;
   bool by_priority_;
-  std::unique_ptr<ReadyFirst> where_;  // at a place of its own: levels refer to it
+  std::unique_ptr<ReadyFirst> where_;  // at a fixed address: levels refer to it
   std::map<i64, ReadyTasks> levels_;   // by priority negated: the most urgent first
   std::size_t size_ = 0;
 };
 
-// Expected work of one worker, in seconds: given to it, and waiting in the queue above it.
+// Expected work of one worker, in seconds: handed out to it, and waiting in the queue above it.
 class Expected {
  public:
-  // When all that is expected of the worker is done.
+  // The expected end of all work of the worker.
   double end(double now) {
     if (now > start_) start_ = now;
     return start_ + length_ + queued;
   }
 
-  // The worker asks for a task: take it to be free.
+  // The worker asks for a task: it counts as free.
   void asked(double now) {
     start_ = now;
     length_ = pipeline_ = 0.0;
   }
 
-  // Adds a task to the queue; the part of *transfer* that nothing hides.
+  // Adds a task to the queue, with the part of *transfer* that nothing hides.
   double queue(double now, double duration, double transfer) {
     transfer = std::max(0.0, now + transfer - end(now));
     queued += duration + transfer;
@@ -91,7 +91,7 @@ class Expected {
     queued = left ? std::max(0.0, rest - transfer) : 0.0;
   }
 
-  // Hands out a task and starts its transfer; what nothing hides of that.
+  // Hands out a task and starts its transfer; returns the part that nothing hides.
   double take(double now, double duration, double transfer) {
     const double end = start_ + length_;
     if (now > start_) start_ = now;
@@ -102,25 +102,25 @@ class Expected {
     return transfer;
   }
 
-  // The data are there and the task starts.
+  // Notes that the data have arrived and the task starts.
   void begin(double now, double duration, double transfer) {
     length_ -= duration;
     pipeline_ += duration - transfer;
     start_ = now + pipeline_;
   }
 
-  // The task is done.
+  // Notes the end of the task.
   void finish(double now, double duration) {
     pipeline_ -= duration;
     start_ = std::max(start_, now + pipeline_);
   }
 
-  double queued = 0.0;  // what waits above the worker
+  double queued = 0.0;  // work that waits above the worker
 
  private:
-  double start_ = 0.0;     // when the tasks handed out are done
-  double pipeline_ = 0.0;  // how long they take
-  double length_ = 0.0;    // how long the task takes that was taken and has not started
+  double start_ = 0.0;     // end of the tasks handed out
+  double pipeline_ = 0.0;  // their duration
+  double length_ = 0.0;    // duration of the task that was taken and has not started
 };
 
 // modular-dmda and its relatives: expected ends, decided at push.
@@ -139,10 +139,10 @@ class ModularDmda : public Scheduler {
   void finished(int task, int worker) override;
 
  protected:
-  // Decides for *task* and queues it; whether the queue took it.
+  // Decides for *task* and queues it; returns whether the queue had room.
   bool place(int task);
 
-  // A task has left the queue of *worker*, and is not yet in its hands.
+  // Notes that a task has left the queue of *worker* and is not yet in its hands.
   virtual void left(int /*worker*/) {}
   virtual bool full(int /*worker*/, double /*duration*/) const { return false; }
 
@@ -150,11 +150,12 @@ class ModularDmda : public Scheduler {
   std::vector<Expected> expected_;
 
  private:
-  // A class's best worker: the end of the task there, its transfer, its duration, the number.
+  // A class's best worker: the end of the task there, its transfer, its duration, the worker's
+  // number.
   struct Candidate {
     double end, transfer, duration;
     int worker;
-    double charge;  // what its energy costs
+    double charge;  // cost of its energy
   };
   struct Earliest {
     double start;
@@ -173,10 +174,10 @@ class ModularDmda : public Scheduler {
   std::optional<EnergyWeights> energy_;
   Order order_;
   bool several_ = false;                       // workers have different memories
-  std::vector<Line<int>> own_;                 // per worker, tasks whose duration is not known
-  std::vector<i64> gone_;                      // how many of them went there
+  std::vector<Line<int>> own_;                 // per worker, tasks of unknown duration
+  std::vector<i64> gone_;                      // number of such tasks so far
   std::vector<double> durations_, transfers_;  // per task
-  std::vector<Candidate> ends_;                // of the task at hand
+  std::vector<Candidate> ends_;                // for the current task
 };
 
 void ModularDmda::attach(View &given) {
@@ -239,7 +240,7 @@ double ModularDmda::transfer(int task, int memory) {
   return several_ ? view->transfer_estimate(task, memory) : 0.0;
 }
 
-// Makes an entry per able class; whether the durations are known.
+// Makes an entry per able class; returns whether the durations are known.
 bool ModularDmda::find_ends(int task, double now) {
   ends_.clear();
   double known = 0.0;
@@ -256,7 +257,7 @@ bool ModularDmda::find_ends(int task, double now) {
   return known != 0.0;
 }
 
-// When one of *workers* can start what arrives at *arrival*, and which one first.
+// The earliest start of a task whose data come at *arrival*, and the first of *workers* for it.
 ModularDmda::Earliest ModularDmda::earliest(std::span<const int> workers, double now,
                                             double arrival) {
   Earliest first{INF, NONE};
@@ -377,7 +378,7 @@ class ModularHeft : public ModularDmda {
     }
   }
 
-  double tasks_, seconds_;  // so many, and so much expected work, fill the queue of a worker
+  double tasks_, seconds_;  // tasks and expected work that fill a worker's queue
   std::unique_ptr<WorkerQueue> above_;
 };
 

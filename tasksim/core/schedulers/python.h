@@ -1,4 +1,4 @@
-// Python: what of it the core calls, by the addresses that it was given.
+// Python: the parts of it that the core calls, by the addresses that it was given.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,13 @@ namespace tasksim {
 
 inline tasksim_python python{};
 
-// Python's error is set.
+// Error: Python's error is set.
 struct Raised {};
 
-// A reference to an object, given back at the end.
+// A reference to an object, released at the end.
 class Object {
  public:
-  explicit Object(void *made) : it_(made) {  // what was just made, or null with an error set
+  explicit Object(void *made) : it_(made) {  // a new object, or null with an error set
     if (!it_) throw Raised{};
   }
   Object(Object &&other) noexcept : it_(std::exchange(other.it_, nullptr)) {}
@@ -26,7 +26,7 @@ class Object {
 
   static Object number(long long value) { return Object(python.from_int(value)); }
 
-  // Calls *callable*, or the method of that name of the first object given.
+  // Calls *callable*, or the method of that name of the first object in the arguments.
   template <class... Given>
   static Object answer(void *callable, const Given &...given) {
     void *const all[] = {given.it()...};
@@ -44,7 +44,7 @@ class Object {
   void *it_;
 };
 
-// The number that *object* is, if it is a plain int from 0 to *end* - 1; else -1.
+// The value of *object* if it is a plain int from 0 to *end* - 1; else -1.
 inline long long plain(void *object, long long end) {
   const bool is_int = Object(python.type_of(object)).it() == python.int_type;
   int overflow = 0;
@@ -52,8 +52,8 @@ inline long long plain(void *object, long long end) {
   return number >= 0 && number < end ? number : -1;
 }
 
-// The place that *object* means in *list*, which has *length*, as Python has it: counted from the
-// end if it is negative; what is none fails in Python's words.
+// The place that *object* means in *list* of *length* items, as in Python: counted from the end if
+// it is negative. An illegal one raises Python's error.
 inline long long place(void *object, void *list, long long length) {
   const long long number = plain(object, length);
   if (number >= 0) return number;

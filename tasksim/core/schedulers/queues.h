@@ -1,6 +1,6 @@
 // Queues of ready tasks, from which a worker takes the first task that it can run.
 //
-// As schedulers/queues.py: tasks that the same classes can run share a lane.
+// As in schedulers/queues.py, tasks that the same classes can run share a lane.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class FifoQueue {
     ++size_;
   }
 
-  // The oldest task that *worker* can run, removed; NONE if there is none.
+  // Removes and returns the oldest task that *worker* can run; or NONE.
   int pop(int worker) {
     const u64 bit = u64{1} << view_->platform.class_of[worker];
     Line<Entry> *best = nullptr;
@@ -55,7 +55,7 @@ class PriorityQueue {
  public:
   explicit PriorityQueue(const View &view) : PriorityQueue(view, view.graph.priority) {}
 
-  // By priorities that are not the application's.
+  // Uses priorities other than the application's.
   PriorityQueue(const View &view, std::span<const std::int32_t> priority)
       : view_(&view), priority_(priority) {}
 
@@ -66,7 +66,7 @@ class PriorityQueue {
     ++size_;
   }
 
-  // The oldest, or the newest, task of the highest level that *worker* can run, removed.
+  // Removes and returns the oldest, or newest, task of the highest level that *worker* can run.
   int pop(int worker) { return take(worker, false); }
   int pop_newest(int worker) { return take(worker, true); }
 

@@ -1,4 +1,4 @@
-// random: each task to a worker drawn at random, in proportion to its speed
+// random: each task goes to a worker drawn at random, in proportion to its speed
 // (schedulers/weighted_random.py).
 #include <algorithm>
 

@@ -26,9 +26,9 @@ double Options::number(const std::string &name) const {
 }
 
 i64 Options::count(const std::string &name) const {
-  constexpr double MOST = 9007199254740992.0;  // whole numbers up to 2^53 are exact
+  constexpr double MAX_EXACT_INTEGER = 9007199254740992.0;  // whole numbers up to 2^53 are exact
   const double found = number(name);
-  if (!(found >= 0.0 && found <= MOST)) throw BadArrays{};
+  if (!(found >= 0.0 && found <= MAX_EXACT_INTEGER)) throw BadArrays{};
   return static_cast<i64>(found);
 }
 

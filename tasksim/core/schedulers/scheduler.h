@@ -1,6 +1,6 @@
-// Scheduler: the interface of a policy, and the view of a run that it is given.
+// Scheduler: the interface of a policy, and its view of a run.
 //
-// As schedulers/base.py, the same words: tasks are pushed when ready, workers pop them.
+// The same words as in schedulers/base.py: tasks are pushed when ready, workers pop them.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,25 @@ namespace tasksim {
 
 inline constexpr int NONE = -1;  // no task, no worker
 
-// What of a task's data a memory lacks: bytes that are not there, of them those on no way there,
-// and those without a place. Compared in this order.
+// Data of a task that a memory lacks: missing bytes, those of them not on their way, and bytes
+// without a place. Compared in this order.
 struct Lacks {
   i64 missing = 0, absent = 0, unplaced = 0;
   auto operator<=>(const Lacks &) const = default;
 };
 
-// Tasks, and which of them lacks the least in a memory, as data come and go.
+// Tasks, with fast access to the one that lacks least in a memory, as data come and go.
 class Readiness {
  public:
   virtual ~Readiness() = default;
   virtual std::size_t size() const = 0;
   virtual void add(int task) = 0;        // behind the others
   virtual void add_first(int task) = 0;  // in front of them
-  virtual int take() = 0;  // the one that lacks the least, removed; of equals, the first
+  virtual int take() = 0;  // removes the task that lacks least; of equals, the first
   virtual std::vector<int> tasks() const = 0;  // in order
 };
 
-// What a scheduler sees of a run, simulated or native, and what it can ask of it.
+// A scheduler's view of a run, simulated or native, and its requests to it.
 class View {
  public:
   View(const Graph &graph, const Platform &platform) : graph(graph), platform(platform) {}
@@ -45,15 +45,15 @@ class View {
   virtual double now() const = 0;  // seconds
   virtual bool sleeping(int worker) const = 0;
   virtual void wake(int worker) = 0;
-  virtual void wake_any_of(u64 classes) = 0;  // of those in the mask
+  virtual void wake_any_of(u64 classes) = 0;  // of the classes in the mask
   virtual void wake_all_of(u64 classes) = 0;
   virtual double transfer_estimate(int /*task*/, int /*memory*/) { return 0.0; }
   virtual Lacks unready(int /*task*/, int /*memory*/) { return {}; }
-  // What keeps the order of unready() in *memory* for tasks added to it; null: nothing does.
+  // An object that orders tasks by unready() in *memory*; null: the view has none.
   virtual std::unique_ptr<Readiness> readiness(int /*memory*/) { return nullptr; }
   virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }
   virtual void prefetch(int /*task*/, int /*memory*/) {}
-  virtual void soon(int /*task*/) {}  // it is likely to be popped next: Python's has no such
+  virtual void soon(int /*task*/) {}  // prefetches a likely next task; not in Python
   virtual void prefetch_handle(int /*handle*/, int /*memory*/) {}
 
   void wake_any(int task) { wake_any_of(able[task]); }
@@ -70,12 +70,12 @@ class View {
   const Graph &graph;
   const Platform &platform;
   const double *estimates = nullptr;  // classes x tasks
-  std::vector<u64> able;              // per task, a mask of classes: one at least
-  int first_ready = NONE;  // how many tasks wait for nothing; NONE: as the graph says
-  int pusher = NONE;  // the worker whose task released the one being pushed; NONE: by submission
+  std::vector<u64> able;              // per task, a mask of its classes, at least one
+  int first_ready = NONE;  // number of tasks without conditions; NONE: the graph's
+  int pusher = NONE;  // worker whose task released the pushed one; NONE: submission
 };
 
-// What to do with a task, chosen apart from doing it.
+// A choice for a task, made before it is committed.
 struct Choice {
   int worker = NONE;
   double length = 0.0, transfer = 0.0;
@@ -89,7 +89,7 @@ class Scheduler {
   virtual void push(int task) { commit(task, choose(task)); }
   virtual Choice choose(int /*task*/) { return {}; }
   virtual void commit(int /*task*/, const Choice & /*choice*/) {}
-  virtual int pop(int worker) = 0;  // the task that *worker* shall run next, or NONE
+  virtual int pop(int worker) = 0;  // the next task for *worker*, or NONE
   virtual void started(int /*task*/, int /*worker*/) {}
   virtual void finished(int /*task*/, int /*worker*/) {}
 
@@ -97,13 +97,13 @@ class Scheduler {
   View *view = nullptr;
 };
 
-// The options of a policy, by name; throws BadArrays for one that is not given.
+// The options of a policy, by name; throws BadArrays for a missing one.
 class Options {
  public:
   explicit Options(const tasksim_scheduler &given);
 
   double number(const std::string &name) const;
-  i64 count(const std::string &name) const;  // throws BadArrays for what is none
+  i64 count(const std::string &name) const;  // throws BadArrays if it is no count
   bool flag(const std::string &name) const { return number(name) != 0.0; }
   std::span<const i64> table(const std::string &name) const;
   Twister twister() const;  // Python's random numbers

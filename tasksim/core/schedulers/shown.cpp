@@ -21,7 +21,7 @@ void *nothing() {
   return python.none;
 }
 
-// Calls *body*; nothing is thrown into Python, which hears of errors in its own way.
+// Calls *body*; C++ exceptions become Python errors.
 template <class Body>
 void *heard(void *owner, Body body) noexcept {
   Shown &shown = shown_by(owner);
@@ -30,7 +30,7 @@ void *heard(void *owner, Body body) noexcept {
   } catch (const Raised &) {
     return nullptr;
   } catch (const Broken &broken) {
-    // A callback inside this one has failed: Python has that error already.
+    // A callback inside this one has failed: Python's error is set already.
     if (broken.status == TASKSIM_CALLBACK) return nullptr;
     shown.failed = std::current_exception();
   } catch (...) {
@@ -157,7 +157,7 @@ void *prefetch_handle(void *owner, Given given, intptr_t) {
   });
 }
 
-// What Python wants to know of a function (PyMethodDef).
+// Python's description of a function (PyMethodDef).
 struct Definition {
   const char *name;
   void *(*function)(void *owner, Given given, intptr_t count);

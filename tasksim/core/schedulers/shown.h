@@ -1,4 +1,4 @@
-// Shown: a run as its scheduler in Python sees it, in functions that Python calls.
+// Shown: a run as its scheduler in Python sees it, by functions that Python calls.
 #pragma once
 
 #include <exception>
@@ -9,25 +9,25 @@
 
 namespace tasksim {
 
-// What the functions of a view know; whoever has one of them has it all.
+// The state behind the functions of a view; each function owns all of it.
 class Shown {
  public:
   virtual ~Shown() = default;
 
   virtual View &view() = 0;
-  virtual bool runs() const = 0;  // else nothing can be asked of it any more, though much be seen
+  virtual bool runs() const = 0;  // else it answers no requests, though it can still be read
 
   // A capsule that owns this.
   void *owner();
 
-  // Throws what has gone wrong in a function of the view, which Python cannot pass on.
+  // Throws the error of a function of the view, which Python cannot pass on.
   void rethrow();
 
   tasksim_called given{};
   std::exception_ptr failed;
 };
 
-// A function of the view of the run that *owner* owns; null: there is none of that name.
+// A function of the view of the run that *owner* owns; null: no function has that name.
 void *function_of(void *owner, const std::string &name);
 
 }  // namespace tasksim

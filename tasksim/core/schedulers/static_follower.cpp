@@ -1,7 +1,7 @@
 // Static scheduler: follows a plan; each worker runs its own tasks (schedulers/static/follower.py).
 //
-// The plan is made in Python. It comes as tables: of each worker its tasks, of each task its
-// worker, what is sent where when it has ended, and what it reads that no task writes.
+// Python makes the plan and passes it as tables: the tasks of each worker, the worker of each task,
+// the data to send after each task, and the data that it reads and no task writes.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -12,13 +12,13 @@ namespace tasksim {
 
 namespace {
 
-constexpr int AHEAD = 4;  // so many tasks before its turn, what no task writes is brought
+constexpr int LOOKAHEAD_TASKS = 4;  // tasks before its turn at which its constant data are fetched
 
 void expect(bool holds) {
   if (!holds) throw BadArrays{};
 }
 
-// Rows of a table, one after the other; another table says where each begins.
+// Rows of a table, one after the other; another table has their starts.
 class Rows {
  public:
   Rows(const Options &options, const std::string &name, i64 rows)
@@ -34,7 +34,7 @@ class Rows {
   std::span<const i64> ptr_, items_;
 };
 
-// Who needs which data where, as planned: what is sent when. Per task pairs: a datum, a memory.
+// Planned transfers: per task, pairs of a datum and a memory.
 class DataSender {
  public:
   DataSender(View &view, const Options &options)
@@ -47,9 +47,9 @@ class DataSender {
     }
   }
 
-  // Sends what *task* has written to its readers' memories.
+  // Sends the data that *task* has written to its readers' memories.
   void written(int task) { send(written_[task]); }
-  // Sends what *task* reads and no task writes to its memory.
+  // Sends the data that *task* reads and no task writes to its memory.
   void initial(int task) { send(initial_[task]); }
 
  private:
@@ -138,13 +138,13 @@ class StaticScheduler : public Scheduler {
   void begin() {
     begun_ = true;
     for (const auto &tasks : lists_)
-      for (int turn = 0; turn < AHEAD && turn < static_cast<int>(tasks.size()); ++turn)
+      for (int turn = 0; turn < LOOKAHEAD_TASKS && turn < static_cast<int>(tasks.size()); ++turn)
         post_->initial(tasks[turn]);
   }
 
   int take(int worker, int turn) {
     const auto &tasks = lists_[worker];
-    const int later = turn + AHEAD;
+    const int later = turn + LOOKAHEAD_TASKS;
     if (later < static_cast<int>(tasks.size()) && !taken_[tasks[later]])
       post_->initial(tasks[later]);
     taken_[tasks[turn]] = true;
@@ -154,7 +154,7 @@ class StaticScheduler : public Scheduler {
   using Turns = std::priority_queue<int, std::vector<int>, std::greater<>>;  // the first on top
 
   Options options_;
-  bool strict_;  // a worker waits for the next task of its list though a later one is ready
+  bool strict_;  // whether a worker waits for the next task of its list
   std::vector<std::vector<int>> lists_;
   std::vector<int> worker_, turn_;  // per task
   std::vector<int> next_;           // per worker

@@ -15,12 +15,12 @@ class TaskList {
  public:
   virtual ~TaskList() = default;
   virtual std::size_t size() const = 0;
-  virtual void append(int task) = 0;  // behind those that go before it
-  virtual int pop() = 0;              // the task that goes first, removed
-  virtual int likely() const = 0;     // the one that is likely to, of some; NONE: unknown
+  virtual void append(int task) = 0;  // after those that go before it
+  virtual int pop() = 0;              // removes and returns the first task
+  virtual int likely() const = 0;     // the likely first task, if there are any; NONE: unknown
 };
 
-// Tasks in the order in which they were pushed; to it, all priorities are equal.
+// Tasks in the order in which they were pushed, whatever their priorities.
 class PushOrder : public TaskList {
  public:
   explicit PushOrder(ReadyFirst where = {}) : where_(where), tasks_(where_) {}
@@ -80,15 +80,15 @@ class SortedTasks : public TaskList {
 
  protected:
   std::span<const std::int32_t> rank_of_;
-  Levels levels_;  // where the list of each is, or the only task that it has
+  Levels levels_;  // the list of each level, or its only task
 
  private:
-  // A task in the place of a list, and back: where tasks have priorities of their own, there is
-  // one per level, which needs no list.
+  // A task in the place of a list, and back: if tasks have distinct priorities, there is one per
+  // level, which needs no list.
   static std::int32_t single(int task) { return -2 - task; }
   static bool is_single(std::int32_t place) { return place < NONE; }
 
-  // Levels come and go: lists are kept.
+  // Levels come and go, so lists are reused.
   std::int32_t new_list() {
     if (spare_.empty()) {
       lists_.emplace_back(where_);
@@ -103,7 +103,7 @@ class SortedTasks : public TaskList {
   ReadyFirst where_;
   std::size_t size_ = 0;
   std::vector<ReadyTasks> lists_;
-  std::vector<std::int32_t> spare_;  // lists without tasks
+  std::vector<std::int32_t> spare_;  // empty lists
 };
 
 }  // namespace tasksim

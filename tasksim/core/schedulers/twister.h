@@ -48,7 +48,7 @@ class Twister {
  private:
   std::uint32_t mixed(int place) const { return words_[place - 1] ^ words_[place - 1] >> 30; }
 
-  // The place after *place*, while the state is made of a seed.
+  // The place after *place*, while the state is made from a seed.
   int next(int place) {
     if (++place < WORDS) return place;
     words_[0] = words_[WORDS - 1];

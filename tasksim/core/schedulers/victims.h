@@ -1,6 +1,6 @@
-// Victims of work stealing: who can be robbed, in order of number or of distance.
+// Victims of work stealing, in order of number or of distance.
 //
-// As schedulers/ws.py: sorted lists of all of them, of each node, of each memory of a node.
+// As in schedulers/ws.py: sorted lists of all workers, of each node, of each memory of a node.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class Victims {
       place_list[place_of(worker)] = ALL;
       memories.insert(platform.memory_of[worker]);
     }
-    // One list for several levels where there is but one node, or one memory in each.
+    // Several levels share a list if there is only one node, or one memory in each.
     if (node_list.size() > 1)
       for (auto &[node, list] : node_list) list = new_list();
     for (auto &[place, list] : place_list)
@@ -41,7 +41,7 @@ class Victims {
 
   bool none() const { return lists_[ALL].empty(); }
 
-  // Adds *worker*, which is not there yet.
+  // Adds *worker*, which is not in the lists.
   void add(int worker) {
     among[worker] = true;
     insert(lists_[ALL], worker);
@@ -49,7 +49,7 @@ class Victims {
     if (of_place_[worker] != of_node_[worker]) insert(lists_[of_place_[worker]], worker);
   }
 
-  // Removes *worker*, which is there.
+  // Removes *worker*, which is in the lists.
   void discard(int worker) {
     among[worker] = false;
     remove(lists_[ALL], worker);
@@ -57,16 +57,16 @@ class Victims {
     if (of_place_[worker] != of_node_[worker]) remove(lists_[of_place_[worker]], worker);
   }
 
-  // These call *rob* with all in turn until it returns true; they return whether it has.
+  // These call *rob* with one after the other until it returns true; they return whether it did.
 
-  // In order of their numbers, from *first* on, wrapping round.
+  // In order of number, from *first* on, wrapping round.
   template <class Rob>
   bool from_number(int first, Rob rob) const {
     return around(lists_[ALL], first, rob);
   }
 
-  // Of the same memory and node, of the same node, of the same memory, the rest; among equals
-  // those that follow *thief*, wrapping round.
+  // First the same memory and node, then the same node, the same memory, the rest; among equals
+  // those after *thief*, wrapping round.
   template <class Rob>
   bool from_nearest(int thief, Rob rob) const {
     if (!several_) return around(lists_[ALL], thief + 1, rob);
@@ -77,7 +77,7 @@ class Victims {
     return node != ALL && of_other_nodes(thief, rob);
   }
 
-  std::vector<bool> among;  // per worker, whether it is one of them
+  std::vector<bool> among;  // per worker, whether it is a victim
 
  private:
   using Members = std::vector<int>;
@@ -130,9 +130,9 @@ class Victims {
 
   const Platform *platform_;
   std::vector<Members> lists_;
-  std::vector<int> of_node_, of_place_;  // per worker, the lists in which it stands
+  std::vector<int> of_node_, of_place_;  // per worker, its lists
   bool several_ = false;
-  bool shared_ = false;  // workers of several nodes have a memory in common
+  bool shared_ = false;  // whether workers of several nodes share a memory
 };
 
 }  // namespace tasksim

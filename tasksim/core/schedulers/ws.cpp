@@ -1,4 +1,4 @@
-// ws and lws: work stealing, of any victim in turn or of the nearest first (schedulers/ws.py).
+// ws and lws: work stealing from any victim in turn, or from the nearest first (schedulers/ws.py).
 #include "ws.h"
 
 namespace tasksim {

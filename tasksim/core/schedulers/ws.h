@@ -1,4 +1,4 @@
-// Work stealing: a queue per worker, and idle workers take from the others' (schedulers/ws.py).
+// Work stealing: a queue per worker, from which idle workers also take (schedulers/ws.py).
 #pragma once
 
 #include "queues.h"
@@ -27,7 +27,7 @@ class WorkStealing : public Scheduler {
     view->wake_all(task);
   }
 
-  // Puts *task* on the queue of *owner*, and wakes nobody.
+  // Puts *task* on the queue of *owner*, and wakes no worker.
   void put(int task, int owner) {
     queues_[owner].push(task);
     ++waiting_[owner];
@@ -39,7 +39,7 @@ class WorkStealing : public Scheduler {
     return task == NONE && !victims_->none() ? stolen(worker) : task;
   }
 
-  // A task of *worker*'s own; without one, it is not busy any more.
+  // Takes a task of *worker*'s own queue; without one, the worker is not busy any more.
   int take_own(int worker) {
     if (waiting_[worker]) {
       const int task = queues_[worker].pop(worker);
@@ -55,7 +55,7 @@ class WorkStealing : public Scheduler {
     return NONE;
   }
 
-  // The newest task of *victim* that *thief* can run: it is busy then.
+  // Takes the newest task of *victim* that *thief* can run, which is then busy.
   int steal(int victim, int thief) {
     const int task = queues_[victim].pop_newest(thief);
     if (task != NONE) {
@@ -66,11 +66,11 @@ class WorkStealing : public Scheduler {
     return task;
   }
 
-  // On whose queue *task* belongs.
+  // The owner of the queue for *task*.
   int owner_of(int task) {
     if (view->pusher != NONE && view->can_run(task, view->pusher)) return view->pusher;
     int owner = next_owner_;
-    while (!view->can_run(task, owner)) owner = (owner + 1) % workers_;  // somebody can
+    while (!view->can_run(task, owner)) owner = (owner + 1) % workers_;  // some worker can
     next_owner_ = (owner + 1) % workers_;
     return owner;
   }
@@ -93,7 +93,7 @@ class WorkStealing : public Scheduler {
   std::unique_ptr<Victims> victims_;
 
  private:
-  // A task has left the queue of *owner*.
+  // Notes that a task has left the queue of *owner*.
   void took(int owner) {
     --waiting_[owner];
     if (robbable()[owner] && !waiting_[owner]) victims_->discard(owner);

@@ -7,17 +7,17 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr i64 MOST = i64{1} << 31;       // nodes, links, ways, messages
-constexpr i64 LONGEST = i64{1} << 60;    // ticks of one thing: 36 years
+constexpr i64 MAX_COUNT = i64{1} << 31;       // nodes, links, ways, messages
+constexpr i64 MAX_TICKS = i64{1} << 60;    // most ticks of one duration: 36 years
 
 void expect(bool fine) {
   if (!fine) throw BadArrays{};
 }
 
-// *values*, which are there unless there are none.
+// The array *values*, which may only be null if it is empty.
 template <class T>
 std::span<const T> column(const T *values, i64 count) {
-  expect(count >= 0 && count < MOST && (values || !count));
+  expect(count >= 0 && count < MAX_COUNT && (values || !count));
   return {values, static_cast<std::size_t>(count)};
 }
 
@@ -55,7 +55,7 @@ ClusterReplay::Member::Member(ClusterReplay &cluster, int number, const tasksim_
            *scheduler, cluster.clock_, this),
       main(node.routine()) {}
 
-// Whether something happens on the node that is no communication.
+// Whether the node itself has anything to do, besides waiting for messages.
 bool ClusterReplay::Member::busy() const {
   const auto is_own = [this](int task) { return task < node.own_tasks; };
   return std::any_of(node.ledger.taken.begin(), node.ledger.taken.end(), is_own) ||
@@ -64,7 +64,7 @@ bool ClusterReplay::Member::busy() const {
 
 ClusterReplay::ClusterReplay(const tasksim_cluster &given)
     : given_(given), office_{clock_, Flows(clock_, column(given.capacity, given.links))} {
-  expect(given_.cores >= 0 && given_.cores < MOST);
+  expect(given_.cores >= 0 && given_.cores < MAX_COUNT);
   if (given_.cores) cores_ = std::make_unique<SharedCores>(clock_, given_.cores);
   check_ways();
   make_ways();
@@ -73,7 +73,7 @@ ClusterReplay::ClusterReplay(const tasksim_cluster &given)
 }
 
 void ClusterReplay::check_ways() const {
-  expect(given_.nodes >= 1 && given_.nodes < MOST && given_.member && given_.in_flight >= 1);
+  expect(given_.nodes >= 1 && given_.nodes < MAX_COUNT && given_.member && given_.in_flight >= 1);
   expect_positive(column(given_.capacity, given_.links));
   expect_positive(column(given_.way_limit, given_.ways));
   expect_positive(column(given_.way_weight, given_.ways));
@@ -94,7 +94,7 @@ void ClusterReplay::make_ways() {
     ways_.push_back({limit, weight, limit / weight, {uses_.data() + first, count}});
   }
   if (!given_.envelope_latency) return;
-  expect_within(column(given_.envelope_latency, given_.ways), 0, LONGEST);
+  expect_within(column(given_.envelope_latency, given_.ways), 0, MAX_TICKS);
   expect(given_.envelope_factor > 0.0 && given_.envelope_bytes > 0.0);
   for (i64 way = 0; way < given_.ways; ++way)
     envelopes_.push_back(Transfer{&ways_[way], given_.envelope_latency[way], given_.envelope_factor,
@@ -109,7 +109,7 @@ void ClusterReplay::make_messages() {
   expect_within(source, 0, given_.nodes - 1);
   expect_within(target, 0, given_.nodes - 1);
   expect_within(way, 0, given_.ways - 1);
-  expect_within(column(given_.latency, count), 0, LONGEST);
+  expect_within(column(given_.latency, count), 0, MAX_TICKS);
   expect_positive(column(given_.factor, count));
   for (const double bytes : column(given_.bytes, count)) expect(bytes >= 0.0 && bytes < 1e18);
   const auto priority = column(given_.priority, count);
@@ -118,8 +118,8 @@ void ClusterReplay::make_messages() {
   const auto eager = column(given_.eager, count), detached = column(given_.detached, count);
   if (given_.isend) office_.isend = column(given_.isend, count);
   if (given_.received) office_.received = column(given_.received, count);
-  expect_within(office_.isend, 0, LONGEST);
-  expect_within(office_.received, 0, LONGEST);
+  expect_within(office_.isend, 0, MAX_TICKS);
+  expect_within(office_.received, 0, MAX_TICKS);
   office_.ways = ways_;
   office_.envelopes = envelopes_;
   office_.ended.assign(count, -1);

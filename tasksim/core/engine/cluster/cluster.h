@@ -1,4 +1,4 @@
-// Cluster: its replay, wired of a clock, a network, and per node workers and a thread
+// Cluster: its replay, wired from a clock, a network, and per node workers and a thread
 // (engine/cluster/cluster.py).
 #pragma once
 
@@ -17,7 +17,7 @@ class ClusterReplay : public Replay {
   bool go_on(i64 events) override;
   void end() override;
 
-  // Of a node; those of the first where no number is said.
+  // Results of a node; without a number, of the first one.
   Node &node(i64 number) const { return members_.at(number)->node; }
   View &view() override { return node(0).view; }
   const Ledger &ledger() const override { return node(0).ledger; }
@@ -57,7 +57,7 @@ class ClusterReplay : public Replay {
   threads::Kernel kernel_{clock_};
   std::vector<Use> uses_;
   std::vector<Way> ways_;
-  std::vector<i64> envelopes_;  // per way the ticks that one takes
+  std::vector<i64> envelopes_;  // duration per way, in ticks
   Office office_;
   std::unique_ptr<SharedCores> cores_;
   std::vector<std::unique_ptr<Member>> members_;

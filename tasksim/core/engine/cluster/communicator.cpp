@@ -8,9 +8,9 @@ namespace tasksim::cluster {
 
 namespace {
 
-// The rank of communication within an instant: after all that workers do, even counted in steps, and
-// before the shares of the links are settled.
-constexpr double COMMUNICATE = 1024.0;
+// Rank of communication within an instant: after all steps of workers, even counted ones, and
+// before the links are shared.
+constexpr double COMMUNICATION_RANK = 1024.0;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Communicator::begin(Node &node) {
   node_ = &node;
   if (landing()) find_readers();
   routine_ = node.routine();
-  routine_->rank = COMMUNICATE;
+  routine_->rank = COMMUNICATION_RANK;
   if (node.threads) bell_ = node.threads->bell(*routine_);
   routine_->begin(steps());
 }
@@ -41,7 +41,7 @@ void Communicator::take(int task) {
   if (node_->several) {
     Courier &courier = couriers_.emplace_back();
     courier.task = task;
-    courier.memory = MAIN;
+    courier.memory = MAIN_MEMORY;
     courier.priority = priority_of(message_of(task));
     courier.communicator = this;
     if (node_->mover.fetch(node_->graph.needs[task], courier)) return;
@@ -49,7 +49,7 @@ void Communicator::take(int task) {
   land(task);
 }
 
-// Finds memory for the message of *task*, if it is to be received here.
+// Finds memory for the message of *task*, if it is received here.
 void Communicator::land(int task) {
   const Message &message = message_of(task);
   const bool asks = landing() && message.target == number_ && message.lands;
@@ -70,7 +70,7 @@ void Communicator::hear_end(int task) {
     if (!--readers_[message]) landing()->give_back(size_of(message));
 }
 
-// Notes which tasks read what is received, and how many read each.
+// Notes the tasks that read received data, and the number of readers of each.
 void Communicator::find_readers() {
   for (std::size_t place = 0; place < message_.size(); ++place) {
     const int number = message_[place];
@@ -84,7 +84,7 @@ void Communicator::find_readers() {
   }
 }
 
-// Sends or awaits the message of *task*, as its datum is in main memory.
+// Sends or awaits the message of *task*, whose datum is in main memory.
 void Communicator::ready(int task) {
   Message &message = message_of(task);
   if (number_ == message.source) {
@@ -128,7 +128,7 @@ Steps<> Communicator::steps() {
         co_await SLEEP;
     }
     routine.woken = false;
-    routine.rank = COMMUNICATE;
+    routine.rank = COMMUNICATION_RANK;
     co_await Wait{0};
     co_await send();
     listen();
@@ -140,7 +140,7 @@ Steps<> Communicator::steps() {
   }
 }
 
-// Tells the node that the communication *task* has ended.
+// Notifies the node that the communication *task* has ended.
 Steps<> Communicator::end(int task) {
   const int number = number_of(task);
   if (early_.erase(number)) landing()->give_back(size_of(number));
@@ -154,7 +154,7 @@ bool Communicator::quiet() const {
   return waits && done_.empty() && envelope_ == NONE;
 }
 
-// Sends what is ready, as long as not too much is in flight.
+// Sends ready messages, within the limit of those in flight.
 Steps<> Communicator::send() {
   while (!out_.empty() && in_flight_ < office_.in_flight) {
     const int number = out_.pop().message;
@@ -168,20 +168,20 @@ Steps<> Communicator::send() {
   }
 }
 
-// The communication *task* is over, of which the thread tells the node.
+// Notes that the communication *task* is over, for the thread to notify the node.
 void Communicator::end_soon(int task) {
   done_.push_back(task);
   send_for_end(task, 2);
 }
 
-// *message* is not in flight any more.
+// Notes that *message* is not in flight any more.
 void Communicator::sent(const Message &message) {
   --in_flight_;
   end_soon(message.send);
   stir();
 }
 
-// *message* is being sent here.
+// Notes that *message* is being sent to this node.
 void Communicator::hear_of(Message &message) {
   if (office_.envelopes.empty()) {
     message.announced = true;
@@ -193,7 +193,7 @@ void Communicator::hear_of(Message &message) {
   if (listening_ && !coming_) let_come();
 }
 
-// Awaits the next envelope, if a receive is ready that none has come for.
+// Awaits the next envelope, if a receive is ready without one.
 void Communicator::listen() {
   if (!expected_ || listening_) return;
   listening_ = true;
@@ -206,7 +206,7 @@ void Communicator::let_come() {
   coming_ = true;
   ++office_.under_way;
   const i64 delay = office_.envelopes[office_.messages[number].way];
-  office_.clock.after(delay, RUN, envelope_come_, number);
+  office_.clock.after(delay, END_RANK, envelope_come_, number);
 }
 
 void Communicator::on_envelope(int message) {
@@ -216,7 +216,7 @@ void Communicator::on_envelope(int message) {
   stir();
 }
 
-// Asks for the data of the message whose envelope has come.
+// Requests the data of the message whose envelope has come.
 Steps<> Communicator::open_envelope() {
   if (envelope_ == NONE) co_return;
   const int number = std::exchange(envelope_, NONE);
@@ -228,20 +228,20 @@ Steps<> Communicator::open_envelope() {
   move(message);
 }
 
-// Waits for memory for *message*, for which none was made ready; does nothing meanwhile. As
-// StarPU-MPI's thread does, which asks for it with no priority.
+// Waits for memory for *message*, which has none yet, and does nothing meanwhile, as StarPU-MPI's
+// thread does: it requests memory without priority.
 Steps<> Communicator::receive_early(int message) {
   early_.insert(message);
   waits_for_room_ = true;
   if (!landing()->ask(size_of(message), 0, room_found_, message)) {
-    if (bell_) co_await node_->threads->tell_all(MAIN);
+    if (bell_) co_await node_->threads->tell_all(MAIN_MEMORY);
     while (waits_for_room_) {
       if (bell_)
         co_await sleep_on_bell();
       else
         co_await SLEEP;
     }
-    routine_->woken = true;  // by whatever has come meanwhile
+    routine_->woken = true;  // by any event meanwhile
   }
   waits_for_room_ = false;
 }
@@ -283,7 +283,7 @@ void Communicator::send_for_end(int task, int turns) const {
   if (turns == 0) node_->send_for_counts(task);
 }
 
-// Lets the data of *message* move, unless they do.
+// Lets the data of *message* move, unless they already do.
 void Communicator::move(Message &message) {
   if (message.moving) return;
   message.moving = true;
@@ -294,7 +294,7 @@ void Communicator::move(Message &message) {
                      &message - office_.messages.data());
 }
 
-// The data of a message that was sent here have come.
+// Notes the arrival of the data of a message for this node.
 void Communicator::on_data(int number) {
   Message &message = office_.messages[number];
   --office_.under_way;

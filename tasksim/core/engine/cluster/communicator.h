@@ -15,17 +15,17 @@
 
 namespace tasksim::cluster {
 
-// A message, and where it is on its way (engine/cluster/communicator.py): a line of the cache.
+// A message and its progress, in one cache line (engine/cluster/communicator.py).
 struct alignas(64) Message {
   int source, target, priority;
   int send, receive;  // its communication tasks
   int way;
   i64 latency;           // as in Transfer
   double factor, bytes;
-  bool eager, detached;      // it moves when it is sent; it is sent when it moves
-  bool lands;                // it brings a datum to a node that does not own it
-  bool awaited = false;      // the receive is ready
-  bool announced = false;    // the receiver knows of it
+  bool eager, detached;      // moves when it is sent; is sent when it moves
+  bool lands;                // brings a datum to a node that does not own it
+  bool awaited = false;      // whether the receive is ready
+  bool announced = false;    // whether the receiver knows of it
   bool moving = false, arrived = false;
   i64 started = -1;
 };
@@ -33,31 +33,31 @@ static_assert(sizeof(Message) == 64);
 
 class Communicator;
 
-// What the communicators of a cluster share.
+// Shared state of the communicators of a cluster.
 struct Office {
   Clock &clock;
   Flows flows;
   std::vector<Message> messages{};
-  std::vector<i64> ended{};                  // when, per message
-  std::span<const i64> isend{}, received{};  // what each costs its hosts, ticks; none: nothing
+  std::vector<i64> ended{};                  // per message, its end
+  std::span<const i64> isend{}, received{};  // cost for its hosts, in ticks; may be empty
   std::span<const Way> ways{};
-  std::span<const i64> envelopes{};          // per way the ticks; none: nothing goes before the data
+  std::span<const i64> envelopes{};          // ticks per way; empty: no envelopes
   std::vector<std::unique_ptr<Communicator>> communicators{};
-  i64 in_flight = 0;   // so many messages at most are on their way from a node
-  i64 under_way = 0;   // messages and envelopes that move
+  i64 in_flight = 0;   // most messages in flight from a node
+  i64 under_way = 0;   // moving messages and envelopes
 };
 
-// It sleeps until there is something to do, and does it at the end of the instant: so of sends that
-// become ready together the most urgent goes first.
+// It sleeps until it has work, and works at the end of the instant: so the most urgent of the sends
+// that become ready together goes first.
 class alignas(64) Communicator {
  public:
   // *message*: per communication task.
   Communicator(int number, std::span<const std::int32_t> message, Office &office);
 
-  void begin(Node &node);  // which has its workers now
-  void take(int task);     // a communication task that was released
-  void send_for(int task) const;  // what is known of its message is looked at soon
-  void hear_end(int task);  // gives back the memory of received data that nobody reads after it
+  void begin(Node &node);  // once the node has its workers
+  void take(int task);     // a released communication task
+  void send_for(int task) const;  // prefetches the record of its message
+  void hear_end(int task);  // frees the memory of received data after the last reader
   bool quiet() const;      // nothing to do until a message or a datum comes
 
  private:
@@ -112,10 +112,10 @@ class alignas(64) Communicator {
   i64 size_of(int message) const;
   Landing *landing() const { return node_->landing.get(); }
   void ready(int task);
-  i64 priority_of(const Message &message) const {  // here: schedulers may know none
+  i64 priority_of(const Message &message) const {  // schedulers may not know any
     return node_->question.uses_priorities ? message.priority : 0;
   }
-  void stir();  // the thread goes on at the end of this instant
+  void stir();  // the thread continues at the end of this instant
   Steps<> steps();
   Steps<> sleep_on_bell();
   Steps<> send();
@@ -131,8 +131,8 @@ class alignas(64) Communicator {
   void move(Message &message);
   void on_data(int message);
 
-  // What is far from the processor on a thousand nodes, as Awaiting::soon: for who opens the
-  // envelope of *message*, or ends its communication tasks.
+  // Prefetches data that are far from the processor on a thousand nodes, like Awaiting::soon: to
+  // open the envelope of *message*, or to end its communication tasks.
   void send_for_thread(int turns) const;
   void send_for_move(int message, int turns) const;
   void send_for_ends(int message, int turns) const;
@@ -144,26 +144,26 @@ class alignas(64) Communicator {
   Node *node_ = nullptr;
   EnvelopeCome envelope_come_;
   DataCome data_come_;
-  bool listening_ = false;   // an envelope is awaited
-  bool coming_ = false;      // and is under way
+  bool listening_ = false;   // whether an envelope is awaited
+  bool coming_ = false;      // whether it is on its way
   bool waits_for_room_ = false;
-  int envelope_ = NONE;      // a message whose envelope has come just now
+  int envelope_ = NONE;      // message whose envelope has just come
   i64 turn_ = 0;
-  i64 last_ready_ = -1;      // when a send became ready last
-  int last_datum_ = NONE;    // and its datum: those that do together go in order
+  i64 last_ready_ = -1;      // time at which a send became ready last
+  int last_datum_ = NONE;    // its datum: sends of one datum go in order
   i64 in_flight_ = 0;
-  i64 expected_ = 0;       // receives that are ready of which no envelope has come
-  Heap<Sending> out_;      // sends that are ready
-  Line<int> done_;         // communication tasks that have ended, of which nobody was told yet
-  Line<int> letters_;      // messages sent here whose envelopes nobody has awaited yet
-  std::unordered_set<int> early_;  // messages that came into memory of their own, not awaited yet
+  i64 expected_ = 0;       // ready receives without an envelope
+  Heap<Sending> out_;      // ready sends
+  Line<int> done_;         // ended communication tasks that the node does not know yet
+  Line<int> letters_;      // messages for this node whose envelopes were not awaited yet
+  std::unordered_set<int> early_;  // messages with memory of their own, not awaited yet
   Landed landed_;
   RoomFound room_found_;
-  std::unordered_map<int, int> readers_;             // of a received message, yet to end
-  std::unordered_map<int, std::vector<int>> reads_;  // by a task, of received messages
+  std::unordered_map<int, int> readers_;             // of a received message, until their ends
+  std::unordered_map<int, std::vector<int>> reads_;  // received messages that a task reads
   std::deque<Courier> couriers_;
-  std::unique_ptr<threads::Bell> bell_;  // of a node with threads: what it sleeps on
-  std::unique_ptr<Routine> routine_;  // last: it refers to what is above
+  std::unique_ptr<threads::Bell> bell_;  // bell of the thread, on a node with threads
+  std::unique_ptr<Routine> routine_;  // last: it refers to the members above
 };
 
 }  // namespace tasksim::cluster

@@ -1,7 +1,7 @@
-// Ends: when the flows under way end, as things stand, the first on top.
+// Ends: the ends of the flows in progress, at their current shares, the first on top.
 //
-// Where engine/cluster/flows.py passes over ends that have moved: with each event those of all flows
-// on a link move, so here each flow knows its place, and has one.
+// engine/cluster/flows.py skips outdated ends instead. With each event the ends of all flows on a
+// link move, so here each flow knows its place, and has only one.
 #pragma once
 
 #include "flow.h"
@@ -14,7 +14,7 @@ class Ends {
   i64 first() const { return ends_.front().tick; }
   const Flow &first_flow() const { return *ends_.front().flow; }
 
-  // Those among which the next one is, when the first has ended.
+  // The flows among which the next one is, when the first has ended.
   void send_for_next() const {
     for (std::size_t place = 1; place <= CHILDREN && place < ends_.size(); ++place) {
       __builtin_prefetch(ends_[place].flow, 1);
@@ -22,7 +22,7 @@ class Ends {
     }
   }
 
-  // Lets *flow* end at *tick*, whatever was said before.
+  // Sets the end of *flow* to *tick*.
   void set(Flow &flow, i64 tick) {
     const End end{tick, &flow};
     if (flow.place < 0) {
@@ -35,7 +35,7 @@ class Ends {
     }
   }
 
-  // The flow that ends first, removed.
+  // Removes and returns the flow that ends first.
   Flow &pop() {
     Flow &flow = *ends_.front().flow;
     const End last = ends_.back();
@@ -46,7 +46,7 @@ class Ends {
   }
 
  private:
-  static constexpr std::size_t CHILDREN = 4;  // of an end: four are one line of the cache
+  static constexpr std::size_t CHILDREN = 4;  // children of an end: four fill one cache line
 
   struct End {
     i64 tick;

@@ -6,12 +6,12 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double LAST = INF;        // the rank of what happens at the end of an instant
-constexpr double ROUNDING = 1e-6;   // of a tick: else a flow that ends on one would end one later
+constexpr double LAST_RANK = INF;        // rank of the events at the end of an instant
+constexpr double END_ROUNDING_TICKS = 1e-6;   // of a tick: else an end on a tick would be one later
 
-// The ticks until so many bytes have moved, *rate* in each.
+// The ticks until *bytes* have moved, *rate* in each.
 i64 ticks_to_move(double bytes, double rate) {
-  const double left = bytes / rate - ROUNDING;
+  const double left = bytes / rate - END_ROUNDING_TICKS;
   if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
   if (left <= 0.0) return 0;
   const i64 whole = static_cast<i64>(left);
@@ -48,7 +48,7 @@ void Flows::soon(i64 tick, int turns) const {
   if (turns < 2 && tick == alarm_) send_for_end(ends_.first_flow(), turns);
 }
 
-// As soon(), for the end of *flow*.
+// Prefetches, like soon(), for the end of *flow*.
 void Flows::send_for_end(const Flow &flow, int turns) const {
   if (turns == 2) __builtin_prefetch(flow.way);
   if (turns == 1) __builtin_prefetch(flow.way->uses.data());
@@ -66,7 +66,7 @@ void Flows::send(const Transfer &transfer, Awaiting &who, i64 value) {
   flow.who = &who;
   flow.value = value;
   if (transfer.latency)
-    clock_.after(transfer.latency, RUN, flow);
+    clock_.after(transfer.latency, END_RANK, flow);
   else
     enter(flow);
 }
@@ -127,7 +127,7 @@ void Flows::happen(i64 tick) {
 void Flows::settle_soon() {
   if (soon_) return;
   soon_ = true;
-  clock_.after(0, LAST, settling_);
+  clock_.after(0, LAST_RANK, settling_);
 }
 
 void Flows::settle() {
@@ -145,13 +145,13 @@ void Flows::settle() {
   set_alarm();
 }
 
-// The flows that have begun, and those beside which flows have come or gone.
+// The flows that have begun, and those beside which flows have begun or ended.
 void Flows::find_touched() {
   for (Flow *flow : begun_) region_.add(*flow);
   for (const int number : changed_) {
     Link &link = links_[number];
     link.changed = false;
-    if (!link.was_full() && !link.can_be_full()) continue;  // it has held nobody back, and does not
+    if (!link.was_full() && !link.can_be_full()) continue;  // it limits no flow
     for (const auto &taken : link.on) __builtin_prefetch(taken.flow, 1);
     for (const auto &taken : link.on) region_.add(*taken.flow);
   }
@@ -167,7 +167,7 @@ i64 Flows::end_of(const Flow &flow) const {
 void Flows::set_alarm() {
   if (ends_.empty() || ends_.first() == alarm_) return;
   alarm_ = ends_.first();
-  clock_.after(alarm_ - clock_.now, RUN, *this, alarm_);
+  clock_.after(alarm_ - clock_.now, END_RANK, *this, alarm_);
   send_for_end(ends_.first_flow(), 2);
   ends_.send_for_next();
 }

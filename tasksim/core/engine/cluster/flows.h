@@ -1,4 +1,4 @@
-// Flows: messages that are under way share the links of a network, weighted max-min fair
+// Flows: messages in progress share the links of a network, weighted max-min fair
 // (engine/cluster/flows.py).
 #pragma once
 
@@ -10,24 +10,24 @@
 
 namespace tasksim::cluster {
 
-// What a message costs on its way: made before the clock starts.
+// The costs of a message, computed before the clock starts.
 struct Transfer {
   const Way *way;
   i64 latency;    // ticks
-  double factor;  // of what its share moves
-  double bytes;   // with what the network adds
+  double factor;  // bytes per byte of its share
+  double bytes;   // with those that the network adds
 
-  i64 alone() const;  // the ticks that it takes if nothing else is sent
+  i64 alone() const;  // its duration in ticks on an empty network
 };
 
 class Flows : public Awaiting {
  public:
   Flows(Clock &clock, std::span<const double> capacity);
 
-  // Sends *transfer*, then tells who.happen(value).
+  // Sends *transfer*, then calls who.happen(value).
   void send(const Transfer &transfer, Awaiting &who, i64 value);
 
-  void happen(i64 tick) override;  // the flow that was to end first has ended
+  void happen(i64 tick) override;  // the flow with the first end has ended
   void soon(i64 tick, int turns) const override;
 
  private:
@@ -56,9 +56,9 @@ class Flows : public Awaiting {
   std::vector<Flow *> free_;
   std::vector<Link> links_;
   Region region_;
-  std::vector<int> changed_;   // the links on which flows have come or gone in this instant
-  std::vector<Flow *> begun_;  // those that have come
-  std::vector<Flow *> ended_;  // those that end now
+  std::vector<int> changed_;   // links with flows that began or ended in this instant
+  std::vector<Flow *> begun_;  // flows that began
+  std::vector<Flow *> ended_;  // flows that end now
   Ends ends_;
   i64 count_ = 0;
   i64 alarm_ = -1;  // the tick of the first end; none

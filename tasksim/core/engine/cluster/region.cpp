@@ -6,7 +6,7 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double TOLERANCE = 1e-11;     // the rounding of sums of ten thousand flows
+constexpr double LEVEL_TOLERANCE = 1e-11;     // rounding error of sums of ten thousand flows
 
 }  // namespace
 
@@ -39,7 +39,7 @@ const std::vector<Flow *> &Region::settle() {
   }
 }
 
-// Shares what the other flows leave of the links that can be full.
+// Shares the capacity that the other flows leave on links that can be full.
 void Region::share_out() {
   ++looked_;
   filling_.clear();
@@ -69,19 +69,19 @@ double Region::left_of(int place) const {
   return std::max(0.0, left);
 }
 
-// Adds the flows on a link that cannot stay as they are beside those that were shared.
+// Adds the flows on a link that cannot keep their shares beside those that were shared again.
 void Region::join(int place) {
   const Filling::Link &shared = filling_.link(place);
   const Link &link = links_[shared.number];
   if (shared.on.size() == link.on.size()) return;
-  const bool slack = shared.left > link.capacity * TOLERANCE;
+  const bool slack = shared.left > link.capacity * LEVEL_TOLERANCE;
   double lowest = INF, highest = 0.0;
   for (const int k : shared.on) {
     highest = std::max(highest, levels_[k]);
     if (flows_[k]->stop == shared.number) lowest = std::min(lowest, levels_[k]);
   }
-  lowest *= 1 + TOLERANCE;
-  highest *= 1 - TOLERANCE;
+  lowest *= 1 + LEVEL_TOLERANCE;
+  highest *= 1 - LEVEL_TOLERANCE;
   for (const auto &taken : link.on) {
     Flow &flow = *taken.flow;
     if (!flow.inside && (flow.level > lowest ||

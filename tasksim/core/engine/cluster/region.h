@@ -5,15 +5,15 @@
 
 namespace tasksim::cluster {
 
-// Shares links anew among flows; it keeps its room from one time to the next.
+// Shares links again among flows; it reuses its memory.
 class Region {
  public:
   explicit Region(std::vector<Link> &links) : links_(links) {}
 
   void add(Flow &flow);
 
-  // Shares anew among the flows that were added, and those that have to join them: all of them, in
-  // order, with what they are to get in *settled*.
+  // Shares links again among the added flows and those that have to join them: all of them in
+  // order, with their next shares in *settled*.
   const std::vector<Flow *> &settle();
   void clear();
 
@@ -25,8 +25,8 @@ class Region {
   std::vector<Link> &links_;
   Filling filling_;
   std::vector<Flow *> flows_;
-  std::vector<double> levels_;  // that they are to have
-  i64 looked_ = 0;              // how often shares were filled
+  std::vector<double> levels_;  // their next levels
+  i64 looked_ = 0;              // number of fillings so far
 };
 
 }  // namespace tasksim::cluster

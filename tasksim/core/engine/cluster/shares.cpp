@@ -6,7 +6,8 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double LEAST = 1e-18;  // of a share, in bytes per tick: never zero, for a flow must end
+// Least share in bytes per tick: never zero, for a flow must end.
+constexpr double MIN_SHARE = 1e-18;
 
 constexpr auto higher = [](const auto &one, const auto &other) {
   return one.level != other.level ? one.level > other.level : one.number > other.number;
@@ -78,7 +79,7 @@ void Filling::order_limits() {
   });
 }
 
-// Stops the flows on the link that is full first; as others stop, that comes later.
+// Stops the flows on the link that fills first; other links fill later for that.
 void Filling::fill_first() {
   std::pop_heap(levels_.begin(), levels_.end(), higher);
   const auto [told, number, place] = levels_.back();
@@ -98,7 +99,7 @@ void Filling::fill_first() {
 
 void Filling::stop(int number, double share, int where) {
   Claim &claim = claims_[number];
-  claim.share = std::max(share, LEAST);
+  claim.share = std::max(share, MIN_SHARE);
   claim.stop = where;
   const std::size_t last = static_cast<std::size_t>(number) + 1;
   const int end = last < claims_.size() ? claims_[last].uses : static_cast<int>(uses_.size());

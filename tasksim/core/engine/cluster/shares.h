@@ -1,4 +1,4 @@
-// Shares: weighted max-min fair, each with a limit of its own (engine/cluster/shares.py).
+// Shares: weighted max-min fair shares with a limit each (engine/cluster/shares.py).
 #pragma once
 
 #include <span>
@@ -8,24 +8,24 @@
 
 namespace tasksim::cluster {
 
-// What a byte takes of a link.
+// Bytes on a link per byte of data.
 struct Use {
   int link;
   double of_byte;
 };
 
-// What all messages from one host to another have in common.
+// The common properties of all messages from one host to another.
 struct Way {
   double limit, weight;  // bytes per tick
   double limit_level;    // limit / weight
   std::span<const Use> uses;
 };
 
-inline constexpr int AT_LIMIT = -1;  // where a flow stopped that no link held back
+inline constexpr int AT_LIMIT = -1;  // stop of a flow at its own limit
 
-// Progressive filling: a level rises for all at once, each getting level * weight; those that reach
-// their limit stop there, those on a link that is full stay at what they have. Made once, asked often:
-// it keeps its room, and has what it looks at together, however large the network is.
+// Progressive filling: a level rises for all at once, each gets level * weight. Flows that reach
+// their limit stop there; flows on a full link keep their share. It is made once and used often: it
+// reuses its memory, and keeps its data together, however large the network is.
 class Filling {
  public:
   struct Link {
@@ -38,23 +38,23 @@ class Filling {
   void clear();
   int add_link(int number);  // returns its place
   void add_claim(const Way &way);
-  void add_use(int place, double of_byte);  // of the claim that was added last
+  void add_use(int place, double of_byte);  // for the claim that was added last
 
-  // So much is left of a link for the claims.
+  // Sets the capacity that a link has for the claims.
   void set_left(int place, double left) { links_[place].left = left; }
   void fill();
 
   int links() const { return used_; }
   const Link &link(int place) const { return links_[place]; }
-  double share(int claim) const { return claims_[claim].share; }  // what each gets
-  int stop(int claim) const { return claims_[claim].stop; }       // the number of what holds it back
+  double share(int claim) const { return claims_[claim].share; }  // the share of each
+  int stop(int claim) const { return claims_[claim].stop; }       // the number of its limiting link
 
  private:
   struct Claim {
     const Way *way;
     double share;
     int stop;
-    int uses;  // where they begin
+    int uses;  // their start
   };
   struct Taken {
     int place;
@@ -62,7 +62,7 @@ class Filling {
   };
   struct Level {
     double level;
-    int number;  // of a link, by which equal ones are ordered
+    int number;  // of a link, orders equal ones
     int place;
   };
 
@@ -74,7 +74,7 @@ class Filling {
   std::vector<Taken> uses_;  // of all claims
   std::vector<Link> links_;
   int used_ = 0;  // of the links
-  std::vector<int> limits_;    // the claims, the lowest limit first
+  std::vector<int> limits_;    // claims by limit, the lowest first
   std::vector<Level> levels_;  // of links, a heap with the lowest on top
 };
 

@@ -7,7 +7,8 @@ namespace tasksim::cluster {
 
 namespace {
 
-constexpr double ROUNDING = 1e-6;  // of a tick: else a task that ends on one would end one later
+// Rounding of an end in ticks: else a task that ends on a tick would end one later.
+constexpr double END_ROUNDING_TICKS = 1e-6;
 
 }  // namespace
 
@@ -28,7 +29,7 @@ void SharedCores::come_to_now() {
   since_ = clock_.now;
 }
 
-// Goes on at the rate of as many tasks as there are now; waits for the first end.
+// Continues at the rate for the current number of tasks; waits for the first end.
 void SharedCores::set_rate() {
   rate_ = running_now_ <= cores_
               ? 1.0
@@ -37,12 +38,12 @@ void SharedCores::set_rate() {
     alarm_ = -1;
     return;
   }
-  const double left = std::ceil((running_.first().end - done_) / rate_ - ROUNDING);
+  const double left = std::ceil((running_.first().end - done_) / rate_ - END_ROUNDING_TICKS);
   if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
   const i64 end = later(clock_.now, std::max(i64{0}, static_cast<i64>(left)));
   if (end == alarm_) return;
   alarm_ = end;
-  clock_.after(end - clock_.now, RUN, *this, end);
+  clock_.after(end - clock_.now, END_RANK, *this, end);
 }
 
 void SharedCores::happen(i64 tick) {
@@ -50,7 +51,7 @@ void SharedCores::happen(i64 tick) {
   alarm_ = -1;
   come_to_now();
   std::vector<Routine *> ended;
-  while (!running_.empty() && running_.first().end - done_ <= ROUNDING) {
+  while (!running_.empty() && running_.first().end - done_ <= END_ROUNDING_TICKS) {
     const Running first = running_.pop();
     *first.over = true;
     --running_now_;

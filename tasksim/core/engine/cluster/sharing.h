@@ -1,4 +1,4 @@
-// Sharing of cores: nodes that are ranks of one machine, which has fewer cores than they have workers
+// Sharing of cores: nodes that are ranks of one machine with fewer cores than workers
 // (engine/cluster/sharing.py).
 #pragma once
 
@@ -15,12 +15,12 @@ class SharedCores : public Rated, public Awaiting {
   SharedCores(Clock &clock, i64 cores) : clock_(clock), cores_(cores) {}
 
   Steps<> run(i64 ticks, Routine &routine) override;
-  void happen(i64 tick) override;  // the task that was to end first has ended
+  void happen(i64 tick) override;  // the task with the first end has ended
 
  private:
   struct Running {
-    double end;  // what will be done then
-    i64 number;  // the order of beginning
+    double end;  // the work done at its end
+    i64 number;  // order of the starts
     Routine *routine;
     bool *over;
 
@@ -35,10 +35,10 @@ class SharedCores : public Rated, public Awaiting {
   Clock &clock_;
   const i64 cores_;
   Heap<Running> running_;
-  double done_ = 0.0;  // the work that a task has had that has been running since the start
+  double done_ = 0.0;  // work of a task that has run since the start
   double rate_ = 1.0;
   i64 since_ = 0;
-  i64 count_ = 0;    // of all that have begun
+  i64 count_ = 0;    // tasks so far
   i64 running_now_ = 0;
   i64 alarm_ = -1;   // the tick of the first end; none
 };

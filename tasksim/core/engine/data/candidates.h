@@ -1,4 +1,4 @@
-// Candidates: the data of one memory at which eviction has looked, sorted by what may leave.
+// Candidates: the data of one memory that eviction has passed, sorted by their order of leaving.
 #pragma once
 
 #include <algorithm>
@@ -12,30 +12,30 @@
 
 namespace tasksim {
 
-// Through which ring of a store a datum is linked, in the order of its use.
+// The rings of a store, in which data are linked in the order of use.
 enum Ring : std::int8_t { OUT, RECENT, UNNEEDED };
 
-// What a store knows of a datum: half a line of the cache.
+// A store's record of a datum: half a cache line.
 struct Kept {
   static constexpr i64 NO_PLACE = INT64_MIN;
   static constexpr std::int32_t NO_SORT = -1;
 
-  i64 place = NO_PLACE;                  // its place among the candidates; negative: not needed
+  i64 place = NO_PLACE;                  // place among the candidates; negative: not needed
   std::int32_t before = -1, after = -1;  // in its ring
-  std::int32_t wanted = 0;    // tasks for which it was brought and that have not taken it
-  std::int32_t pinned = 0;    // who uses it or its place right now
-  std::int32_t sort = NO_SORT;  // in whose heap it has an entry
+  std::int32_t wanted = 0;    // tasks that it was fetched for and that have not taken it
+  std::int32_t pinned = 0;    // current uses of it or of its place
+  std::int32_t sort = NO_SORT;  // the heap that has an entry for it
   Ring ring = OUT;
 };
 
-// What eviction has passed, sorted by why it may not leave now, so that no search passes it again; a
-// change of the reason sorts it anew (engine/data/store.py).
+// Data that eviction has passed, sorted by the reason why they may not leave now, so that no search
+// passes them again. A change of the reason sorts a datum again (engine/data/store.py).
 class Candidates {
  public:
-  // A place in the order of leaving, and the datum that has it.
+  // A place in the order of leaving, and its datum.
   using Entry = std::pair<i64, int>;
 
-  static constexpr i64 ONLY = -1;  // instead of a size: the datum is valid nowhere else
+  static constexpr i64 ONLY = -1;  // in place of a size: the datum is valid nowhere else
 
   Candidates(const std::vector<Whereabouts> &of, int memory, std::vector<Kept> &kept)
       : of_(of), kept_(kept), bit_(bit(memory)) {}
@@ -43,9 +43,9 @@ class Candidates {
   bool has(int handle) const { return kept_[handle].place != Kept::NO_PLACE; }
   bool is_needed(int handle) const { return kept_[handle].place >= 0; }
 
-  // Sorts *handle*, which comes after all others that are needed as much as it.
+  // Sorts *handle* after all others that are needed as much.
   void add(int handle, bool unneeded) {
-    kept_[handle].place = unneeded ? count_ + UNNEEDED_FIRST : count_;
+    kept_[handle].place = unneeded ? count_ + UNNEEDED_OFFSET : count_;
     ++count_;
     ++sorted_;
     changed(handle);
@@ -59,7 +59,7 @@ class Candidates {
     --sorted_;
   }
 
-  // Sorts *handle* anew: it is free again, or wanted, or valid elsewhere, or not any more.
+  // Sorts *handle* again: it became free, wanted, or valid elsewhere, or stopped being so.
   void changed(int handle) {
     Kept &kept = kept_[handle];
     if (kept.pinned) return;
@@ -68,7 +68,7 @@ class Candidates {
     if (kept.sort >= 0 && heaps_[kept.sort].sort == sort) return;
     kept.sort = number_of(sort);
     auto &entries = heaps_[kept.sort].entries;
-    if (entries.size() > MANY * sorted_) {
+    if (entries.size() > MAX_HEAP_ENTRIES_PER_DATUM * sorted_) {
       std::erase_if(entries, [&](const Entry &entry) { return !counts(entry, kept.sort); });
       std::make_heap(entries.begin(), entries.end(), std::greater<>{});
     }
@@ -76,7 +76,7 @@ class Candidates {
     std::push_heap(entries.begin(), entries.end(), std::greater<>{});
   }
 
-  // The first that may leave of *size*; if that is ONLY, valid only here.
+  // The first datum of *size* that may leave; for ONLY, the first that is valid only here.
   std::optional<Entry> first(i64 size, bool keep_wanted) {
     const auto free = first(Sort{false, size});
     if (keep_wanted) return free;
@@ -85,7 +85,7 @@ class Candidates {
     return free ? free : wanted;
   }
 
-  // The first of all that may leave and are valid elsewhere.
+  // The first datum that may leave and is valid elsewhere.
   std::optional<Entry> first_elsewhere(bool keep_wanted) {
     std::optional<Entry> best;
     for (std::int32_t number = 0; number < static_cast<std::int32_t>(heaps_.size()); ++number) {
@@ -97,13 +97,13 @@ class Candidates {
     return best;
   }
 
-  // The first data valid nowhere else that together have at least *size* bytes.
+  // The first data valid nowhere else with *size* bytes or more in total.
   std::vector<int> only_copies(i64 size, bool keep_wanted) {
     std::vector<int> found;
     while (size > 0) {
       const auto entry = first(ONLY, keep_wanted);
       if (!entry) break;
-      kept_[entry->second].sort = Kept::NO_SORT;  // so that the next one is the first
+      kept_[entry->second].sort = Kept::NO_SORT;  // the next one is then the first
       found.push_back(entry->second);
       size -= of_[entry->second].size;
     }
@@ -120,8 +120,9 @@ class Candidates {
     std::vector<Entry> entries;  // a heap, cleaned lazily
   };
 
-  static constexpr i64 UNNEEDED_FIRST = -(i64{1} << 60);  // those come before the others, from 0
-  static constexpr std::size_t MANY = 4;  // entries of a heap per datum, before it is cleaned
+  static constexpr i64 UNNEEDED_OFFSET = -(i64{1} << 60);  // the others count from 0
+  // Entries of a heap per datum before it is cleaned.
+  static constexpr std::size_t MAX_HEAP_ENTRIES_PER_DATUM = 4;
 
   // The number of the heap of *sort*.
   std::int32_t number_of(const Sort &sort) {
@@ -135,7 +136,7 @@ class Candidates {
     return found == numbers_.end() ? std::nullopt : first_of(found->second);
   }
 
-  // The first entry of a heap that counts; drops those before it.
+  // The first valid entry of a heap; drops invalid ones before it.
   std::optional<Entry> first_of(std::int32_t number) {
     auto &entries = heaps_[number].entries;
     while (!entries.empty()) {
@@ -146,7 +147,7 @@ class Candidates {
     return std::nullopt;
   }
 
-  // Whether *entry* is of this heap; what is used is sorted anew when it is free.
+  // Whether *entry* is valid in this heap; used data are sorted again when they are free.
   bool counts(const Entry &entry, std::int32_t number) {
     const auto [place, handle] = entry;
     Kept &kept = kept_[handle];

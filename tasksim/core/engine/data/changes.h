@@ -1,5 +1,4 @@
-// Changes: which data have come to a memory or left it, for those who follow that
-// (engine/data/copies.py).
+// Changes: the data that have come to a memory or left it, for followers (engine/data/copies.py).
 #pragma once
 
 #include <bit>
@@ -9,7 +8,7 @@
 
 namespace tasksim {
 
-// Who is told of data that change in a memory.
+// A follower of the data that change in a memory.
 class Follower {
  public:
   virtual void changed(int handle) = 0;
@@ -22,7 +21,7 @@ class Changes {
  public:
   explicit Changes(int memories) : followers_(memories) {}
 
-  // Tells *follower* of every datum that changes in *memory* from now on.
+  // Notifies *follower* of every datum that changes in *memory* from now on.
   void follow(int memory, Follower &follower) {
     followers_[memory].push_back(&follower);
     followed_ |= bit(memory);
@@ -34,14 +33,14 @@ class Changes {
     if (followers.empty()) followed_ &= ~bit(memory);
   }
 
-  // *handle* has changed in *memories*, a mask.
+  // Notes that *handle* has changed in *memories*, a mask.
   void note(int handle, u64 memories) {
     for (memories &= followed_; memories; memories &= memories - 1)
       for (Follower *follower : followers_[std::countr_zero(memories)]) follower->changed(handle);
   }
 
  private:
-  u64 followed_ = 0;  // the memories that anybody follows
+  u64 followed_ = 0;  // memories with followers
   std::vector<std::vector<Follower *>> followers_;
 };
 

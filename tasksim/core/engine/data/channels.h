@@ -1,4 +1,4 @@
-// Channels: in which order the requests of a memory are handled, and how many at a time.
+// Channels: the order of the requests of a memory, and how many are handled at a time.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace tasksim {
 
-// Requests of one class that wait: by priority; of equals, those put back first, then as they came.
+// Waiting requests of one class: by priority; of equals, those put back first, then by arrival.
 class Queue {
  public:
   bool empty() const { return levels_.empty(); }
@@ -17,7 +17,7 @@ class Queue {
   void push_back(RequestRef request) { line_of(*request.get()).push_back(std::move(request)); }
   void push_front(RequestRef request) { line_of(*request.get()).push_front(std::move(request)); }
 
-  // The first, removed.
+  // Removes and returns the first.
   RequestRef pop() {
     const auto level = levels_.begin();
     RequestRef request = level->second.pop_front();
@@ -41,17 +41,17 @@ class Queue {
   }
 
   Levels levels_;
-  Levels::node_type spare_;  // a level that has become empty, for the next one
+  Levels::node_type spare_;  // an empty level, to reuse
 };
 
-// The requests between a memory and one peer in one direction, at the one that handles them.
+// The requests between a memory and one peer in one direction, at the memory that handles them.
 struct Channel {
-  // The first request of class *kind*, removed; none if there is none.
+  // Removes and returns the first request of class *kind*; none if there is none.
   RequestRef next(int kind) {
     auto &queue = queues[kind];
     while (!queue.empty()) {
       RequestRef request = queue.pop();
-      // One whose class has changed was queued again where it belongs.
+      // A request whose class has changed was queued again in its place.
       if (request->kind == kind && !request->begun()) return request;
     }
     return {};
@@ -59,11 +59,11 @@ struct Channel {
 
   Queue queues[KINDS];
   i64 waiting = 0;
-  i64 pending = 0;  // copies under way, whatever their class
+  i64 pending = 0;  // copies in progress, of all classes
   std::vector<RequestRef> arrived;
 };
 
-// The requests that one memory handles, and their coming and going (engine/data/requests.py).
+// The requests that one memory handles, and their queues (engine/data/requests.py).
 class Post {
  public:
   explicit Post(int memories) : inward(memories), outward(memories) {
@@ -72,7 +72,7 @@ class Post {
     for (auto &channel : outward) groups.push_back({&channel});
   }
   Post(const Post &) = delete;
-  Post(Post &&) = default;  // vectors keep their places when moved
+  Post(Post &&) = default;  // vectors keep their addresses when moved
 
   void add(const RequestRef &request, Channel &channel) {
     request->channel = &channel;
@@ -87,7 +87,7 @@ class Post {
     if (request->channel && !request->begun()) request->channel->queues[kind].push_back(request);
   }
 
-  // Lets *taken* be the requests of class *kind*, removed, that the *limit* allows to begin.
+  // Moves the requests of class *kind* that the *limit* allows to begin to *taken*.
   static void take(Channel &channel, int kind, i64 limit, std::vector<RequestRef> &taken) {
     taken.clear();
     while (channel.pending + static_cast<i64>(taken.size()) < limit) {
@@ -103,18 +103,18 @@ class Post {
     return taken;
   }
 
-  // Puts the requests from *first* on back in front of their class; one that was promoted
-  // meanwhile is queued where it belongs already.
+  // Puts the requests from *first* on back in front of their class; one that was promoted meanwhile
+  // is in its queue already.
   void put_back(Channel &channel, std::span<const RequestRef> requests, int kind) {
     for (std::size_t k = requests.size(); k--;)
       if (requests[k]->kind == kind) channel.queues[kind].push_front(requests[k]);
   }
 
   std::vector<Channel> inward, outward;        // per peer
-  std::vector<std::vector<Channel *>> groups;  // all that comes in; what goes out, peer by peer
+  std::vector<std::vector<Channel *>> groups;  // all inward; outward, peer by peer
   i64 waiting = 0;                             // requests
-  i64 arrived = 0;  // copies that have ended and that the driver has not seen yet
-  std::vector<RequestRef> noted, taken;  // what the driver is about to note, or to start
+  i64 arrived = 0;  // ended copies that the driver has not seen yet
+  std::vector<RequestRef> noted, taken;  // requests that the driver is about to note, or to start
 };
 
 }  // namespace tasksim

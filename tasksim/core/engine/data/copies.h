@@ -1,4 +1,4 @@
-// Copies: which memory holds a valid copy of which datum, a place for one, or awaits one.
+// Copies: the memories that hold a valid copy of a datum, have a place for one, or await one.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class Copies {
       : home(graph.home),
         of(graph.handles),
         changes(std::make_shared<Changes>(platform.memories)) {
-    u64 homes = 0;  // the memory that holds the application's data is not bounded
+    u64 homes = 0;  // the memory with the application's data is not limited
     for (int handle = 0; handle < graph.handles; ++handle) {
       const u64 there = bit(home[handle]);
       of[handle] = {there, there, 0, graph.size[handle]};
@@ -34,7 +34,7 @@ class Copies {
   Store *store(int memory) const { return stores[memory].get(); }
   bool is_valid(int handle, int memory) const { return of[handle].valid >> memory & 1; }
 
-  // What is known of a datum may be far from the processor: sends for it.
+  // Prefetches the record of a datum, which may be far from the processor.
   void send_for(int handle, int memory) const {
     __builtin_prefetch(&of[handle], 1);
     if (const Store *there = stores[memory].get()) there->send_for(handle);
@@ -43,7 +43,7 @@ class Copies {
   void read(int handle, int memory) { set_valid(handle, of[handle].valid | bit(memory)); }
   void write(int handle, int memory) { set_valid(handle, bit(memory)); }
 
-  // *handle* was given a place in *memory*.
+  // Notes that *handle* has a place in *memory*.
   void settle(int handle, int memory) {
     of[handle].places |= bit(memory);
     changes->note(handle, bit(memory));
@@ -67,22 +67,23 @@ class Copies {
     tell(handle);
   }
 
-  // Tells the store of *memory*, where somebody looks for victims, of what becomes valid elsewhere.
+  // Tells the store of *memory*, if it is searched for victims, that a datum became valid
+  // elsewhere.
   void search(int memory) { searched_ |= bit(memory); }
 
-  // A copy of *handle* was asked for in *memory*.
+  // Notes that a copy of *handle* was requested in *memory*.
   void expect(int handle, int memory) {
     of[handle].coming |= bit(memory);
     changes->note(handle, bit(memory));
   }
 
-  // No copy of *handle* is on its way to *memory* any more.
+  // Notes that no copy of *handle* is on its way to *memory* any more.
   void expect_no_more(int handle, int memory) {
     of[handle].coming &= ~bit(memory);
     changes->note(handle, bit(memory));
   }
 
-  // Lets *handle* be the first to leave wherever room is made.
+  // Makes *handle* the first to leave all limited memories.
   void will_not_be_used(int handle) {
     for (const auto &store : stores)
       if (store) store->will_not_be_used(handle);
@@ -109,7 +110,7 @@ class Copies {
       stores[std::countr_zero(told)]->revalidated(handle);
   }
 
-  u64 searched_ = 0;  // memories
+  u64 searched_ = 0;  // memories that are searched for victims
 };
 
 }  // namespace tasksim

@@ -1,4 +1,4 @@
-// Log of copies and of the use of memory: what a replay notes of them, in the columns of its tables.
+// Log of copies and of the use of memory: the records of a replay, in the columns of its tables.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace tasksim {
 
-// Values that are only added to, for whoever reads them in the end: nothing is copied then. They are
-// more than all else that a large replay keeps, and memory that was never touched must be made empty
-// by the system first; so they grow by realloc, which moves pages, not values, where they are many.
+// A column that only grows, and is handed to its reader without a copy. Columns are most of the
+// memory of a large replay, and the system must first clear memory that was never touched. So they
+// grow by realloc, which moves pages, not values, if there are many.
 template <class Value>
 class Column {
   static_assert(std::is_trivially_copyable_v<Value>);
@@ -37,10 +37,11 @@ class Column {
   std::span<const Value> values() const { return {values_, static_cast<std::size_t>(size_)}; }
 
  private:
-  static constexpr i64 FEW = 64;  // for a start: most replays that are made by the thousand are short
+  // First capacity: most replays, made by the thousand, are short.
+  static constexpr i64 FIRST_CAPACITY = 64;
 
   void grow() {
-    const i64 room = std::max(FEW, 2 * room_);
+    const i64 room = std::max(FIRST_CAPACITY, 2 * room_);
     void *moved = std::realloc(values_, static_cast<std::size_t>(room) * sizeof(Value));
     if (!moved) throw std::bad_alloc();
     values_ = static_cast<Value *>(moved);
@@ -52,7 +53,7 @@ class Column {
 };
 
 struct CopyLog {
-  // *request* was copied from *start* to *end*.
+  // Notes that *request* was copied from *start* to *end*.
   void copied(const Request &request, i64 start, i64 end) {
     handle.add(request.handle);
     source.add(static_cast<std::int16_t>(request.source));
@@ -69,7 +70,7 @@ struct CopyLog {
     used_bytes.add(used);
   }
 
-  // How many there are: of rows that are whole, should memory not have sufficed for one.
+  // The number of complete rows, in case memory was short for one.
   i64 copies() const { return task.size(); }
   i64 changes() const { return used_bytes.size(); }
 

@@ -1,4 +1,4 @@
-// Copy engines: which copies may be under way together.
+// Copy engines: the copies that may be in progress together.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace tasksim {
 
 class CopyEngines;
 
-// A copy that was asked for.
+// A copy that was requested.
 struct Copy : Awaiting {
   void happen(i64) override;  // the delay of the first use of its way is over
   CopyEngines *engines;
@@ -40,7 +40,7 @@ class CopyEngines {
         who_(who) {}
   CopyEngines(const CopyEngines &) = delete;
 
-  // Copies *size* bytes for *request* as soon as nothing asked for before excludes it.
+  // Copies *size* bytes for *request* as soon as no earlier request excludes it.
   void ask(const RequestRef &request, i64 size) {
     Copy &copy = new_copy();
     copy.engines = this;
@@ -77,7 +77,7 @@ class CopyEngines {
     const i64 pair = i64{copy.source} * platform_.memories + copy.target;
     if (first_use_ && !used_[pair]) {
       used_[pair] = true;
-      clock_.after(first_use_, RUN, copy);
+      clock_.after(first_use_, END_RANK, copy);
     } else {
       send(copy);
     }
@@ -115,7 +115,7 @@ class CopyEngines {
   Clock &clock_;
   const Platform &platform_;
   Network network_;
-  i64 first_use_;  // the delay of the first copy between two memories
+  i64 first_use_;  // delay of the first copy between two memories
   std::vector<bool> used_;
   std::vector<Copy *> asked_;
   std::deque<Copy> all_;

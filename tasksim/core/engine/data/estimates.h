@@ -1,4 +1,4 @@
-// Estimates of copies: what schedulers believe that they take (platform/copyestimates.py).
+// Estimates of copies: their durations as schedulers believe them (platform/copyestimates.py).
 #pragma once
 
 #include "copies.h"
@@ -13,15 +13,15 @@ class CopyEstimates {
         per_byte_(platform.given.per_byte_s),
         direct_(platform.given.direct) {}
 
-  // The expected time of a copy, in seconds.
+  // The expected duration of a copy, in seconds.
   double copy_s(double size, int source, int target) const {
     if (source == target || size == 0.0) return 0.0;
     const int way = source * memories_ + target;
     return fixed_[way] + size * per_byte_[way];
   }
 
-  // The memory, of those in the mask *valid*, from which *target* is reached soonest: memories with
-  // a route of their own first; of equals, the lowest number.
+  // The memory, of those in the mask *valid*, with the fastest way to *target*: memories with a
+  // route of their own first; of equals, the lowest number.
   int nearest(u64 valid, int target, i64 size) const {
     int best = target;
     bool found = false, best_detour = false;
@@ -40,7 +40,7 @@ class CopyEstimates {
     return best;
   }
 
-  // The expected time to copy a datum from the nearest of *valid* to *target*.
+  // The expected duration of copying a datum from the nearest of *valid* to *target*.
   double best_s(u64 valid, int target, i64 size) const {
     return copy_s(static_cast<double>(size), nearest(valid, target, size), target);
   }

@@ -47,21 +47,22 @@ void Eviction::written_back(Store &store, int handle, int memory) {
   requests_.keepers[memory]->notify();
 }
 
-// Lets data leave until *size* bytes fit: what is valid elsewhere first, of equal size best. What
-// only this memory has is written home and leaves when that is done.
+// Evicts data until *size* bytes fit: first data that are valid elsewhere, best of equal size. Data
+// that only this memory has are written home and leave after that.
 std::optional<DriverCalls> Eviction::make_room(Store &store, int memory, i64 size,
                                                bool keep_wanted) {
   copies_.search(memory);
   const int equal = store.victim(size, keep_wanted);
   if (equal >= 0) {
     drop(store, equal, memory);
-    return store.pool.allocate(size);  // there is room: that of the one that has left
+    return store.pool.allocate(size);  // the room of the evicted datum
   }
   for (int victim; (victim = store.any_victim(keep_wanted)) >= 0;) {
     drop(store, victim, memory);
     if (const auto found = store.pool.allocate(size)) return found;
   }
-  for (const int only : store.only_copies(AT_ONCE * size, keep_wanted)) write_back(only, memory);
+  for (const int only : store.only_copies(WRITE_BACK_FACTOR * size, keep_wanted))
+    write_back(only, memory);
   return std::nullopt;
 }
 
@@ -70,11 +71,11 @@ void Eviction::drop(Store &store, int handle, int memory) {
   log_.changed(memory, store.used_bytes, clock_.now);
 }
 
-// Asks for the only copy of *handle*, which must leave *memory*, to be written home.
+// Requests that the only copy of *handle*, which must leave *memory*, is written home.
 void Eviction::write_back(int handle, int memory) {
   RequestRef request =
       requests_.ask({handle, true, false}, copies_.home[handle], {FETCH, NOBODY, 0});
-  while (request->source != memory) {  // by another memory: the first copy is the one that counts
+  while (request->source != memory) {  // over another memory: the first copy is the one that counts
     RequestRef before;
     for (const auto &each : requests_.of[handle].requests)
       if (each.request->next_hop().get() == request.get()) {

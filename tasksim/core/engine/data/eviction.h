@@ -1,4 +1,4 @@
-// Eviction: how room is made in a device's memory, what leaves it, and who waits for that.
+// Eviction: room in a device's memory, the data that leave it, and the requests that wait.
 #pragma once
 
 #include "copy_log.h"
@@ -6,23 +6,23 @@
 
 namespace tasksim {
 
-// Places in limited memories, and the room that is made for them (engine/data/eviction.py).
+// Places in limited memories, and the evictions for them (engine/data/eviction.py).
 class Eviction {
  public:
   Eviction(const Clock &clock, Copies &copies, OpenRequests &requests, CopyLog &log,
            const Platform &platform);
 
-  // Finds a place for *request* in the memory of *store*; whether there is one.
+  // Finds a place for *request* in the memory of *store*; returns whether there is one.
   Steps<bool> place(RequestRef request, Store &store);
 
-  // Lets whoever found no room in *memory* look again.
+  // Lets requests that found no room in *memory* try again.
   void unpinned(int memory);
 
   // Drops *handle*, written home to make room in *memory*, unless it is needed now.
   void written_back(Store &store, int handle, int memory);
 
  private:
-  static constexpr i64 AT_ONCE = 2;  // times the size that is needed: as StarPU does
+  static constexpr i64 WRITE_BACK_FACTOR = 2;  // times the needed size, as in StarPU
 
   std::optional<DriverCalls> make_room(Store &store, int memory, i64 size, bool keep_wanted);
   void drop(Store &store, int handle, int memory);
@@ -33,7 +33,7 @@ class Eviction {
   OpenRequests &requests_;
   CopyLog &log_;
   i64 allocate_, free_;
-  i64 allocator_free_ = 0;  // when: allocations of all devices exclude each other
+  i64 allocator_free_ = 0;  // end of the last one: allocations of all devices exclude each other
   std::vector<bool> starved_;
 };
 

@@ -35,7 +35,7 @@ Steps<bool> Handling::serve(int memory) {
 }
 
 Steps<> Handling::note_arrivals(Post &post, Channel &channel) {
-  std::vector<RequestRef> &arrived = post.noted;  // what a post has is used by its driver alone
+  std::vector<RequestRef> &arrived = post.noted;  // only its driver uses a post's vectors
   arrived.clear();
   arrived.swap(channel.arrived);
   if (arrived.size() > 1)
@@ -51,7 +51,7 @@ Steps<> Handling::note_arrivals(Post &post, Channel &channel) {
   arrived.clear();
 }
 
-// Whether start_all would find anything that it can start.
+// Whether start_all would find a request that it can start.
 bool Handling::any_can_start(const std::vector<Channel *> &channels) const {
   for (int kind = 0; kind < KINDS; ++kind) {
     if (kind == IDLE && any_pending(channels)) break;
@@ -61,7 +61,7 @@ bool Handling::any_can_start(const std::vector<Channel *> &channels) const {
   return false;
 }
 
-// Starts what waits, class by class; idle copies if nothing is under way.
+// Starts waiting requests, class by class; idle copies if no other copy is in progress.
 Steps<bool> Handling::start_all(Post &post, const std::vector<Channel *> &channels) {
   bool worked = false;
   u64 busy = 0;
@@ -110,7 +110,7 @@ Steps<Handling::Started> Handling::start_some(Post &post, Channel &channel, int 
   co_return started;
 }
 
-// Begins what *request* asks for; false if there is no room for it now.
+// Begins *request*; false if there is no room for it now.
 Steps<bool> Handling::start(RequestRef request) {
   const int handle = request->handle;
   if (is_there(request)) {
@@ -126,7 +126,7 @@ Steps<bool> Handling::start(RequestRef request) {
     const bool placed = co_await make_place(request);
     if (!placed) co_return false;
   } else {
-    settle_unlimited(request);  // no frame of its own for what takes no time
+    settle_unlimited(request);  // no frame of its own for a step without waits
   }
   if (request->source < 0 || request->cancelled()) {
     complete(request);
@@ -178,12 +178,12 @@ Steps<bool> Handling::make_place(RequestRef request) {
   co_return false;
 }
 
-// The datum of *request* has a place where memory is not limited.
+// Gives the datum of *request* a place in an unlimited memory.
 void Handling::settle_unlimited(const RequestRef &request) {
   if (!copies_.store(request->target)) copies_.settle(request->handle, request->target);
 }
 
-// Keeps the datum where it comes from, and its place where it goes.
+// Keeps the datum at its source, and its place at its target.
 void Handling::keep(const RequestRef &request) {
   request->keeps = true;
   requests_.of[request->handle].loading |= bit(request->target);
@@ -192,7 +192,7 @@ void Handling::keep(const RequestRef &request) {
   if (Store *place = copies_.store(request->target)) place->pin(request->handle);
 }
 
-// Has *request*, for which there was no room, wait again.
+// Lets *request*, for which there was no room, wait again.
 void Handling::give_up_for_now(const RequestRef &request) {
   request->state = RequestState::WAITING;
   request->keeps = false;
@@ -208,7 +208,7 @@ void Handling::on_copied(Copy &copy) {
   if (copied) copied(copy.request);
 }
 
-// *request* is done: the state of the datum, who waited, who comes next.
+// *request* is done: updates the datum, notifies waiters, and starts the next request.
 void Handling::complete(RequestRef request) {
   settle(request);
   for (std::size_t k = 0; k < request->waiters(); ++k) request->waiter(k).one_done();
@@ -226,9 +226,9 @@ void Handling::settle(const RequestRef &request) {
   if (request->next_hop()) requests_.send(request->next_hop());
 }
 
-// What is valid now that *request* is done.
+// The valid copies after *request*.
 void Handling::note_copy(const Request &request) {
-  if (request.source < 0) {  // a place: whoever takes it will write, and has not yet
+  if (request.source < 0) {  // a place: its user will write, and has not yet
     if (request.kind == FETCH) requests_.cancel_idle(request.handle);
   } else if (request.write) {
     copies_.write(request.handle, request.target);
@@ -237,7 +237,7 @@ void Handling::note_copy(const Request &request) {
   }
 }
 
-// The use of both memories by *request*; it keeps nothing there any more.
+// Notes the end of *request*'s use of both memories; it keeps nothing there any more.
 void Handling::note_use(Request &request, bool ahead) {
   const int handle = request.handle;
   if (Store *store = copies_.store(request.target)) {

@@ -1,4 +1,4 @@
-// Handling of requests: what drivers do to start copies and to take note of those that ended.
+// Handling of requests: drivers start copies and note those that ended.
 #pragma once
 
 #include <algorithm>
@@ -13,33 +13,33 @@
 
 namespace tasksim {
 
-// From a request that waits to one that is done (engine/data/handling.py), and the order in which
-// a driver goes through the channels of its memory (engine/data/requests.py, serve).
+// Steps of a request from waiting to done (engine/data/handling.py), and the order in which a
+// driver visits the channels of its memory (engine/data/requests.py, serve).
 class Handling {
  public:
   Handling(Clock &clock, const Platform &platform, Copies &copies, OpenRequests &requests,
            Eviction &eviction, Locks &locks, CopyLog &log);
 
-  // Lets the driver of *memory* note what has arrived, and start what the limits allow: first all
-  // that comes in, over all peers, then what goes out, peer by peer. Whether there was anything.
+  // Lets the driver of *memory* note arrivals, and start requests within the limits: first all
+  // inward ones, over all peers, then outward ones, peer by peer. Returns whether there were any.
   Steps<bool> serve(int memory);
 
-  // The parts of that, of which threads make their own way (threads/copying.h).
+  // Parts of that, which threads use in their own way (threads/copying.h).
 
-  // Whether nothing has to be done for *request*.
+  // Whether *request* needs no work.
   bool is_there(const RequestRef &request) const {
     return request->cancelled() || copies_.is_valid(request->handle, request->target);
   }
 
-  // Looks for another source of a datum that has left the one it was to come from. Of an idle copy
-  // only its end is waited for: it is cancelled. Whether the datum had left.
+  // Finds another source for a datum that has left its planned one. An idle copy is cancelled
+  // instead; only its end is awaited. Returns whether the datum had left.
   bool source_left(const RequestRef &request);
 
-  // Lets *request* be done when another is that brings the same datum to the same place; false if
-  // there is none: others follow this one.
+  // Lets *request* be done with another one that brings the same datum to the same place; false if
+  // there is none: then others follow this one.
   bool follow(const RequestRef &request);
 
-  // Whether there is no place yet for *request* where memory is limited.
+  // Whether *request* needs a place in a limited memory and has none yet.
   bool needs_place(const RequestRef &request) const {
     const Whereabouts &where = copies_.of[request->handle];
     return copies_.store(request->target) && !(where.places >> request->target & 1);
@@ -48,18 +48,18 @@ class Handling {
   // Makes a place for the datum of *request*; false if there is none now.
   Steps<bool> make_place(RequestRef request);
 
-  // Has the copy of *request* made.
+  // Starts the copy of *request*.
   void hand_over(const RequestRef &request) {
     engines_.ask(request, copies_.of[request->handle].size);
   }
 
-  // Notes what *request*, which is done, has changed, and sends the one that comes next.
+  // Updates the state after *request*, which is done, and sends the next one.
   void settle(const RequestRef &request);
 
   i64 copy_ticks() const { return platform_.given.copy; }
-  i64 limit(int kind) const { return limits_[kind]; }  // of copies under way in a channel
+  i64 limit(int kind) const { return limits_[kind]; }  // of copies in progress in a channel
 
-  std::function<void(const RequestRef &)> copied;  // whom to tell of each; nobody if empty
+  std::function<void(const RequestRef &)> copied;  // notified of each copy, if not empty
 
  private:
   struct Started {

@@ -8,7 +8,7 @@ namespace tasksim {
 
 namespace {
 
-constexpr double PINNED_AT = 1 << 20;  // the bytes that pin_s is the time for
+constexpr double PIN_UNIT_BYTES = 1 << 20;  // bytes that pin_s is the duration for
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Steps<> Landing::serve() {
   const std::vector<Asked> taken = take();
   const i64 begun = clock_.now;
   std::size_t place = 0;
-  while (place < taken.size() && clock_.now < later(begun, LONG)) {
+  while (place < taken.size() && clock_.now < later(begun, MAX_PIN_TURN_TICKS)) {
     const Asked asked = taken[place++];
     if (!take_kept(asked.size)) {
       const i64 now = clock_.now;
@@ -79,7 +79,7 @@ i64 Landing::allocate(i64 size) {
   const auto found = pool_.allocate(size);
   if (!found || !found->allocations) return 0;
   const double bytes = static_cast<double>(size);
-  return ticks(pin_s_ * (bytes <= largest_ ? chunk_ : bytes) / PINNED_AT);
+  return ticks(pin_s_ * (bytes <= largest_ ? chunk_ : bytes) / PIN_UNIT_BYTES);
 }
 
 }  // namespace tasksim

@@ -1,4 +1,4 @@
-// Landing: main memory for data that come from other nodes, pinned so that devices can copy them
+// Landing: main memory for data from other nodes, pinned so that devices can copy them
 // (engine/data/landing.py).
 #pragma once
 
@@ -14,26 +14,28 @@ namespace tasksim {
 
 class Landing {
  public:
-  // *workers* pin it: those that sleep are woken in this order; each makes room for *at_once*.
+  // *workers* pin it: sleeping ones are woken in this order; each makes room for *at_once*
+  // requests.
   Landing(const Clock &clock, const tasksim_platform &platform, std::vector<Routine *> workers,
           i64 at_once);
 
-  // Whether there is room for *size* bytes at once; else who.happen(value) is called later.
+  // Whether there is room for *size* bytes now; else who.happen(value) is called later.
   bool ask(i64 size, i64 priority, Awaiting &who, i64 value);
 
-  // Keeps the room of a datum of *size* bytes for the next.
+  // Keeps the room of a datum of *size* bytes for the next one.
   void give_back(i64 size) { ++kept_[size]; }
 
-  // Whether anybody waits for room that no worker has turned to yet.
+  // Whether a request for room waits that no worker handles yet.
   bool waiting() const { return !queue_.empty(); }
 
-  // Makes room, as a worker, for the most urgent of those that wait. A worker turns to some at a
-  // time, and leaves to others what it has not done soon.
+  // Makes room, as a worker, for the most urgent waiting requests. A worker handles some at a time,
+  // and leaves to others those that it has not finished soon.
   Steps<> serve();
 
-  static constexpr i64 LONG = 1'000'000;  // ticks after which a worker leaves the rest to others
+  // Ticks after which a worker leaves the rest to others.
+  static constexpr i64 MAX_PIN_TURN_TICKS = 1'000'000;
 
-  // Who waits for memory.
+  // A request for memory.
   struct Asked {
     i64 urgency, turn, size, value;
     Awaiting *who;
@@ -43,16 +45,16 @@ class Landing {
     }
   };
 
-  // Takes the most urgent of those that wait, so many as a worker turns to at a time.
+  // Takes the most urgent waiting requests, as many as a worker handles at a time.
   std::vector<Asked> take();
 
-  // Lets *asked*, for whom no room was made, wait again before those as urgent.
+  // Lets *asked*, which got no room, wait again before equally urgent ones.
   void put_back(std::span<const Asked> asked);
 
-  bool take_kept(i64 size);  // room that was given back, if there is any
-  i64 allocate(i64 size);    // in so many ticks
+  bool take_kept(i64 size);  // uses room that was given back, if there is any
+  i64 allocate(i64 size);    // returns its duration in ticks
 
-  i64 open = 0;  // how many ask for memory and have none yet
+  i64 open = 0;  // requests that have no memory yet
 
  private:
   void wake();
@@ -65,7 +67,7 @@ class Landing {
   std::unordered_map<i64, i64> kept_;
   Heap<Asked> queue_;
   i64 turn_ = 0, first_ = 0;
-  i64 pinned_by_ = 0;  // when the last who pins will be ready: one does at a time
+  i64 pinned_by_ = 0;  // end of the last pinning: one worker pins at a time
 };
 
 }  // namespace tasksim

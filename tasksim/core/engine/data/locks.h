@@ -1,4 +1,4 @@
-// Locks of data that are being handed to a copy engine: nobody else may look at them meanwhile.
+// Locks of data that are being handed to a copy engine: no other code may look at them meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace tasksim {
 
-// Until when data are locked (engine/data/handling.py). Others look again every *poll* ticks.
+// The ticks until which data are locked (engine/data/handling.py). Others poll every *poll* ticks.
 //
-// Unlike in Python, only the locked ones are kept: they are no more than there are drivers.
+// Unlike in Python, only locked data are kept: there are no more of them than drivers.
 class Locks {
  public:
   Locks(const Clock &clock, i64 poll) : clock_(clock), poll_(poll) {}
@@ -32,7 +32,7 @@ class Locks {
     locked_.pop_back();
   }
 
-  // How many ticks to wait before looking at *handle* again; 0: it is free.
+  // Ticks to wait before the next look at *handle*; 0: it is free.
   i64 wait_ticks(int handle) const {
     for (const Locked &each : locked_)
       if (each.handle == handle) return ticks_until(each.until);
@@ -48,7 +48,7 @@ class Locks {
  private:
   struct Locked {
     int handle;
-    i64 until;  // the tick at which it is free again
+    i64 until;  // the tick at which it becomes free
   };
 
   std::vector<Locked>::iterator find(int handle) {

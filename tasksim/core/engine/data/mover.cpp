@@ -19,7 +19,7 @@ int Mover::fetch(std::span<const Need> needs, Taker &taker) {
   return missing;
 }
 
-// Brings one datum that is not just there; whether that takes time.
+// Fetches one datum that is missing; returns whether that takes time.
 bool Mover::fetch_one(const Need &need, Taker &taker) {
   const int handle = need.handle, memory = taker.memory;
   Store *store = copies_.store(memory);
@@ -73,7 +73,7 @@ bool Mover::fetch_later(const Need &need, Taker &taker) {
 
 void Mover::Missing::one_done() {
   --left;
-  if (need.writes && !left)  // what was begun meanwhile, to make room where the datum is
+  if (need.writes && !left)  // started meanwhile, to make room at the datum's memory
     for (const auto &open : mover->requests_.of[need.handle].requests)
       if (open.request->begun()) {
         ++left;
@@ -86,8 +86,8 @@ void Mover::Missing::one_done() {
   waiting.arrive();
 }
 
-// The requests that end before a task in *memory* may write *handle*: not those that would bring it
-// there but have not begun. Copies made ahead are promoted, or they might wait for ever.
+// The requests that end before a task in *memory* may write *handle*, except those that would bring
+// it there but have not begun. Prefetched copies are promoted, or they might wait for ever.
 std::vector<RequestRef> Mover::in_the_way(int handle, int memory) {
   std::vector<RequestRef> found;
   for (const auto &open : requests_.of[handle].requests)
@@ -97,12 +97,12 @@ std::vector<RequestRef> Mover::in_the_way(int handle, int memory) {
   return found;
 }
 
-// A task has one of its data now.
+// Notes that a task has one of its data now.
 void Mover::take(const Need &need, int memory) {
   if (Store *store = copies_.store(memory)) store->take(need.handle);
   if (!need.writes) return;
   copies_.write(need.handle, memory);
-  requests_.cancel_idle(need.handle);  // asked for while the task waited
+  requests_.cancel_idle(need.handle);  // requested while the task waited
 }
 
 void Mover::prefetch(std::span<const Need> needs, int memory, int task, int priority) {
@@ -134,7 +134,7 @@ void Mover::release(std::span<const Need> needs, int memory) {
   eviction_.unpinned(memory);
 }
 
-// Cancels what was asked ahead for the taker's task: it has the datum now.
+// Cancels prefetches for the taker's task: it has the datum now.
 void Mover::cancel_prefetches(int handle, const Taker &taker) {
   for (const auto &open : requests_.of[handle].requests)
     if (open.task == taker.task && open.target == taker.memory) open.request->cancel();

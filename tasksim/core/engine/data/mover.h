@@ -1,4 +1,4 @@
-// Mover of data: what tasks ask for is brought, what they do not need any more may leave.
+// Mover of data: fetches the data that tasks need, and lets unneeded data leave.
 #pragma once
 
 #include <deque>
@@ -8,10 +8,10 @@
 
 namespace tasksim {
 
-// Who takes in the data of a task that a worker has popped.
+// The taker of the data of a task that a worker has popped.
 class Taker {
  public:
-  virtual void arrive() = 0;  // one of the data has come
+  virtual void arrive() = 0;  // one of the data has arrived
 
   int task = -1;
   int memory = 0;
@@ -21,27 +21,27 @@ class Taker {
   ~Taker() = default;
 };
 
-// What tasks and hints ask of the memories of a node (engine/data/mover.py).
+// Requests of tasks and hints to the memories of a node (engine/data/mover.py).
 class Mover {
  public:
   Mover(Copies &copies, OpenRequests &requests, Eviction &eviction)
       : copies_(copies), requests_(requests), eviction_(eviction) {}
 
-  // Brings what *needs* says to the memory of *taker*, and keeps it there. How many of the data
-  // are not there yet; *taker* hears of each that comes.
+  // Fetches the data of *needs* to the memory of *taker*, and keeps them there. Returns the number
+  // of missing ones; *taker* is notified of each arrival.
   int fetch(std::span<const Need> needs, Taker &taker);
 
-  // Brings ahead to *memory* what *task*, which was given to a worker there, needs.
+  // Prefetches the data of *task*, which was given to a worker there, to *memory*.
   void prefetch(std::span<const Need> needs, int memory, int task, int priority);
 
-  // Lets *handle* leave first, and writes it back when nothing else is to be copied.
+  // Lets *handle* leave first, and writes it back when no other copy is in progress.
   void will_not_be_used(int handle);
 
-  // Takes back that *memory* keeps what a task that has ended needed.
+  // Ends the claim of an ended task on its data in *memory*.
   void release(std::span<const Need> needs, int memory);
 
  private:
-  // One datum that a task waits for: of the requests of which one is left, it has it.
+  // One datum that a task waits for: it has it when one of the requests is left.
   class Missing : public Waiter {
    public:
     void one_done() override;

@@ -33,7 +33,7 @@ void Network::send(int source, int target, i64 size, Copy &copy) {
   flow.copy = &copy;
   flow.network = this;
   if (const i64 latency = given_.path_latency[flow.path])
-    clock_.after(latency, RUN, flow);
+    clock_.after(latency, END_RANK, flow);
   else
     enter(flow);
 }
@@ -57,7 +57,7 @@ void Network::enter(Flow &flow) {
 void Network::happen(i64 settled) {
   if (settled != settled_) return;
   advance();
-  // What is left for less than a tick is over: SimGrid merges such events, too.
+  // A remainder of less than a tick counts as done: SimGrid merges such events, too.
   ended_.clear();
   std::erase_if(flows_, [this](Flow *flow) {
     const bool ended = flow->remaining <= flow->rate;
@@ -79,7 +79,7 @@ void Network::advance() {
   for (Flow *flow : flows_) flow->remaining -= flow->rate * static_cast<double>(elapsed);
 }
 
-// Shares the links among the flows, and finds which of them ends first.
+// Shares the links among the flows, and finds the one that ends first.
 void Network::settle() {
   ++settled_;
   if (flows_.empty()) return;
@@ -89,7 +89,7 @@ void Network::settle() {
   std::vector<double> own;
   if (found == known_.end()) {
     own = fair_rates(combination_);
-    if (known_.size() < REMEMBERED) known_.emplace(combination_, own);
+    if (known_.size() < MAX_KNOWN_COMBINATIONS) known_.emplace(combination_, own);
   }
   const std::vector<double> &rates = found == known_.end() ? own : found->second;
   double first = INF;
@@ -98,14 +98,14 @@ void Network::settle() {
     const double left = flows_[k]->remaining / rates[k];
     if (left < first) first = left;
   }
-  // A millionth of a tick is rounding: without it a flow that ends on a tick ends one later.
+  // A millionth of a tick is rounding: without it a flow that ends on a tick would end one later.
   const double delay = std::ceil(first - 1e-6);
   if (!(delay < 9e18)) throw Broken{TASKSIM_TOO_LATE};
-  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), RUN, *this, settled_);
+  clock_.after(std::max(i64{0}, static_cast<i64>(delay)), END_RANK, *this, settled_);
 }
 
-// The level rises for all flows at once, each getting level * weight; those on a link that is full
-// stay at what they have (progressive filling).
+// The level rises for all flows at once, each gets level * weight; flows on a full link keep their
+// share (progressive filling).
 std::vector<double> Network::fair_rates(const std::vector<int> &paths) const {
   const auto each_link = [&](int flow, auto visit) {
     for (i64 k = given_.path_ptr[paths[flow]]; k < given_.path_ptr[paths[flow] + 1]; ++k)
@@ -131,7 +131,7 @@ std::vector<double> Network::fair_rates(const std::vector<int> &paths) const {
     for (const int link : used)
       if (load[link] != 0.0) level = std::min(level, left[link] / load[link]);
     for (const int flow : rising) level = std::min(level, limit(flow) / weight(flow));
-    const double reached = level * (1 + 1e-9);  // links that are full together are seen to be
+    const double reached = level * (1 + 1e-9);  // links that fill together
     for (const int link : used) full[link] = load[link] != 0.0 && left[link] / load[link] <= reached;
     std::vector<int> stopped, going_on;
     for (const int flow : rising) {
@@ -140,7 +140,7 @@ std::vector<double> Network::fair_rates(const std::vector<int> &paths) const {
       each_link(flow, [&](int link, int) { stops = stops || full[link]; });
       (stops ? stopped : going_on).push_back(flow);
     }
-    if (stopped.empty()) throw Broken{TASKSIM_BUG};  // a flow of no number: nothing would end
+    if (stopped.empty()) throw Broken{TASKSIM_BUG};  // a NaN flow: nothing would end
     for (const int flow : stopped)
       each_link(flow, [&](int link, int times) {
         left[link] = std::max(0.0, left[link] - times * rates[flow]);

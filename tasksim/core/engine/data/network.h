@@ -1,4 +1,4 @@
-// Network: copies that are under way share the links, weighted max-min fair, as in SimGrid.
+// Network: copies in progress share the links, weighted max-min fair, as in SimGrid.
 #pragma once
 
 #include <deque>
@@ -21,10 +21,10 @@ class Network : public Awaiting {
   // Whether copies from *source* to *target* slow each other down.
   bool shares(int source, int target) const;
 
-  // Copies *size* bytes from memory *source* to *target*, then tells.
+  // Copies *size* bytes from memory *source* to *target*, then notifies.
   void send(int source, int target, i64 size, Copy &copy);
 
-  void happen(i64 settled) override;  // the flow that was to end first has ended
+  void happen(i64 settled) override;  // the flow with the first end has ended
 
  private:
   struct Flow : Awaiting {
@@ -44,7 +44,8 @@ class Network : public Awaiting {
   void settle();
   std::vector<double> fair_rates(const std::vector<int> &paths) const;
 
-  static constexpr std::size_t REMEMBERED = 20'000;  // combinations of flows, as in Python
+  // Most combinations of flows whose rates are kept, as in Python.
+  static constexpr std::size_t MAX_KNOWN_COMBINATIONS = 20'000;
 
   Clock &clock_;
   const tasksim_platform &given_;

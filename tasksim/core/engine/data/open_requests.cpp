@@ -55,7 +55,7 @@ void OpenRequests::promote(const RequestRef &request, int kind) {
   if (request->reason != WRITE_BACK) request->reason = static_cast<std::int8_t>(kind);
   keepers[own]->notify();
   if (!ways_.any_by_two()) return;
-  const auto &others = of[request->handle].requests;  // may change meanwhile, as a list may in Python
+  const auto &others = of[request->handle].requests;  // may change meanwhile, like a list in Python
   for (std::size_t k = 0; k < others.size(); ++k) {
     const RequestRef other = others[k].request;
     if (other->next_hop().get() == request.get() && other->kind > kind) promote(other, kind);
@@ -92,7 +92,7 @@ const std::vector<Hop> &OpenRequests::hops_to(int memory, int handle) const {
   return ways_.hops(source, memory);
 }
 
-// Opens the requests for the *hops* before *request*; the first to be made.
+// Opens the requests for the *hops* before *request*; returns the first to be handled.
 RequestRef OpenRequests::before(RequestRef request, std::span<const Hop> hops) {
   const Purpose purpose{request->kind, request->task, request->priority};
   for (std::size_t k = hops.size(); k--;) {
@@ -119,7 +119,7 @@ Request *OpenRequests::loading(int handle, int memory) const {
   throw Broken{TASKSIM_BUG};
 }
 
-// The open request for this copy of no task, or of the same from wherever it is.
+// The open request for this copy without a task, or for the same from any source.
 RequestRef OpenRequests::find(int handle, const Hop &hop, int task) const {
   for (const auto &[request, open_task, target] : of[handle].requests) {
     if (target != hop.target) continue;

@@ -1,4 +1,4 @@
-// Open requests: all that was asked for and is not done, by datum, and where each is queued.
+// Open requests: unfinished requests by datum, and their queues.
 #pragma once
 
 #include <vector>
@@ -10,30 +10,30 @@
 
 namespace tasksim {
 
-// A request, and what tells without a look at it that it is not the one that is looked for.
+// A request, with facts that rule it out in a search without a look at it.
 struct OpenRequest {
   RequestRef request;
   std::int32_t task, target;
 };
 
-// The open requests for a datum, in the order in which they were asked for.
+// The open requests for a datum, in the order of their creation.
 struct Asked {
   std::vector<OpenRequest> requests;
-  u64 loading = 0;  // the memories to which one of them brings it now
+  u64 loading = 0;  // memories to which one of them is bringing it
 };
 
-// The requests of a node that are not done (engine/data/open_requests.py). *keepers*: per memory,
-// the routine that looks after its requests; it is woken for each that comes.
+// The unfinished requests of a node (engine/data/open_requests.py). *keepers*: per memory, the
+// routine that handles its requests; it is woken for each new one.
 class OpenRequests {
  public:
   OpenRequests(const Clock &clock, Copies &copies, const Ways &ways,
                const CopyEstimates &estimates, Requests &requests,
                std::vector<Routine *> keepers);
 
-  // The request for *need* in *memory*: one there is already, or a new one.
+  // The request for *need* in *memory*: an existing one, or a new one.
   RequestRef ask(const Need &need, int memory, const Purpose &purpose);
 
-  // Queues *request* anew, whose datum has left the memory that it was to come from.
+  // Queues *request* again, whose datum has left its source.
   void ask_again(const RequestRef &request);
 
   void send(const RequestRef &request);
@@ -44,13 +44,13 @@ class OpenRequests {
     return ways_.handler(request->source, request->target);
   }
 
-  // The copy of *request* has ended; the driver that began it will see it.
+  // Notes that the copy of *request* has ended; the driver that started it will see it.
   void arrived(const RequestRef &request);
 
   // Cancels copies of *handle* that nobody waits for: it is about to be written.
   void cancel_idle(int handle);
 
-  // Takes *request* away: what it asked for is there, or was given up.
+  // Removes *request*: it is fulfilled, or was given up.
   void close(const RequestRef &request);
 
   void send_for(int handle) const { __builtin_prefetch(&of[handle], 1); }
@@ -59,7 +59,7 @@ class OpenRequests {
 
   std::vector<Routine *> keepers;
   std::vector<Post> posts;
-  // The request that brings *handle* to *memory* now, or finds a place for it there; null: none does.
+  // The request that is bringing *handle* to *memory*, or finding a place for it; null: none.
   Request *loading(int handle, int memory) const;
 
   std::vector<Asked> of;  // per datum

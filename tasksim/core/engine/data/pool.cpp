@@ -78,7 +78,7 @@ std::optional<DriverCalls> Pool::allocate_alone(double size) {
   return DriverCalls{1, released};
 }
 
-// Takes units of what is left in chunks: the last resort.
+// Takes units from the rest of chunks: the last resort.
 void Pool::scrape_together(i64 units) {
   free_ -= units;
   room_ += units * unit_;
@@ -89,7 +89,7 @@ void Pool::scrape_together(i64 units) {
   }
 }
 
-// Releases blocks that were kept, if that makes *size* bytes free; how many.
+// Releases kept blocks, if that frees *size* bytes; returns their number.
 i64 Pool::release_kept(double size) {
   i64 released = 0;
   if (room_ + kept_bytes_ < size) return released;

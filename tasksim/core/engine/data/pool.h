@@ -1,4 +1,4 @@
-// Pool: what is allocated in one memory of a device, in chunks or in blocks kept for reuse.
+// Pool: the allocations in one memory of a device, in chunks or in blocks kept for reuse.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tasksim {
 
-// How many allocations and releases of the driver a block took.
+// Number of allocations and releases of the driver for a block.
 struct DriverCalls {
   i64 allocations = 0, releases = 0;
 };
@@ -20,7 +20,7 @@ class Pool {
  public:
   Pool(double limit, const tasksim_platform &platform);
 
-  // Whether blocks of *sizes* fit in the memory together when nothing else does.
+  // Whether blocks of *sizes* fit together in the empty memory.
   bool fits(std::span<const i64> sizes) const;
 
   std::optional<DriverCalls> allocate(i64 size);
@@ -35,8 +35,8 @@ class Pool {
 
   double unit_, largest_, room_, limit_;
   i64 chunk_units_;
-  std::vector<i64> chunks_;   // the free units of each
-  i64 free_ = 0;              // and of all together
+  std::vector<i64> chunks_;   // free units of each
+  i64 free_ = 0;              // free units of all together
   std::map<i64, i64> kept_;   // free large blocks by size
   double kept_bytes_ = 0.0;
 };

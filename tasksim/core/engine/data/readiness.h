@@ -12,10 +12,10 @@
 
 namespace tasksim {
 
-// Tasks, each with what it lacks in *memory*, kept right as data come and go.
+// Tasks with the data that they lack in *memory*, updated as data come and go.
 //
-// When a datum has changed, the tasks that access it are looked at, and no others. Tasks and data
-// are told by their places in lists here; what is out of date is forgotten when it comes up.
+// When a datum has changed, only the tasks that access it are updated. Tasks and data are
+// identified by their places in lists; outdated entries are dropped when they come up.
 class DataReadiness : public Readiness, public Follower {
  public:
   DataReadiness(const Copies &copies, const Graph &graph, int memory)
@@ -62,7 +62,8 @@ class DataReadiness : public Readiness, public Follower {
 
  private:
   static constexpr i64 GONE = INT64_MIN;
-  static constexpr std::size_t MANY = 4;  // entries of the heap per task, before it is cleaned
+  // Entries of the heap per task before it is cleaned.
+  static constexpr std::size_t MAX_HEAP_ENTRIES_PER_TASK = 4;
 
   struct Waiting {
     Lacks lacks;
@@ -80,11 +81,11 @@ class DataReadiness : public Readiness, public Follower {
   struct User {
     int number;
     bool reads;
-    i64 place;  // with which it was added: another task may have its number since
-    int next;   // user of the datum
+    i64 place;  // at its addition: another task may have its number since
+    int next;   // next user of the datum
   };
   struct Datum {
-    Lacks lacks;  // what its readers lack of it
+    Lacks lacks;  // the part of it that its readers lack
     int first_user;
     bool changed;
   };
@@ -104,7 +105,7 @@ class DataReadiness : public Readiness, public Follower {
     push(number);
   }
 
-  // The number of an element that is free.
+  // The number of a free element.
   template <class Element>
   static int next_of(std::vector<Element> &all, std::vector<int> &free) {
     if (free.empty()) {
@@ -132,7 +133,7 @@ class DataReadiness : public Readiness, public Follower {
     return {missing, absent, places >> memory_ & 1 ? 0 : size};
   }
 
-  // Adds *lacks* of a datum to what a task lacks, or takes it away.
+  // Adds *lacks* of a datum to a task, or subtracts it.
   static void change(Lacks &whole, const Lacks &lacks, bool reads, int sign) {
     if (reads) {
       whole.missing += sign * lacks.missing;
@@ -141,7 +142,7 @@ class DataReadiness : public Readiness, public Follower {
     whole.unplaced += sign * lacks.unplaced;
   }
 
-  // Looks at the tasks that access what has changed.
+  // Updates the tasks that access changed data.
   void refresh() {
     for (const int handle : changed_) {
       Datum &datum = data_[number_of_[handle]];
@@ -178,7 +179,7 @@ class DataReadiness : public Readiness, public Follower {
   }
 
   void push(int number) {
-    if (heap_.size() > MANY * size_) {
+    if (heap_.size() > MAX_HEAP_ENTRIES_PER_TASK * size_) {
       std::erase_if(heap_, [this](const Entry &entry) { return !counts(entry); });
       std::make_heap(heap_.begin(), heap_.end(), std::greater<>{});
     }
@@ -194,14 +195,14 @@ class DataReadiness : public Readiness, public Follower {
   const Copies &copies_;
   const Graph &graph_;
   int memory_;
-  std::shared_ptr<Changes> changes_;  // which may live longer than the copies
+  std::shared_ptr<Changes> changes_;  // may live longer than the copies
   std::vector<int> changed_;          // data
   std::vector<Waiting> waiting_;
-  std::vector<Entry> heap_;  // cleaned lazily: an entry counts if its task lacks what it says
+  std::vector<Entry> heap_;  // cleaned lazily: an entry is valid if its task lacks that much
   std::vector<User> users_;
   std::vector<Datum> data_;
-  std::vector<int> number_of_;  // per datum, of those in data_
-  std::vector<int> free_, free_users_, free_data_;  // numbers of elements for use again
+  std::vector<int> number_of_;  // per datum, its number in data_
+  std::vector<int> free_, free_users_, free_data_;  // free numbers of elements
   std::size_t size_ = 0;
   i64 first_ = 0, last_ = 0;
 };

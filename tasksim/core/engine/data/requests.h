@@ -1,4 +1,4 @@
-// Request: a copy of a datum that somebody wants in a memory, and the states it goes through.
+// Request: a wanted copy of a datum in a memory, and its states.
 #pragma once
 
 #include <deque>
@@ -11,15 +11,15 @@
 
 namespace tasksim {
 
-inline constexpr int NOBODY = -1;  // the task of a request that none asked for
+inline constexpr int NOBODY = -1;  // the task of a request without one
 
-// Classes of requests, and a reason: what is written back to make room.
+// Classes of requests; the last value is the reason of copies that make room.
 enum Kind : int { FETCH, PREFETCH, IDLE, WRITE_BACK };
 inline constexpr int KINDS = 3;
 
 enum class RequestState : std::int8_t { WAITING, CANCELLED, PLACING, UNDER_WAY, DONE };
 
-// Why something is asked for: the class of the request, for which task, how urgent.
+// Purpose of a request: its class, its task, its urgency.
 struct Purpose {
   int kind, task, priority;
 };
@@ -28,14 +28,14 @@ struct Channel;
 class Request;
 class Requests;
 
-// Who waits for the requests of one datum of a task (engine/data/mover.py, _fetch_later).
+// A waiter for the requests of one datum of a task (engine/data/mover.py, _fetch_later).
 class Waiter {
  public:
   virtual ~Waiter() = default;
   virtual void one_done() = 0;
 };
 
-// A reference to a request: it is used again when there is none left.
+// A reference to a request, which is reused after the last one.
 class RequestRef {
  public:
   RequestRef() = default;
@@ -56,26 +56,26 @@ class RequestRef {
   Request *request_ = nullptr;
 };
 
-// A request for a copy over one hop, or, from nowhere, for a place (engine/data/requests.py). What
-// few have is apart: so it is a line of the cache.
+// A request for a copy over one hop or, without a source, for a place (engine/data/requests.py).
+// Rarely used fields are apart, so that it fits a cache line.
 class alignas(64) Request {
  public:
   bool begun() const { return state >= RequestState::UNDER_WAY; }
   bool cancelled() const { return state == RequestState::CANCELLED; }
 
-  // Says that it is not needed any more, unless its copy has begun.
+  // Gives it up, unless its copy has begun.
   void cancel() {
     if (!begun()) state = RequestState::CANCELLED;
   }
 
-  // The request that goes on from its target.
+  // The request that continues from its target.
   const RequestRef &next_hop() const {
     static const RequestRef none;
     return rest_ ? rest_->next_hop : none;
   }
   void go_on_with(RequestRef next) { rest().next_hop = std::move(next); }
 
-  // Whom to tell when it is done.
+  // Waiters for its end.
   std::size_t waiters() const { return waiter_ ? 1 + (rest_ ? rest_->waiters.size() : 0) : 0; }
   Waiter &waiter(std::size_t number) const {
     return number ? *rest_->waiters[number - 1] : *waiter_;
@@ -87,7 +87,7 @@ class alignas(64) Request {
       waiter_ = &waiter;
   }
 
-  // Those for the same copy, done when it is.
+  // Requests for the same copy, done with it.
   std::size_t followers() const { return rest_ ? rest_->followers.size() : 0; }
   RequestRef follower(std::size_t number) const { return rest_->followers[number]; }
   void lead(const RequestRef &follower) { rest().followers.push_back(follower); }
@@ -98,8 +98,8 @@ class alignas(64) Request {
   std::int8_t source, target;  // memories
   std::int8_t kind, reason;
   RequestState state;
-  bool write;  // the datum will be written there
-  bool keeps;  // its copy where it comes from, and its place where it goes, are kept meanwhile
+  bool write;  // whether the datum will be written there
+  bool keeps;  // whether it keeps its copy at the source, and its place at the target
 
  private:
   friend class Requests;
@@ -123,7 +123,7 @@ class alignas(64) Request {
 };
 static_assert(sizeof(Request) == 64);
 
-// All requests of a replay, those that are over for use again.
+// All requests of a replay; finished ones are reused.
 class Requests {
  public:
   ~Requests() {

@@ -1,4 +1,4 @@
-// Store: the limited memory of a device, what is in it, and what may leave it first.
+// Store: the limited memory of a device, its data, and their order of leaving.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace tasksim {
 
-// The memory of a device: its allocator, and the data in it from the least recently used
-// (engine/data/store.py). Who looks for victims leaves the data that it passed sorted behind, until
-// they are used again: so no search goes over the same data twice. The orders of those that are
-// not sorted are rings through a head each.
+// The memory of a device: its allocator, and its data from the least recently used
+// (engine/data/store.py). A search for victims leaves the data that it passed sorted behind, until
+// they are used again: so no search visits the same data twice. Rings, each with a head, hold the
+// orders of unsorted data.
 class Store {
  public:
   Store(double limit, const tasksim_platform &platform, const std::vector<Whereabouts> &of,
@@ -26,17 +26,17 @@ class Store {
   }
   Store(const Store &) = delete;
 
-  // *handle* has a place from now on.
+  // Notes that *handle* has a place from now on.
   void settle(int handle) { put(handle, RECENT); }
 
-  // *handle* has left.
+  // Notes that *handle* has left.
   void drop(int handle) {
     put(handle, OUT);
     candidates_.remove(handle);
     kept_[handle].wanted = 0;
   }
 
-  // *handle* was used just now; what is unneeded stays so.
+  // Notes a use of *handle*; unneeded data stay unneeded.
   void touch(int handle) {
     if (kept_[handle].ring == RECENT) {
       put(handle, RECENT);
@@ -50,13 +50,13 @@ class Store {
     }
   }
 
-  // A task uses *handle* from now on, which may have been brought ahead for it.
+  // Notes that a task uses *handle* from now on, which may have been prefetched for it.
   void take(int handle) {
     if (kept_[handle].wanted) --kept_[handle].wanted;
     touch(handle);
   }
 
-  // A task will need *handle* here, which counts as a use.
+  // Notes that a task will need *handle* here, which counts as a use.
   void want(int handle) {
     ++kept_[handle].wanted;
     touch(handle);
@@ -71,12 +71,12 @@ class Store {
     if (!--kept_[handle].pinned) revalidated(handle);
   }
 
-  // *handle* has become valid elsewhere, or is not any more.
+  // Notes that *handle* has become valid elsewhere, or stopped being so.
   void revalidated(int handle) {
     if (candidates_.has(handle)) candidates_.changed(handle);
   }
 
-  // Lets *handle* leave before all that may be needed, if it is here.
+  // Lets *handle* leave before all data that may be needed, if it is here.
   void will_not_be_used(int handle) {
     if (kept_[handle].ring == RECENT) {
       put(handle, UNNEEDED);
@@ -87,7 +87,7 @@ class Store {
   }
 
   // The first datum of *size* that may leave and is valid elsewhere; -1 if there is none. With
-  // *keep_wanted* no task wants it.
+  // *keep_wanted*, only one that no task wants.
   int victim(i64 size, bool keep_wanted) {
     sort_all(UNNEEDED);
     for (;;) {
@@ -96,14 +96,14 @@ class Store {
     }
   }
 
-  // The first of all that may leave and are valid elsewhere, of whatever size; -1: there is none.
+  // The first datum of any size that may leave and is valid elsewhere; -1: there is none.
   int any_victim(bool keep_wanted) {
     sort_everything();
     const auto first = candidates_.first_elsewhere(keep_wanted);
     return first ? first->second : -1;
   }
 
-  // The first that may leave and are valid nowhere else, together *size* bytes, or all.
+  // The first data that may leave and are valid nowhere else, with *size* bytes in total, or all.
   std::vector<int> only_copies(i64 size, bool keep_wanted) {
     sort_everything();
     return candidates_.only_copies(size, keep_wanted);
@@ -115,7 +115,7 @@ class Store {
  private:
   int head_of(Ring ring) const { return handles_ + (ring == UNNEEDED); }
 
-  // Puts *handle* at the end of *ring*, or out of all.
+  // Puts *handle* at the end of *ring*, or takes it out of all.
   void put(int handle, Ring ring) {
     Kept &kept = kept_[handle];
     if (kept.ring != OUT) {

@@ -1,4 +1,4 @@
-// Turns of workers that share a memory that may be too small for the data of all their tasks.
+// Turns of workers that share a memory which may be too small for the data of all their tasks.
 #pragma once
 
 #include <deque>
@@ -10,33 +10,34 @@
 
 namespace tasksim {
 
-// Whose turn it is asks for the data of its task.
+// A worker that requests the data of its task in its turn.
 class TurnTaker {
  public:
-  virtual bool take_turn() = 0;  // whether it has to wait for data
+  virtual bool take_turn() = 0;  // returns whether it has to wait for data
 
  protected:
   ~TurnTaker() = default;
 };
 
-// Who may bring the data of a task to the memory of a pool now, and who waits (engine/data/turns.py).
+// The workers that may fetch data to the memory of a pool now, and those that wait
+// (engine/data/turns.py).
 class Turns {
  public:
   Turns(const Pool &pool, std::span<const i64> sizes) : pool_(pool), sizes_(sizes) {}
 
-  // Calls take_turn of a task that needs *needs* when it is its turn: now, or later.
+  // Calls take_turn of a task that needs *needs* in its turn: now, or later.
   void ask(std::span<const Need> needs, TurnTaker &taker) {
     waiting_.push_back({needs, &taker});
     go_on();
   }
 
-  // A task has all its data.
+  // Notes that a task has all its data.
   void completed() {
     --incomplete_;
     go_on();
   }
 
-  // A task does not need its data any more.
+  // Notes that a task does not need its data any more.
   void leave(std::span<const Need> needs) {
     for (const Need &need : needs) {
       const auto held = held_.find(need.handle);
@@ -76,7 +77,7 @@ class Turns {
 
   const Pool &pool_;
   std::span<const i64> sizes_;
-  std::map<int, i64> held_;  // how many tasks hold a datum
+  std::map<int, i64> held_;  // tasks per held datum
   i64 incomplete_ = 0;
   std::deque<Waiting> waiting_;
 };

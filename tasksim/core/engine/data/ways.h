@@ -1,4 +1,4 @@
-// Ways between memories: by one copy, or by two over a third memory; and who makes the copies.
+// Ways between memories: one copy, or two over a third memory, and the memories that handle them.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ class Ways {
     any_by_two_ = std::ranges::any_of(hops_, [](const auto &hops) { return hops.size() > 1; });
   }
 
-  // The copies that bring data from *source* to *target*: one, or two by a third memory.
+  // The copies that bring data from *source* to *target*: one, or two over a third memory.
   const std::vector<Hop> &hops(int source, int target) const {
     return hops_[source * platform_.memories + target];
   }
 
-  // Whether there is a way by a third memory.
+  // Whether there is a way over a third memory.
   bool any_by_two() const { return any_by_two_; }
 
-  // The memory whose driver makes this copy: a device's, of two the target's.
+  // The memory whose driver makes this copy: a device's; of two devices, the target's.
   int handler(int source, int target) const {
     return source >= 0 && platform_.devices[source] && !platform_.devices[target] ? source : target;
   }

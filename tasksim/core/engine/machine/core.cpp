@@ -26,12 +26,12 @@ Steps<> core(Node &node, Driver &driver) {
       }
       continue;
     }
-    routine.rank = RUN;
+    routine.rank = END_RANK;
     if (node.locks.any()) co_await node.unlocked(task);
     const i64 overhead = intake.fetch(task) + node.overheads.task;
     if (overhead) {
       node.send_for_successors(task);
-      // A wait for each datum: the second turns the first around.
+      // A wait for each datum: the second one reverses the order of the first.
       if (node.instant.stepwise && node.graph.needs[task].size() % 2 == 0) node.clock.keep_order();
       co_await Wait{overhead};
     }

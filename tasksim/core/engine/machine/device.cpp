@@ -1,4 +1,4 @@
-// Device: what a worker drives that brings the data of one task while another runs
+// Device: a worker that fetches the data of one task while another runs
 // (engine/machine/workers.py).
 #include "node.h"
 
@@ -26,11 +26,11 @@ Steps<> Device::steps() {
     if (over_) co_await take_back();
     const bool pops = held_.size() < pipeline && intake.state == Intake::EMPTY;
     if (!(pops || over_ || post.waiting || post.arrived || routine.woken)) {
-      co_await SLEEP;  // a round of the loop that would find nothing to do
+      co_await SLEEP;  // a round of the loop would find nothing to do
       continue;
     }
     if (node_.instant.stepwise) {
-      routine.rank = SERVE;
+      routine.rank = SERVE_STEPS;
       node_.clock.keep_order();  // two waits
     } else {
       routine.rank = driver_.rank;
@@ -53,7 +53,7 @@ Steps<> Device::steps() {
   }
 }
 
-// Pops a task and begins to fetch its data; whether the driver has something new to look at.
+// Pops a task and begins to fetch its data; returns whether the driver has something new to do.
 Steps<bool> Device::take_one() {
   Routine &routine = driver_.routine;
   Intake &intake = *driver_.intake;
@@ -66,8 +66,8 @@ Steps<bool> Device::take_one() {
   const i64 cost = intake.fetch(task);
   if (intake.state == Intake::COMING || held_.size() == 1 || node_.alone(driver_, task)) {
     if (cost) co_await Wait{cost};
-  } else {  // nothing can come between: the kernel is queued in one go
-    routine.rank = RUN;
+  } else {  // no event can come between: the kernel is queued in one go
+    routine.rank = END_RANK;
     co_await Wait{later(cost, node_.overheads.kernel)};
     intake.state = Intake::EMPTY;
     queue(task);
@@ -75,13 +75,13 @@ Steps<bool> Device::take_one() {
   co_return true;
 }
 
-// Queues the kernel of *task* on the device, or, if it must be alone, sees it through.
+// Queues the kernel of *task* on the device, or executes it to its end if it must be alone.
 Steps<> Device::launch(int task) {
   const int worker = driver_.worker;
   if (held_.size() == 1) node_.started(task, worker);
   if (node_.alone(driver_, task)) {
     node_.ledger.of[task].start = node_.now();
-    driver_.routine.rank = RUN;
+    driver_.routine.rank = END_RANK;
     node_.clock.keep_order();
     co_await Wait{node_.cost(task, worker)};
     node_.ledger.of[task].end = node_.now();
@@ -90,13 +90,13 @@ Steps<> Device::launch(int task) {
     co_return;
   }
   if (node_.overheads.kernel) {
-    driver_.routine.rank = RUN;
+    driver_.routine.rank = END_RANK;
     co_await Wait{node_.overheads.kernel};
   }
   queue(task);
 }
 
-// Lets the device run *task* after what is queued on it.
+// Lets the device run *task* after the queued ones.
 void Device::queue(int task) {
   node_.send_for_successors(task);
   queued_.push_back(task);
@@ -106,7 +106,7 @@ void Device::queue(int task) {
 void Device::run(int task) {
   node_.ledger.of[task].start = node_.now();
   node_.clock.keep_order();
-  node_.clock.after(node_.cost(task, driver_.worker), RUN, *this);
+  node_.clock.after(node_.cost(task, driver_.worker), END_RANK, *this);
 }
 
 void Device::happen(i64) {
@@ -118,7 +118,7 @@ void Device::happen(i64) {
   driver_.routine.wake();
 }
 
-// Finishes the oldest task, which has ended on the device, and turns to the next.
+// Finishes the oldest task, which has ended on the device, and starts to launch the next.
 Steps<> Device::take_back() {
   Intake &intake = *driver_.intake;
   --over_;

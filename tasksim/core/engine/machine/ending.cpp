@@ -1,5 +1,4 @@
-// The end of a task on its node: what it releases, and what is looked at then, sent for before
-// (engine/machine/node.py).
+// The end of a task on its node: its releases, with their data prefetched (engine/machine/node.py).
 #include <algorithm>
 
 #include "../threads/threads.h"
@@ -7,14 +6,15 @@
 
 namespace tasksim {
 
-// Of large graphs, what is known of a task is far from the processor: what the next step of its life
-// looks at is sent for one step before.
+// In large graphs, the data of a task are far from the processor: the data for the next step of its
+// life are prefetched one step before.
 
 void Node::send_for_push(int task) const {
   __builtin_prefetch(&ledger.of[task], 1);
   __builtin_prefetch(&graph.needs.ptr[task]);
   __builtin_prefetch(&view.able[task]);
-  for (int group = 0; group < std::min(platform.classes, FEW_CLASSES) && task < own_tasks; ++group)
+  const int groups = task < own_tasks ? std::min(platform.classes, MAX_PREFETCHED_CLASSES) : 0;
+  for (int group = 0; group < groups; ++group)
     __builtin_prefetch(view.estimates + i64{group} * own_tasks + task);
 }
 
@@ -38,8 +38,8 @@ void Driver::send_for(int turns) const {
   if (turns == 0) node.send_for_counts(task);
 }
 
-// The tasks that the end of *task* releases, each when those before have been dealt with: where a
-// push takes time, another task may release it meanwhile (Release.complete_in_turn).
+// The tasks that the end of *task* releases, each after those before have been processed: if a push
+// takes time, another task may release it meanwhile (Release.complete_in_turn).
 class Node::Released {
  public:
   Released(Node &node, int task)
@@ -50,9 +50,9 @@ class Node::Released {
     node.view.send_for_sleeper();
   }
 
-  static constexpr int PAUSE = -2;  // stands for no task: a hint comes before the next
+  static constexpr int PAUSE = -2;  // no task: a hint comes before the next task
 
-  // The next one; NONE: there is none left.
+  // The next task; NONE: none is left.
   int next() {
     if (granted_place_ < granted_.size()) return granted_[granted_place_++];
     while (place_ < successors_.size()) {
@@ -67,16 +67,16 @@ class Node::Released {
     return hint_ < hints_.size() ? PAUSE : NONE;
   }
 
-  // The hint for which there is a pause.
+  // The hint of a pause.
   int hinted() { return hints_[hint_++]; }
 
  private:
   Node &node_;
-  std::vector<int> granted_;  // who waited for commutative data of the task
+  std::vector<int> granted_;  // tasks that waited for the task's commutative data
   std::size_t granted_place_ = 0;
   std::span<const std::int32_t> successors_;
   std::size_t place_ = 0;
-  std::vector<int> hints_;  // that wait for the task, in order
+  std::vector<int> hints_;  // hints that wait for the task, in order
   std::size_t hint_ = 0;
 };
 
@@ -99,7 +99,7 @@ Steps<> Node::finish(Driver &driver, int task) {
       continue;
     }
     if (overheads.push) {
-      routine.rank = PUSH;
+      routine.rank = PUSH_RANK;
       co_await Wait{overheads.push};
     }
     if (locks.any() && question.looks_at_data) co_await unlocked(successor);
@@ -109,8 +109,8 @@ Steps<> Node::finish(Driver &driver, int task) {
   }
 }
 
-// The same, where it cannot wait for anything: without a coroutine. A push may wake a worker whose
-// task ends at this instant, too, and which comes here meanwhile.
+// The same, if it cannot wait for anything: without a coroutine. A push may wake a worker whose
+// task ends at this instant, too, and which enters here meanwhile.
 void Node::finish_at_once(int worker, int task) {
   ledger.finish(task);
   if (question.hears_finished) scheduler.finished(task, worker);
@@ -126,14 +126,14 @@ void Node::finish_at_once(int worker, int task) {
   }
 }
 
-// Releases what waited for the communication *task*; the thread *routine* pushes it.
+// Releases the tasks that waited for the communication *task*; the thread *routine* pushes them.
 Steps<> Node::finish_communication(int task, Routine &routine) {
   if (threads) {
     co_await threads->finish_communication(task);
     co_return;
   }
   ledger.finish(task);
-  if (several) mover.release(graph.needs[task], MAIN);
+  if (several) mover.release(graph.needs[task], MAIN_MEMORY);
   Released released(*this, task);
   for (int successor; (successor = released.next()) != NONE;) {
     if (successor == Released::PAUSE)

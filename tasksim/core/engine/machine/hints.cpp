@@ -1,4 +1,4 @@
-// Hints that data will not be used any more, followed once those that they wait for have ended
+// Hints that data will not be used any more, followed after the ends that they wait for
 // (engine/machine/hints.py).
 #include <algorithm>
 #include <utility>
@@ -36,8 +36,8 @@ Steps<> Node::hear_hint(int hint) {
 
 Steps<> Node::follow_hint(int hint) {
   const int handle = graph.hint_handle[hint];
-  // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c). What was
-  // received is only dropped, for which none is submitted.
+  // Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c). A received
+  // copy is only dropped, without such a task.
   const i64 submission = graph.hint_drops[hint] ? 0 : overheads.submission;
   if (overheads.push) co_await Wait{later(2 * overheads.push, submission)};
   while (const i64 delay = locks.wait_ticks(handle)) co_await Wait{delay};
@@ -46,7 +46,7 @@ Steps<> Node::follow_hint(int hint) {
 
 bool Node::holds(int hint) const { return !is_written(graph.hint_handle[hint]); }
 
-// Looks at the tasks that write it ever, or at those that were taken, whichever are fewer.
+// Looks at the tasks that ever write it, or at the taken ones, whichever are fewer.
 bool Node::is_written(int handle) const {
   const auto ever = graph.writers[handle];
   if (ever.size() <= ledger.taken.size())

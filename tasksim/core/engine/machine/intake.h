@@ -1,4 +1,4 @@
-// Intake: how the data of the task that a worker has popped come, one task at a time.
+// Intake: the arrival of the data of the task that a worker has popped, one task at a time.
 #pragma once
 
 #include "../data/mover.h"
@@ -9,11 +9,12 @@ namespace tasksim {
 // The data of the task that the worker of a routine takes in (engine/machine/driver.py).
 class Intake : public Taker, public TurnTaker {
  public:
-  // COMING: data are missing, or it waits for its turn to ask for them. THERE: all are there, and
-  // it was not launched yet. BLOCKED: the task must be alone on the device, and others are before.
+  // COMING: data are missing, or the task waits for its turn to request them. THERE: all are there,
+  // and it was not launched yet. BLOCKED: the task must be alone on the device, and others are
+  // before.
   enum State : std::int8_t { EMPTY, COMING, THERE, BLOCKED };
 
-  // Without a *mover* there is but one memory, where all data are.
+  // Without a *mover* there is only one memory, which has all data.
   Intake(const Graph &graph, Routine &routine, int memory_, Mover *mover, Turns *turns,
          bool uses_priorities, i64 cost)
       : graph_(graph),
@@ -25,18 +26,18 @@ class Intake : public Taker, public TurnTaker {
     memory = memory_;
   }
 
-  bool moves() const { return mover_; }  // data: there are several memories
+  bool moves() const { return mover_; }  // whether there are several memories
 
-  // Turns to the data of *popped*, which are asked for one by one.
+  // Starts with the data of *popped*, which are requested one by one.
   void expect(int popped) {
     turn_to(popped);
     missing = static_cast<int>(graph_.needs[popped].size());
     state = COMING;
   }
 
-  // Asks for the data of *popped*; how long that takes the worker, in ticks.
+  // Requests the data of *popped*; returns the worker's time for that, in ticks.
   i64 fetch(int popped) {
-    if (!mover_ && !cost_) {  // of large graphs, what they need is far from the processor
+    if (!mover_ && !cost_) {  // in large graphs, needs are far from the processor
       state = THERE;
       return 0;
     }
@@ -65,7 +66,7 @@ class Intake : public Taker, public TurnTaker {
   }
 
   State state = EMPTY;
-  int missing = 0;  // how many of its data are not there yet
+  int missing = 0;  // number of its data that are not there yet
 
  private:
   void turn_to(int popped) {
@@ -77,7 +78,7 @@ class Intake : public Taker, public TurnTaker {
     state = COMING;
     const bool woken = routine_.woken;
     turns_->ask(needs, *this);
-    if (state == THERE) routine_.woken = woken;  // at once: nothing to be looked at again
+    if (state == THERE) routine_.woken = woken;  // at once: nothing has changed
   }
 
   void bring() {

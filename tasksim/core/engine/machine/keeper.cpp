@@ -1,4 +1,4 @@
-// Keeper: the routine that looks after the requests of a memory that no device's worker does.
+// Keeper: the routine that handles the requests of a memory without a device's worker.
 #include "node.h"
 
 namespace tasksim {
@@ -9,7 +9,7 @@ Steps<> keeper(Node &node, int memory) {
   for (;;) {
     routine.woken = false;
     bool worked = false;
-    co_await Wait{0};  // whoever asks has the rest of this instant to say what for
+    co_await Wait{0};  // the caller completes its requests in this instant
     if (post.waiting || post.arrived) worked = co_await node.handling.serve(memory);
     if (!worked && !routine.woken) co_await SLEEP;
   }

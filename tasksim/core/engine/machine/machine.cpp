@@ -1,4 +1,4 @@
-// Machine with devices: its replay, wired of a clock, a node and a submission.
+// Machine with devices: its replay, wired from a clock, a node and a submission.
 #include "../replay.h"
 #include "../threads/threads.h"
 #include "node.h"

@@ -18,14 +18,14 @@ std::vector<std::unique_ptr<Driver>> new_drivers(Node &node) {
   return drivers;
 }
 
-// Contention, but on cores that nodes share, which have a rate of their own.
+// Contention, except on cores that nodes share, which have a rate of their own.
 std::unique_ptr<Rate> new_rate(Clock &clock, const Graph &graph, const Platform &platform,
                                const tasksim_question &question, const Membership *member) {
   if (!question.contention || (member && member->cores)) return nullptr;
   return std::make_unique<Rate>(clock, *question.contention, graph, platform);
 }
 
-// Threads, where they are asked for; throws BadArrays where they cannot be.
+// Threads, if requested; throws BadArrays if they are impossible.
 std::unique_ptr<threads::Threads> new_threads(Node &node, Membership *member) {
   if (!node.question.threads) return nullptr;
   if (!can_be_threads(node.platform, node.scheduler)) throw BadArrays{};
@@ -81,8 +81,8 @@ Node::Node(const Graph &graph, const Platform &platform, const tasksim_question 
 
 Node::~Node() = default;
 
-// Per memory, who looks after its requests: the first worker that drives a device, or a routine of
-// the memory's own.
+// Per memory, the routine that handles its requests: that of the first worker that drives a device,
+// or the memory's own.
 std::vector<Routine *> Node::make_keepers() {
   std::vector<Routine *> keepers(platform.memories, nullptr);
   for (const auto &driver : drivers)
@@ -95,7 +95,7 @@ std::vector<Routine *> Node::make_keepers() {
   return keepers;
 }
 
-// Where several workers share a memory with a limit.
+// For several workers that share a limited memory.
 void Node::make_turns() {
   turns.resize(platform.memories);
   for (int memory = 0; memory < platform.memories; ++memory) {
@@ -115,8 +115,8 @@ void Node::make_drivers() {
   }
 }
 
-// Where received data land, if that costs anything: where there are devices. Workers that do not
-// drive any are the first to pin memory, from the last on.
+// Memory for received data, if it has a cost: with devices. Workers without a device are the first
+// to pin memory, from the last on.
 void Node::make_landing() {
   std::vector<Routine *> cores, devices;
   for (auto each = drivers.rbegin(); each != drivers.rend(); ++each)
@@ -127,7 +127,7 @@ void Node::make_landing() {
   landing = std::make_unique<Landing>(clock, platform.given, std::move(cores), at_once);
 }
 
-// Takes tasks away from classes in whose memory their data do not fit (engine/data/capacity.py).
+// Takes tasks away from classes whose memory cannot hold their data (engine/data/capacity.py).
 void Node::keep_where_data_fit() {
   std::vector<int> limited;
   for (int group = 0; group < platform.classes; ++group)
@@ -189,7 +189,7 @@ int Node::pop(Driver &driver) {
     view.sleepers.asleep[worker] = false;
     return take(popped, worker);
   }
-  if (driver.routine.notified)  // told of something meanwhile: it does not sleep
+  if (driver.routine.notified)  // something new happened meanwhile: it does not sleep
     view.sleepers.asleep[worker] = false;
   else
     view.sleepers.sleep(worker);
@@ -216,8 +216,8 @@ void Node::leave(std::span<const Need> needs, Driver &driver) {
 
 Steps<> Node::unlocked(int task) { return locks.all_free(graph.needs[task]); }
 
-// Gives the communication *task* to who does it. To release one costs a push, as StarPU pushes a task
-// without a kernel for it; but not the main thread, when nothing else is missing.
+// Gives the communication *task* to its thread. Releasing one costs a push, as StarPU pushes a task
+// without a kernel for it. The main thread pays nothing if nothing else is missing.
 Steps<> Node::communicate(int task, Routine &routine, int released_by) {
   member_->send_for(task);
   if (overheads.push && released_by >= 0) {

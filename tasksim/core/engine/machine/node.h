@@ -1,4 +1,4 @@
-// Node: a scheduler, and all that it rules: its view, its workers, its memories.
+// Node: a scheduler with its view, its workers and its memories.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace tasksim {
 
 class Node;
 
-// A worker as its node sees it (engine/machine/driver.py).
+// A worker of a node (engine/machine/driver.py).
 struct Driver : Forerunner {
   Driver(const Node &node, int worker, const Platform &platform, std::unique_ptr<Routine> own)
       : node(node),
@@ -28,16 +28,16 @@ struct Driver : Forerunner {
         own(std::move(own)),
         routine(*this->own) {}
 
-  void send_for(int turns) const override;  // as its task is about to end
+  void send_for(int turns) const override;  // before the end of its task
 
   const Node &node;
-  int task = NONE;  // that a core runs
+  int task = NONE;  // the running task of a core
   int worker, memory;
-  int pipeline;  // how many tasks it holds at a time; 0: a core, which runs them itself
+  int pipeline;  // tasks that it holds at a time; 0: a core
   double rank = 2.0;
   Turns *turns = nullptr;
   std::unique_ptr<Intake> intake;
-  std::unique_ptr<Routine> own;  // last: it refers to what is above
+  std::unique_ptr<Routine> own;  // last: it refers to the members above
   Routine &routine;
 };
 
@@ -46,7 +46,7 @@ class Kernel;
 class Threads;
 }
 
-// The time, the workers and where data are, for the scheduler (engine/machine/view.py).
+// The time, the workers and the places of data, for the scheduler (engine/machine/view.py).
 class NodeView : public View {
  public:
   NodeView(Node &node, const Graph &graph, const Platform &platform);
@@ -64,7 +64,7 @@ class NodeView : public View {
   void prefetch_handle(int handle, int memory) override;
   void soon(int task) override;
 
-  // Who will be woken first by a push, before it is.
+  // Worker that a push is likely to wake first, to prefetch.
   void send_for_sleeper() const;
   void send_for_sleepers_frame() const;
 
@@ -73,35 +73,35 @@ class NodeView : public View {
 
  private:
   Node &node_;
-  std::vector<int> driven_;  // the workers that drive a device
-  u64 cores_ = 0;            // the classes of those that do not
+  std::vector<int> driven_;  // workers that drive a device
+  u64 cores_ = 0;            // classes of the other workers
 };
 
-// What sets the rate of tasks that share cores with those of other nodes.
+// The rate of tasks that share cores with those of other nodes.
 class Rated {
  public:
-  virtual Steps<> run(i64 ticks, Routine &routine) = 0;  // waits until so much work is done
+  virtual Steps<> run(i64 ticks, Routine &routine) = 0;  // waits until *ticks* of work are done
 
  protected:
   ~Rated() = default;
 };
 
-// What a node of a cluster does besides running tasks, and what it shares with the others
+// Part of a cluster's node besides its tasks, and its links to the other nodes
 // (engine/machine/node.py).
 class Membership {
  public:
-  virtual void communicate(int task) = 0;  // takes a communication task that was released
-  virtual void send_for(int task) const = 0;  // one that will be
-  // Hears of each task that has ended, where received data land in pinned memory.
+  virtual void communicate(int task) = 0;  // takes a released communication task
+  virtual void send_for(int task) const = 0;  // prefetches the data of a later one
+  // Notifies it of each ended task, if received data land in pinned memory.
   virtual void ended(int task) = 0;
-  virtual bool idle() const = 0;           // nothing happens on any node, nor between them
-  virtual bool over() const = 0;           // all nodes have done everything
+  virtual bool idle() const = 0;           // no event pending on any node, or between them
+  virtual bool over() const = 0;           // all nodes have finished
 
-  const Graph &visible;  // the tasks that its workers run: its scheduler sees no other
-  const std::span<const std::int32_t> order;  // all, communication among them, as they are submitted
-  const int first_ready;  // how many tasks wait for nothing, not even a message
-  threads::Kernel &kernel;  // runs the threads of all nodes that have any
-  Rated *const cores;     // what its workers run on; null: each on a core of its own
+  const Graph &visible;  // the workers' tasks, which the scheduler sees
+  const std::span<const std::int32_t> order;  // all tasks with communication, as they are submitted
+  const int first_ready;  // number of tasks without conditions or messages
+  threads::Kernel &kernel;  // runs the threads of all nodes with threads
+  Rated *const cores;     // shared cores of its workers; null: each has its own
 
  protected:
   Membership(const Graph &visible, std::span<const std::int32_t> order, int first_ready,
@@ -114,12 +114,12 @@ class Membership {
   ~Membership() = default;
 };
 
-inline constexpr int MAIN = 0;  // the memory from which messages are sent, and into which they come
+inline constexpr int MAIN_MEMORY = 0;  // memory that messages are sent from and received in
 
 // The workers of a platform under one scheduler (engine/machine/node.py).
 class Node {
  public:
-  // Of a cluster's node, a *member*: its tasks come first, its communication tasks behind them, and
+  // For a cluster's node, a *member*: its tasks come first, its communication tasks after them, and
   // estimates are those of its tasks.
   Node(const Graph &graph, const Platform &platform, const tasksim_question &question,
        Scheduler &scheduler, Clock &clock, Membership *member = nullptr);
@@ -128,33 +128,34 @@ class Node {
 
   void begin();
 
-  // Throws Broken if the data of a task that was taken never came.
+  // Throws Broken if the data of a taken task never came.
   void refuse_what_is_stuck() const;
 
-  // A new routine, which does nothing yet.
+  // A new routine without steps.
   std::unique_ptr<Routine> routine();
 
   int pop(Driver &driver);
-  int take(int popped, int worker);  // the task that the scheduler has given, checked and noted
+  int take(int popped, int worker);  // checks and notes the scheduler's task
   Steps<> unlocked(int task);
   Steps<> finish(Driver &driver, int task);
   void finish_at_once(int worker, int task);
   Steps<> finish_communication(int task, Routine &routine);
-  void leave(std::span<const Need> needs, Driver &driver);  // which needs them no more
+  void leave(std::span<const Need> needs, Driver &driver);  // when its task has ended
   Steps<> push(int task, Routine &routine, int pusher, int released_by);
-  void hand_over(int task, int released_by);  // a communication task that was released just now
-  void hear_end(int task);  // where received data land: it needs none of them any more
+  void hand_over(int task, int released_by);  // for a communication task that was released just now
+  void hear_end(int task);  // for received data, which it needs no more
 
   // Hints that data will not be used any more (engine/machine/hints.py).
   Steps<> say_hint(int hint);
-  Steps<> hear_hint(int hint);    // an end that it waits for: follows it if that is the last
+  Steps<> hear_hint(int hint);    // counts one end; follows the hint after the last
   bool count_down_hint(int hint) { return !--hint_left_[hint]; }
-  bool holds(int hint) const;  // no task that comes after it writes its datum already
-  bool is_written(int handle) const;  // by a task that was taken (engine/machine/hints.py)
-  std::vector<int> hinted(int task) const;  // the hints that wait for its end, in order
-  bool said_before(int hint, int task) const;  // whether *hint* was, when *task* was submitted
+  bool holds(int hint) const;  // no later task has written its datum already
+  bool is_written(int handle) const;  // by a taken task (engine/machine/hints.py)
+  std::vector<int> hinted(int task) const;  // hints that wait for its end, in order
+  bool said_before(int hint, int task) const;  // whether *hint* precedes *task* in the submission
 
-  // For the push of *task*, for its end: its successors, then what each of them still waits for.
+  // Prefetches, for the push or the end of *task*: its successors, then the counts that they wait
+  // for.
   void send_for_push(int task) const;
   void send_for_successors(int task) const;
   void send_for_end(int task) const;
@@ -172,28 +173,28 @@ class Node {
 
   Rated *shared_cores() const { return member_ ? member_->cores : nullptr; }
 
-  // The task that is submitted at so many others.
+  // The task at *place* in the submission.
   int submitted_at(int place) const { return member_ ? member_->order[place] : place; }
 
   const Graph &graph;
-  const int own_tasks;  // that workers run; those of higher numbers are communication
+  const int own_tasks;  // tasks of workers; those of higher numbers are communication
   const Platform &platform;
   const tasksim_platform &overheads;
   const tasksim_question question;
   Scheduler &scheduler;
   Clock &clock;
-  const bool several;  // memories
+  const bool several;  // whether there are several memories
   const bool blind;
-  const bool heeds_hints;  // they move something, or take time
-  const bool prompt;       // nothing that the end of a task brings about takes time, or its turn
+  const bool heeds_hints;  // whether hints move data or take time
+  const bool prompt;       // whether the end of a task has no waits
   const Instant instant;
   NodeView view;
   Ledger ledger;
   Release release;
   Charges charges;
-  std::unique_ptr<Rate> rate;  // of tasks that slow each other down, where any do
-  Requests all_requests;  // they outlive all that refers to them
-  // Who runs the workers instead of the node's own drivers, if anybody (engine/threads/).
+  std::unique_ptr<Rate> rate;  // of tasks that slow each other down, if any do
+  Requests all_requests;  // they outlive all references to them
+  // The threads that run the workers instead of the node's own drivers, if any (engine/threads/).
   std::unique_ptr<threads::Threads> threads;
   std::vector<std::unique_ptr<Turns>> turns;
   std::vector<std::unique_ptr<Driver>> drivers;
@@ -207,12 +208,12 @@ class Node {
   Eviction eviction;
   Handling handling;
   Mover mover;
-  std::unique_ptr<Landing> landing;  // of a cluster's node, where it costs anything
+  std::unique_ptr<Landing> landing;  // of a cluster's node, if it has a cost
 
  private:
   class Released;
 
-  static constexpr int FEW_CLASSES = 8;  // whose estimates are sent for
+  static constexpr int MAX_PREFETCHED_CLASSES = 8;  // most classes whose estimates are prefetched
 
   Steps<> communicate(int task, Routine &routine, int released_by);
   Steps<> follow_hint(int hint);
@@ -226,11 +227,11 @@ class Node {
   Membership *const member_;
   std::vector<std::unique_ptr<class Device>> devices_;
   Patience patience_;
-  std::vector<double> fitting_estimates_;  // infinite where the data of a task do not fit
-  // The waits of hints for a task are a ring, of which its life knows the last.
+  std::vector<double> fitting_estimates_;  // infinite if the data of a task do not fit
+  // The waits of hints for a task are a ring; the life of the task has the last one.
   std::vector<std::int32_t> next_wait_, hint_of_wait_;
-  std::vector<std::int32_t> hint_left_;  // per hint, how many ends it still waits for
-  std::vector<std::int32_t> places_;  // of tasks in the order of submission, where that is not theirs
+  std::vector<std::int32_t> hint_left_;  // per hint, the ends that it still waits for
+  std::vector<std::int32_t> places_;  // of tasks in the submission, if not by number
 };
 
 // The routines of a node, each in the file of its name.
@@ -238,12 +239,12 @@ Steps<> core(Node &node, Driver &driver);
 Steps<> keeper(Node &node, int memory);
 Steps<> submission(Node &node, Routine &main);
 
-// What a driver's worker does that brings the data of one task while another runs.
+// A driver's worker that fetches the data of one task while another runs.
 class Device : public Awaiting {
  public:
   Device(Node &node, Driver &driver) : node_(node), driver_(driver) {}
   Steps<> steps();
-  void happen(i64) override;  // the kernel that runs has ended
+  void happen(i64) override;  // the running kernel has ended
 
  private:
   Steps<bool> take_one();
@@ -254,9 +255,9 @@ class Device : public Awaiting {
 
   Node &node_;
   Driver &driver_;
-  std::deque<int> held_;    // the tasks popped and not finished, the oldest first
-  std::deque<int> queued_;  // of those, the ones whose kernels the device runs, or will
-  i64 over_ = 0;            // how many of the oldest have ended on the device
+  std::deque<int> held_;    // popped and unfinished tasks, the oldest first
+  std::deque<int> queued_;  // those of them whose kernels are queued or run
+  i64 over_ = 0;            // number of the oldest that have ended on the device
 };
 
 }  // namespace tasksim

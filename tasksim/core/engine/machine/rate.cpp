@@ -7,10 +7,11 @@ namespace tasksim {
 
 namespace {
 
-constexpr double LAST = INF;       // the rank of what happens at the end of an instant
-constexpr double ROUNDING = 1e-6;  // of a tick: else a task that ends on one would end one later
+constexpr double LAST_RANK = INF;       // rank of the events at the end of an instant
+// Rounding of an end in ticks: else a task that ends on a tick would end one later.
+constexpr double END_ROUNDING_TICKS = 1e-6;
 
-// The next whole number, at least 0, without a call of the library for each task.
+// The next whole number, at least 0, without a library call for each task.
 i64 ticks_up(double left) {
   const i64 whole = static_cast<i64>(left);
   return std::max(i64{0}, whole + (static_cast<double>(whole) < left));
@@ -58,7 +59,7 @@ bool Rate::begin(int task, int worker, i64 work, Routine &routine) {
 }
 
 void Rate::settle_soon(Domain &domain) {
-  if (changed_.empty()) clock_.after(0, LAST, settling_);
+  if (changed_.empty()) clock_.after(0, LAST_RANK, settling_);
   if (std::exchange(domain.changed, true)) return;
   changed_.push_back(&domain);
 }
@@ -73,14 +74,14 @@ void Rate::settle() {
   }
 }
 
-// Notes what each task has done so far, and when it ends at its new rate.
+// Notes the progress of each task, and its end at its new rate.
 void Rate::retime(Domain &domain) {
   if (domain.counts != domain.known_counts) {
     slowing_.stretch(domain.number, domain.counts, domain.stretches);
     domain.known_counts = domain.counts;
     for (std::size_t place = 0; place < domain.end.size(); ++place)
       if (domain.end[place] != NEVER) retime(domain, static_cast<int>(place));
-  }  // else one has ended and another of its kind begins, as mostly: the others go on as they did
+  }  // else one has ended and another of its kind begins, as mostly: other rates stay
   for (const int place : domain.fresh) retime(domain, place);
   domain.fresh.clear();
 }
@@ -94,21 +95,21 @@ void Rate::retime(Domain &domain, int place) {
     running.remaining -= static_cast<double>(now - running.since) / running.stretch;
   running.since = now;
   running.stretch = stretch;
-  const double left = running.remaining * stretch - ROUNDING;
+  const double left = running.remaining * stretch - END_ROUNDING_TICKS;
   if (!(left < 9e18)) throw Broken{TASKSIM_TOO_LATE};
   domain.end[place] = later(now, ticks_up(left));
 }
 
-// Waits for the task that ends first; where nothing else happens before, it has ended then.
+// Waits for the task that ends first; if no event comes before, it has ended then.
 void Rate::set_alarm(Domain &domain) {
   i64 first = NEVER;
   for (const i64 end : domain.end) first = std::min(first, end);
   if (first == domain.alarm || first == NEVER) return;
   domain.alarm = first;
-  if (&domain == settled_.back() && clock_.passes(first - clock_.now, RUN))
+  if (&domain == settled_.back() && clock_.passes(first - clock_.now, END_RANK))
     return on_alarm(domain, first);
   clock_.keep_order();
-  clock_.after(first - clock_.now, RUN, domain, first);
+  clock_.after(first - clock_.now, END_RANK, domain, first);
 }
 
 void Rate::on_alarm(Domain &domain, i64 when) {
@@ -118,7 +119,7 @@ void Rate::on_alarm(Domain &domain, i64 when) {
   for (std::size_t place = 0; place < domain.end.size(); ++place)
     if (domain.end[place] <= when) ended_.push_back(static_cast<int>(place));
   std::vector<Running> &running = domain.running;
-  if (ended_.size() > 1)  // in the order in which they began
+  if (ended_.size() > 1)  // in the order of their starts
     std::sort(ended_.begin(), ended_.end(),
               [&](int one, int other) { return running[one].begun < running[other].begun; });
   for (const int place : ended_) {

@@ -1,4 +1,4 @@
-// Submission: the main thread, which submits task after task while others run already
+// Submission: the main thread submits task after task while others already run
 // (engine/machine/submission.py).
 #include "node.h"
 
@@ -6,7 +6,7 @@ namespace tasksim {
 
 namespace {
 
-// Whether anything else happens until *due*: then the submission must wait for it.
+// Whether any event happens until *due*: then the submission must wait for it.
 bool something_by(const Clock &clock, i64 due) { return !clock.empty() && clock.next() <= due; }
 
 Steps<> all_at_once(Node &node, Routine &main) {

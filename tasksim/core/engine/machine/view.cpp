@@ -34,8 +34,8 @@ void NodeView::send_for_sleepers_frame() const {
   if (worker >= 0) routines[worker]->send_for_frame();
 }
 
-// With devices, as StarPU does it: the first driver that sleeps and has not been told of anything
-// yet is woken alone; without such a driver, all cores are woken, and race for the task.
+// With devices, as in StarPU: the first sleeping driver that was not notified yet is woken alone.
+// Without such a driver, all cores are woken, and race for the task.
 void NodeView::wake_any_of(u64 classes) {
   if (driven_.empty()) {
     const int worker = sleepers.first(classes);

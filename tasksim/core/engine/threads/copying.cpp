@@ -6,16 +6,16 @@ namespace tasksim::threads {
 
 namespace {
 
-// So often a thread that has better things to do looks after requests instead of waiting for the
-// lock of a datum: StarPU's STARPU_SPIN_MAXTRY.
-constexpr int ATTEMPTS = 10;
+// Times that a thread tries a data lock, handling requests in between, before it blocks on it:
+// StarPU's STARPU_SPIN_MAXTRY.
+constexpr int LOCK_ATTEMPTS = 10;
 
 bool is_among(const RequestRef &request, const std::vector<OpenRequest> &requests) {
   return std::any_of(requests.begin(), requests.end(),
                      [&](const auto &each) { return each.request.get() == request.get(); });
 }
 
-// Removes *request*; whether it was there.
+// Removes *request*; returns whether it was there.
 bool remove(const RequestRef &request, std::vector<RequestRef> &requests) {
   const auto place = std::find_if(requests.begin(), requests.end(), [&](const auto &each) {
     return each.get() == request.get();
@@ -50,7 +50,7 @@ Copying::Copying(Node &node, Kernel &kernel, DataLocks &locks, Office &office)
   handling_.copied = [this](const RequestRef &request) { on_copied(request); };
 }
 
-// Looking after requests
+// Handling of requests
 
 Steps<bool> Copying::look_after_all(Worker *me) {
   bool worked = co_await look_after(0, me);
@@ -74,7 +74,8 @@ Steps<bool> Copying::look_after(int memory, Worker *me) {
       const bool noted = co_await note_arrivals(*requests, std::move(flying), post, me);
       worked = worked || noted;
     }
-    if (landing_ && memory == MAIN && &group == &of_[memory].groups.front() && landing_->waiting()) {
+    if (landing_ && memory == MAIN_MEMORY && &group == &of_[memory].groups.front() &&
+        landing_->waiting()) {
       co_await make_room(me);
       worked = true;
     }
@@ -84,27 +85,27 @@ Steps<bool> Copying::look_after(int memory, Worker *me) {
   co_return worked;
 }
 
-// Makes room for what comes from other nodes, and leaves to others what takes too long.
+// Makes room for data from other nodes, and leaves to others what takes too long.
 Steps<> Copying::make_room(Worker *me) {
   const std::vector<Landing::Asked> asked = landing_->take();
   const i64 begun = clock_.now;
   std::size_t place = 0;
-  for (; place < asked.size() && clock_.now < later(begun, Landing::LONG); ++place) {
+  for (; place < asked.size() && clock_.now < later(begun, Landing::MAX_PIN_TURN_TICKS); ++place) {
     co_await Calls{2};
     if (!landing_->take_kept(asked[place].size)) {
       co_await chunks_;
       if (const i64 ticks = landing_->allocate(asked[place].size)) co_await Wait{ticks};
       co_await chunks_;
     }
-    co_await office_.tell_all(MAIN, me);
+    co_await office_.tell_all(MAIN_MEMORY, me);
     --landing_->open;
     asked[place].who->happen(asked[place].value);
-    co_await office_.stir(MAIN);
+    co_await office_.stir(MAIN_MEMORY);
   }
   if (place == asked.size()) co_return;
   landing_->put_back({asked.data() + place, asked.size() - place});
   co_await Wait{look_};
-  co_await office_.tell_all(MAIN, me);
+  co_await office_.tell_all(MAIN_MEMORY, me);
 }
 
 Steps<bool> Copying::note_arrivals(List &requests, Requested flying, Post &post, Worker *me) {
@@ -149,7 +150,7 @@ Steps<bool> Copying::start_all(const Group &group, Post &post, Worker *me) {
   co_return worked;
 }
 
-// Starts requests of class *kind*, which were taken.
+// Starts the taken requests of class *kind*.
 Steps<Copying::Started> Copying::start_some(List &requests, Requested taken, int kind, Post &post,
                                             Worker *me) {
   Channel &channel = requests.channel;
@@ -174,7 +175,7 @@ Steps<Copying::Started> Copying::start_some(List &requests, Requested taken, int
   co_return started;
 }
 
-// Begins what *request* asks for; false if there is no room for it now.
+// Begins *request*; false if there is no room for it now.
 Steps<bool> Copying::start(RequestRef request, List &requests, Worker *me) {
   const int handle = request->handle;
   co_await locks_.take(handle);
@@ -211,7 +212,7 @@ Steps<bool> Copying::start(RequestRef request, List &requests, Worker *me) {
   co_return true;
 }
 
-// Makes a place for the datum of *request*, which is not locked meanwhile.
+// Makes a place for the datum of *request*, which is unlocked meanwhile.
 Steps<bool> Copying::make_place(RequestRef request) {
   const bool slow = handling_.needs_place(request);
   if (slow) {
@@ -227,7 +228,7 @@ void Copying::on_copied(const RequestRef &request) {
   kernel_.begin(office_.tell_all(requests_.handler(request), nullptr));
 }
 
-// *request* is done, whose datum is locked, and is free afterwards.
+// Finishes *request*, whose datum is locked, and is free afterwards.
 Steps<> Copying::complete(RequestRef request, Worker *me) {
   handling_.settle(request);
   if (request->next_hop()) co_await post(request->next_hop(), me);
@@ -243,7 +244,7 @@ Steps<> Copying::complete(RequestRef request, Worker *me) {
   }
 }
 
-// Tells who handles *request*, which was queued just now.
+// Notifies the memory's handler of *request*, which was just queued.
 Steps<> Copying::post(RequestRef request, Worker *me) {
   const int handler = requests_.handler(request), source = request->source;
   Lists &lists = of_[handler];
@@ -254,7 +255,7 @@ Steps<> Copying::post(RequestRef request, Worker *me) {
   co_await office_.tell_all(handler, me);
 }
 
-// What tasks and hints ask for
+// Requests of tasks and hints
 
 Steps<> Copying::fetch(std::span<const Need> needs, Intake &intake, Worker *me, i64 cost) {
   for (const Need &need : needs) {
@@ -265,7 +266,7 @@ Steps<> Copying::fetch(std::span<const Need> needs, Intake &intake, Worker *me, 
 }
 
 Steps<> Copying::fetch_one(Need need, Intake &intake, Worker *me) {
-  if (!intake.moves()) {  // there is but one memory
+  if (!intake.moves()) {  // there is only one memory
     --intake.missing;
     co_await office_.stir(intake.memory);
     co_return;
@@ -290,7 +291,7 @@ Steps<> Copying::hand_over(Node &node, int task, int released_by, Worker *me) {
   const i64 open = landing_ ? landing_->open : 0;
   node.hand_over(task, released_by);
   co_await post_new(handle, before, me);
-  if (landing_ && landing_->open > open) co_await office_.tell_all(MAIN, me);
+  if (landing_ && landing_->open > open) co_await office_.tell_all(MAIN_MEMORY, me);
   locks_.give(handle);
 }
 
@@ -302,7 +303,7 @@ Steps<> Copying::will_not_be_used(int handle, Worker *me) {
   locks_.give(handle);
 }
 
-// Tells of the first request for *handle* that was not there *before*.
+// Notifies the handler of the first request for *handle* that was not there *before*.
 Steps<> Copying::post_new(int handle, OpenBefore before, Worker *me) {
   for (const OpenRequest &open : requests_.of[handle].requests)
     if (!is_among(open.request, before)) {
@@ -314,7 +315,7 @@ Steps<> Copying::post_new(int handle, OpenBefore before, Worker *me) {
 Steps<> Copying::touch_patiently(std::span<const Need> needs, Worker *me) {
   for (const Need &need : needs) {
     bool taken = false;
-    for (int attempt = 0; attempt < ATTEMPTS && !taken; ++attempt) {
+    for (int attempt = 0; attempt < LOCK_ATTEMPTS && !taken; ++attempt) {
       taken = locks_.try_take(need.handle);
       if (!taken) co_await look_after_all(me);
     }

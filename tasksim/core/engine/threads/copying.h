@@ -1,4 +1,4 @@
-// Copying as threads do it: they look after requests round by round, and hold locks meanwhile.
+// Copying by threads: they handle requests in rounds, and hold locks meanwhile.
 #pragma once
 
 #include <deque>
@@ -9,36 +9,36 @@
 
 namespace tasksim::threads {
 
-// What threads do for the requests of *node* (StarPU's datawizard/data_request.c). *me* is the
+// Work of threads for the requests of *node* (StarPU's datawizard/data_request.c). *me* is the
 // worker that does it; null: the main thread.
 class Copying {
  public:
   Copying(Node &node, Kernel &kernel, DataLocks &locks, Office &office);
   Copying(const Copying &) = delete;
 
-  // Looks after the requests of all memories that *me* looks after; whether there was any.
+  // Handles the requests of all memories of *me*; returns whether there were any.
   Steps<bool> look_after_all(Worker *me);
 
-  // Notes what has come to or from *memory*, and starts what may; whether there was any.
+  // Notes arrivals to or from *memory*, and starts requests; returns whether there were any.
   Steps<bool> look_after(int memory, Worker *me);
 
-  // Asks for the data of a task, one after the other.
+  // Requests the data of a task, one after the other.
   Steps<> fetch(std::span<const Need> needs, Intake &intake, Worker *me, i64 cost);
 
-  // Hands the communication *task* of *node* over, and asks for its datum in main memory.
+  // Hands the communication *task* of *node* over, and requests its datum in main memory.
   Steps<> hand_over(Node &node, int task, int released_by, Worker *me);
 
   // Follows a hint about *handle*.
   Steps<> will_not_be_used(int handle, Worker *me);
 
-  // Locks the data of a task, one after the other; looks after requests rather than waits.
+  // Locks the data of a task, one after the other; handles requests while they are taken.
   Steps<> touch_patiently(std::span<const Need> needs, Worker *me);
 
  private:
   using Requested = std::vector<RequestRef>;
   using OpenBefore = std::vector<OpenRequest>;
 
-  // The requests of a memory to or from one peer: who waits, and whose copies are under way.
+  // The requests of a memory to or from one peer: waiting ones, and those with copies in progress.
   struct List {
     explicit List(Channel &channel) : channel(channel) {}
     Channel &channel;
@@ -47,7 +47,7 @@ class Copying {
   };
   using Group = std::vector<List *>;
 
-  // Those that one memory handles: inward and outward per peer, in the order of a look at them.
+  // The requests that one memory handles: inward and outward per peer, in the order of a visit.
   struct Lists {
     std::deque<List> inward, outward;
     std::vector<Group> groups;
@@ -75,11 +75,11 @@ class Copying {
   Mover &mover_;
   DataLocks &locks_;
   Office &office_;
-  const i64 look_;  // what a look at the requests of a memory costs in ticks
+  const i64 look_;  // ticks of a look at the requests of a memory
   std::vector<Lists> of_;
   const Clock &clock_;
-  Landing *const landing_;  // where received data land, if that costs anything
-  Mutex chunks_;            // who pins memory
+  Landing *const landing_;  // memory for received data, if it has a cost
+  Mutex chunks_;            // held while pinning memory
 };
 
 }  // namespace tasksim::threads

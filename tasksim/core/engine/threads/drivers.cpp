@@ -95,7 +95,7 @@ Steps<> DeviceLoop::calls() {
   }
 }
 
-// Pops if there is room: the task, and whether anything was found.
+// Pops if there is room; returns the task, and whether there was any work.
 Steps<DeviceLoop::Got> DeviceLoop::get_task() {
   co_await me_.mutex;
   me_.enter();
@@ -127,7 +127,7 @@ Steps<> DeviceLoop::data_there() {
   }
 }
 
-// Queues the kernel of *task* on the device, or, if it must be alone, sees it through.
+// Queues the kernel of *task* on the device, or executes it to its end if it must be alone.
 Steps<> DeviceLoop::launch(int task) {
   Node &node = loop_.node;
   co_await Calls{held_.size() == 1 ? 16 : 10};
@@ -149,7 +149,7 @@ void DeviceLoop::run(int task) {
   Node &node = loop_.node;
   node.ledger.of[task].start = node.now();
   node.clock.keep_order();
-  node.clock.after(node.cost(task, me_.number), RUN, *this);
+  node.clock.after(node.cost(task, me_.number), END_RANK, *this);
 }
 
 void DeviceLoop::happen(i64) {
@@ -160,7 +160,7 @@ void DeviceLoop::happen(i64) {
   kernel_.begin(office_.ended(me_));
 }
 
-// Finishes the oldest task, which has ended on the device, and turns to the next.
+// Finishes the oldest task, which has ended on the device, and starts to launch the next.
 Steps<> DeviceLoop::take_back() {
   Intake &intake = *me_.driver.intake;
   --over_;

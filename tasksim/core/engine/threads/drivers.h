@@ -1,4 +1,4 @@
-// Drivers: the loops of cores and of devices as threads go round them, poll by poll.
+// Drivers: the loops of cores and devices as threads, poll by poll.
 #pragma once
 
 #include <deque>
@@ -7,16 +7,16 @@
 
 namespace tasksim::threads {
 
-// What the loops of cores and devices share. The numbers of simcalls were counted, as those of Ends.
+// Common part of the loops of cores and devices. The numbers of simcalls were counted, as in Ends.
 class Loop {
  public:
   Loop(Node &node, Copying &copying, DataLocks &locks, Policy &policy, Ends &ends)
       : node(node), copying(copying), locks(locks), policy(policy), ends(ends) {}
 
-  // Asks the scheduler for a task, as a scheduling operation that has begun.
+  // Asks the scheduler for a task, within a scheduling operation.
   Steps<int> ask(Worker &me);
 
-  // Notes whether *me* has found something to do.
+  // Notes whether *me* has found work.
   Steps<> note(Worker &me, bool found);
 
   Node &node;
@@ -24,7 +24,7 @@ class Loop {
   DataLocks &locks;
   Policy &policy;
   Ends &ends;
-  Mutex contexts;  // the lock of what all workers belong to
+  Mutex contexts;  // lock of the context of all workers
 };
 
 // The loop of a core: drivers/cpu/driver_cpu.c.
@@ -49,9 +49,9 @@ class DeviceLoop : public Awaiting {
   DeviceLoop(Loop &loop, Worker &me, Office &office, Kernel &kernel)
       : loop_(loop), me_(me), office_(office), kernel_(kernel) {}
 
-  // Goes round the loop for ever.
+  // Repeats the loop for ever.
   Steps<> calls();
-  void happen(i64) override;  // the kernel that runs has ended
+  void happen(i64) override;  // the running kernel has ended
 
  private:
   struct Got {
@@ -69,9 +69,9 @@ class DeviceLoop : public Awaiting {
   Worker &me_;
   Office &office_;
   Kernel &kernel_;
-  std::deque<int> held_;  // the tasks popped and not finished, the oldest first; the intake's last
-  std::deque<int> queued_;  // of those, the ones whose kernels the device runs, or will: the first
-  i64 over_ = 0;            // how many of the oldest have ended on the device
+  std::deque<int> held_;  // popped and unfinished tasks, the oldest first; the intake's last
+  std::deque<int> queued_;  // those of them whose kernels are queued or run: the first
+  i64 over_ = 0;            // number of the oldest that have ended on the device
 };
 
 }  // namespace tasksim::threads

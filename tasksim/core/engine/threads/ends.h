@@ -1,4 +1,4 @@
-// Ends of tasks as threads see to them: data let go, successors pushed, hints followed.
+// Ends of tasks in threads: data released, successors pushed, hints followed.
 #pragma once
 
 #include "copying.h"
@@ -7,14 +7,14 @@
 
 namespace tasksim::threads {
 
-// What follows the end of a task, and each push. The numbers of simcalls were counted in StarPU
-// 1.4.99: those between the moments at which a thread reads or writes what others see.
+// The steps after the end of a task, and after each push. The numbers of simcalls were counted in
+// StarPU 1.4.99, between the moments at which a thread reads or writes shared state.
 class Ends {
  public:
   Ends(Node &node, Copying &copying, DataLocks &locks, Policy &policy)
       : node_(node), copying_(copying), locks_(locks), policy_(policy), updates_(node) {}
 
-  // Lets go what *task*, which *me* has run, used, and pushes what waited for it.
+  // Releases the data of *task*, which *me* has run, and pushes the tasks that waited for it.
   Steps<> finish(int task, Worker &me) {
     const auto needs = node_.graph.needs[task];
     co_await Calls{2};
@@ -35,17 +35,17 @@ class Ends {
     co_await Calls{9};
   }
 
-  // Lets go what the communication *task* used, and pushes what waited for it.
+  // Releases the data of the communication *task*, and pushes the tasks that waited for it.
   Steps<> finish_communication(int task) {
     const auto needs = node_.graph.needs[task];
     node_.ledger.finish(task);
     co_await locks_.touch_all(needs);
-    if (node_.several) node_.mover.release(needs, MAIN);
+    if (node_.several) node_.mover.release(needs, MAIN_MEMORY);
     co_await release_all(task, nullptr);
   }
 
-  // Pushes *task*, which *me*'s task *released_by* released, or hands it over; null: the main thread
-  // does, or that of communication.
+  // Pushes *task*, which *me*'s task *released_by* released, or hands it over; null: by the main
+  // thread or the communication thread.
   Steps<> push(int task, int released_by, Worker *me) {
     if (task >= node_.own_tasks) {
       co_await hand_over(task, released_by, me);
@@ -74,7 +74,7 @@ class Ends {
     co_await me->mutex;
   }
 
-  // Pushes what waited for *task*, and follows the hints among it.
+  // Pushes the tasks that waited for *task*, and follows the hints among them.
   Steps<> release_all(int task, Worker *me) {
     const std::vector<int> hints = node_.hinted(task);  // no more are added
     auto hint = hints.begin();
@@ -93,8 +93,8 @@ class Ends {
     for (; hint != hints.end(); ++hint) co_await hear(*hint, me);
   }
 
-  // Hands the communication *task* over, whose datum is asked for in main memory. The main thread need
-  // not push what waits for nothing.
+  // Hands the communication *task* over and requests its datum in main memory. The main thread need
+  // not push a task that waits for nothing.
   Steps<> hand_over(int task, int released_by, Worker *me) {
     if (released_by >= 0) {
       co_await Wait{node_.overheads.push};
@@ -126,14 +126,14 @@ class Ends {
     co_await terminate(me);
   }
 
-  // Counts one task more.
+  // Adds one to the number of tasks.
   Steps<> count(Mutex &counter) {
     co_await counter;
     co_await Calls{1};
     co_await counter;
   }
 
-  // Counts one task less.
+  // Subtracts one from the number of tasks.
   Steps<> terminate(Worker *me) {
     for (Mutex *mutex : {&ready_, &submitted_, me ? &me->mutex : nullptr}) {
       if (!mutex) continue;
@@ -147,7 +147,7 @@ class Ends {
   DataLocks &locks_;
   Policy &policy_;
   Updates updates_;
-  Mutex ready_, submitted_;  // how many tasks are ready, and submitted: counters of all threads
+  Mutex ready_, submitted_;  // counters of ready and submitted tasks
   Mutex machines_;
 };
 

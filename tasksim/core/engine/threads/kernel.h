@@ -1,13 +1,13 @@
 // Kernel of SimGrid: actors that take turns within an instant, one simcall each.
 //
 // All actors that are awake make their next *simcall* (a lock, an unlock, a signal, a wait) before
-// any makes another one; then those whose calls are answered make the next. So what two threads do
-// at one instant is ordered by how many simcalls each needs to come to it, and by who holds what
-// meanwhile.
+// any makes another one; then those with answered calls make the next. So two threads' actions at
+// one instant are ordered by the number of simcalls that each needs to get there, and by the locks
+// held meanwhile.
 //
-// What Python yields is awaited here: `co_await mutex`, `co_await condition`. A number of ticks is
-// `Wait{5}`, as in routines, who share code with threads; so the wait for a condition is WaitFor,
-// so many simcalls that touch nothing others see are `Calls{4}`.
+// A Python `yield` is an await here: `co_await mutex`, `co_await condition`. A number of ticks is
+// `Wait{5}`, as in routines, which share code with threads; so the wait for a condition is WaitFor,
+// and a number of simcalls that touch no shared state is `Calls{4}`.
 #pragma once
 
 #include <deque>
@@ -23,17 +23,18 @@ namespace tasksim::threads {
 class Actor;
 class Kernel;
 
-// What an actor stops at until the kernel has answered.
+// A call at which an actor stops until the kernel has answered.
 class Simcall {
  public:
   Simcall() = default;
   Simcall(const Simcall &) = delete;
   Simcall &operator=(const Simcall &) = delete;
 
-  // What the kernel does for *actor* when all have made their calls.
+  // The kernel's answer to *actor*, after all have made their calls.
   virtual void answer(Actor &actor, Kernel &kernel) = 0;
 
-  // A simcall is not awaited itself: GCC 12 awaits a copy of what a function returns a reference to.
+  // A simcall is not awaited itself: GCC 12 awaits a copy of the object behind a returned
+  // reference.
   struct Stop {
     Simcall *call;
     bool await_ready() const noexcept { return false; }
@@ -47,7 +48,7 @@ class Simcall {
   ~Simcall() = default;
 };
 
-// So many simcalls that touch nothing others see.
+// A number of simcalls that touch no shared state.
 struct Calls {
   int count;
   bool await_ready() const noexcept { return false; }
@@ -56,10 +57,10 @@ struct Calls {
   void await_resume() const noexcept {}
 };
 
-using Ready = std::vector<Actor *>;  // those that make their next simcall in the coming round
+using Ready = std::vector<Actor *>;  // actors that make their next simcall in the coming round
 
-// A mutual exclusion, handed to those that wait for it in order. Awaited, it is locked, or unlocked
-// by who holds it.
+// A mutual exclusion, handed to waiting actors in order. Awaiting it locks it, or unlocks it if the
+// actor holds it.
 class Mutex final : public Simcall {
  public:
   // Gives it to *actor*, now or in its turn.
@@ -69,7 +70,7 @@ class Mutex final : public Simcall {
     ready.push_back(&actor);
   }
 
-  // Hands it on.
+  // Hands it to the next actor.
   void unlock(Ready &ready) {
     owner = waiters_.empty() ? nullptr : waiters_.pop_front();
     if (owner) ready.push_back(owner);
@@ -83,8 +84,8 @@ class Mutex final : public Simcall {
   Line<Actor *> waiters_;
 };
 
-// What actors wait for, each with the mutex that it takes again afterwards. Awaited, it is
-// signalled to all that wait.
+// A condition that actors wait for, each with a mutex to take again afterwards. Awaiting it signals
+// all waiting actors.
 class Condition final : public Simcall {
  public:
   void answer(Actor &actor, Kernel &kernel) override;
@@ -92,7 +93,7 @@ class Condition final : public Simcall {
   std::vector<std::pair<Actor *, Mutex *>> waiters;
 };
 
-// The wait for *condition*, without *mutex* meanwhile.
+// A wait for *condition*, without *mutex* meanwhile.
 class WaitFor final : public Simcall {
  public:
   WaitFor(Condition &condition, Mutex &mutex) : condition_(condition), mutex_(mutex) {}
@@ -103,7 +104,7 @@ class WaitFor final : public Simcall {
   Mutex &mutex_;
 };
 
-// A try to lock *mutex*: the actor is its owner then, or not.
+// An attempt to lock *mutex*: afterwards the actor is its owner, or not.
 class TryLock final : public Simcall {
  public:
   explicit TryLock(Mutex &mutex) : mutex_(mutex) {}
@@ -113,7 +114,7 @@ class TryLock final : public Simcall {
   Mutex &mutex_;
 };
 
-// A computation of so many *ticks*: those that end at one instant end as they began.
+// A computation of *ticks*: those that end at one instant end in the order of their starts.
 class Execution final : public Simcall {
  public:
   explicit Execution(i64 ticks) : ticks_(ticks) {}
@@ -123,8 +124,8 @@ class Execution final : public Simcall {
   i64 ticks_;
 };
 
-// A thread: the coroutine of its simcalls, run by a Kernel. Nobody finds it asleep: to wake it does
-// nothing, who wakes a thread signals what it waits for.
+// A thread: the coroutine of its simcalls, run by a Kernel. It never counts as asleep: wake does
+// nothing, and a thread is woken by a signal to the condition that it waits for.
 class Actor final : public Routine {
  public:
   Actor(Clock &clock, Kernel &kernel) : Routine(clock), kernel_(kernel) {}
@@ -132,18 +133,18 @@ class Actor final : public Routine {
   // Runs *steps* from the present instant on.
   void begin(Steps<> steps) override;
 
-  // Has the thread woken at the end of this instant, if nobody signals it before.
+  // Wakes the thread at the end of this instant, unless a signal comes before.
   void notify() override;
 
   void happen(i64) override;  // its wait is over
 
-  // Computes for so long.
+  // Computes for *ticks*.
   void execute(i64 ticks) {
     clock_.keep_order();
     sleep(ticks);
   }
 
-  // What rings for it if it sleeps: the condition to signal then, or null.
+  // Its bell if it sleeps: returns the condition to signal, or null.
   std::function<Condition *()> bell;
 
  private:
@@ -161,12 +162,12 @@ class Actor final : public Routine {
     return step();
   }
 
-  void sleep(i64 delay) { clock_.after(delay, RUN, *this); }
+  void sleep(i64 delay) { clock_.after(delay, END_RANK, *this); }
 
   Kernel &kernel_;
-  int skip_ = 0;             // how many simcalls it has to make before it goes on
-  Simcall *call_ = nullptr;  // what it stops at; null: a number of ticks
-  bool passing_ = false;     // used again when it has ended
+  int skip_ = 0;             // simcalls that it has to make before it continues
+  Simcall *call_ = nullptr;  // the call at which it stops; null: a number of ticks
+  bool passing_ = false;     // whether it is reused after its end
 };
 
 // The loop over instants, and over the rounds of each.
@@ -175,7 +176,7 @@ class Kernel {
   explicit Kernel(Clock &clock) : clock_(clock) {}
   Kernel(const Kernel &) = delete;
 
-  // Lets a thread of its own do *calls*, from the present instant on.
+  // Lets a new thread make *calls*, from the present instant on.
   void begin(Steps<> calls) {
     if (free_.empty()) free_.push_back(&passing_.emplace_back(clock_, *this));
     Actor *actor = free_.back();
@@ -184,10 +185,10 @@ class Kernel {
     actor->begin(std::move(calls));
   }
 
-  // Lets everything happen, or at most so many simcalls and events, and what else they begin at
-  // their instant; returns whether any are left. Whenever nothing is left to happen and there was
-  // *progress*, all who sleep look around once: what the engine asks for by itself, to make room,
-  // has no thread that would wake others.
+  // Lets all events happen, or at most *most* simcalls and events, with the others that they start
+  // at their instant; returns whether any are left. Whenever no event is left and there was
+  // *progress*, all sleepers check for work once: when the engine requests something itself, to
+  // make room, no thread wakes others.
   template <class Progress>
   bool run(i64 most, Progress progress) {
     left_ = most;
@@ -206,13 +207,13 @@ class Kernel {
   }
 
   Ready ready;
-  std::vector<Actor *> rung;      // those that were told of something by the engine, not a thread
-  std::vector<Actor *> sleepers;  // those that have a bell, in order
-  std::vector<Condition *> advances;  // those that are signalled whenever the time has advanced
-  i64 calls = 0;  // that were made
+  std::vector<Actor *> rung;      // actors notified by the engine, not by a thread
+  std::vector<Actor *> sleepers;  // actors with a bell, in order
+  std::vector<Condition *> advances;  // conditions to signal whenever the time advances
+  i64 calls = 0;  // simcalls so far
 
  private:
-  // Whether nothing is left to happen; if not, it was time to look whether the user wants to stop.
+  // Whether no event is left; if false, it was time to check for a user's interruption.
   bool drain() {
     instant();
     while (!clock_.empty()) {
@@ -227,7 +228,7 @@ class Kernel {
     return true;
   }
 
-  // Makes the rounds of an instant, until all wait.
+  // Makes the rounds of an instant, until all actors wait.
   void instant() {
     rounds();
     while (!rung.empty()) {
@@ -263,10 +264,10 @@ class Kernel {
 
   Clock &clock_;
   Ready calling_;
-  std::deque<Actor> passing_;  // threads that end, and those that have, for use again
+  std::deque<Actor> passing_;  // threads that end; ended ones are reused
   std::vector<Actor *> free_;
-  i64 left_ = 0;    // until somebody looks whether the user wants to stop
-  i64 before_ = 0;  // the progress when all was looked around last
+  i64 left_ = 0;    // until the next check for a user's interruption
+  i64 before_ = 0;  // progress at the last check of all sleepers
 };
 
 template <class Promise>

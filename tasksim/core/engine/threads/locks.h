@@ -8,9 +8,9 @@
 
 namespace tasksim::threads {
 
-// Which data are locked (StarPU's spinlocks, common/thread.h). Who finds one taken waits *patience*
-// ticks and then for each advance of the time, which *kernel* signals. Those that wait look one after
-// the other: each holds the mutex of the condition then.
+// The locked data (StarPU's spinlocks, common/thread.h). A thread that finds one taken waits
+// *patience* ticks and then for each advance of the time, which *kernel* signals. Waiting threads
+// check one after the other: each then holds the mutex of the condition.
 class DataLocks {
  public:
   DataLocks(i64 patience, int handles, Kernel &kernel)
@@ -19,7 +19,7 @@ class DataLocks {
   }
   DataLocks(const DataLocks &) = delete;
 
-  // Locks *handle* if it is free; whether it was.
+  // Locks *handle* if it is free; returns whether it was.
   bool try_take(int handle) {
     if (taken_[handle]) return false;
     return taken_[handle] = true;
@@ -38,7 +38,7 @@ class DataLocks {
   // Unlocks *handle*.
   void give(int handle) { taken_[handle] = false; }
 
-  // Locks *handle* for no longer than a look at it takes.
+  // Locks *handle* only for the time of a look at it.
   Steps<> touch(int handle) {
     co_await take(handle);
     give(handle);

@@ -7,13 +7,13 @@ namespace tasksim::threads {
 
 namespace {
 
-// One queue under one lock (eager_central_policy.c); a push wakes one that slept.
+// One queue under one lock (eager_central_policy.c); a push wakes one sleeping worker.
 class CentralPolicy : public Policy {
  public:
   CentralPolicy(CentralScheduler &scheduler, const NodeView &view, Office &office)
       : scheduler_(scheduler), view_(view), office_(office) {}
 
-  // Queues *task*, and wakes workers up to the first that slept and had not been told.
+  // Queues *task*, and wakes workers up to the first that slept and was not woken yet.
   Steps<> push(int task, Worker *me) override {
     co_await locked(me);
     scheduler_.put(task);
@@ -52,8 +52,8 @@ class CentralPolicy : public Policy {
 };
 
 // A queue per worker, under its own lock (work_stealing_policy.c); a push wakes all. A thief that
-// finds its victim's lock taken comes back after *patience* ticks. Its search goes on where the last
-// ended, whether that found anything or not.
+// finds its victim's lock taken comes back after *patience* ticks. Its search continues after the
+// last victim, whether that had a task or not.
 class StealingPolicy : public Policy {
  public:
   StealingPolicy(WorkStealing &scheduler, NodeView &view, Office &office, i64 patience)
@@ -63,7 +63,7 @@ class StealingPolicy : public Policy {
         patience_(patience),
         next_(office.workers.size(), 0) {}
 
-  // Puts *task* on a queue, and wakes everybody.
+  // Puts *task* on a queue, and wakes all workers.
   Steps<> push(int task, Worker *me) override {
     view_.pusher = me ? me->number : NONE;
     const int number = scheduler_.owner_of(task);
@@ -78,7 +78,7 @@ class StealingPolicy : public Policy {
     for (Worker &worker : office_.workers) co_await office_.tell(worker, me);
   }
 
-  // A task of its own, or one of the next who is busy and has some.
+  // A task of its own, or one of the next busy worker that has some.
   Steps<int> pop(Worker &me) override {
     int task = scheduler_.take_own(me.number);
     if (task != NONE) co_return task;
@@ -106,7 +106,7 @@ class StealingPolicy : public Policy {
   }
 
  private:
-  // Tries to lock *victim*, and one's own state before; whether it is locked.
+  // Tries to lock *victim*, after its own state; returns whether it is locked.
   Steps<bool> try_lock(Worker &victim, Worker &me) {
     const Actor *actor = &me.actor();
     co_await TryLock(me.mutex);

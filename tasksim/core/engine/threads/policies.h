@@ -1,4 +1,4 @@
-// Policies of StarPU as threads run them: which locks are taken when, by pushes and pops.
+// Policies of StarPU in threads: the locks that pushes and pops take.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tasksim::threads {
 
-// How a scheduler's pushes and pops go, lock by lock.
+// A scheduler's pushes and pops, lock by lock.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -19,7 +19,7 @@ class Policy {
   virtual Steps<int> pop(Worker &me) = 0;
 };
 
-// The policy of *scheduler*, which threads know (suits.h).
+// The threads' variant of *scheduler* (suits.h).
 std::unique_ptr<Policy> policy_of(Scheduler &scheduler, NodeView &view, Office &office,
                                   i64 patience);
 

@@ -1,4 +1,4 @@
-// Questions that threads can answer: which schedulers and machines they know.
+// Suitability for threads: the schedulers and machines that they support.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace tasksim {
 
-// Whether the threads know *scheduler*, and *platform* is one as StarPU's are. Each thing that a
-// thread does takes time, so that nobody polls for ever at one instant; cores share main memory,
-// which has no limit, and each other memory is that of one device.
+// Whether the threads support *scheduler*, and *platform* is like StarPU's. Each action of a thread
+// takes time, so that none polls for ever at one instant; cores share main memory, which is
+// unlimited, and each other memory is that of one device.
 inline bool can_be_threads(const Platform &platform, const Scheduler &scheduler) {
   if (!dynamic_cast<const CentralScheduler *>(&scheduler) &&
       !dynamic_cast<const WorkStealing *>(&scheduler))
     return false;
-  std::vector<int> devices(platform.memories, 0);  // how many, per memory
+  std::vector<int> devices(platform.memories, 0);  // number per memory
   for (int worker = 0; worker < platform.workers; ++worker) {
     const int memory = platform.memory_of[worker];
     if (!platform.pipeline[worker] == !!memory) return false;

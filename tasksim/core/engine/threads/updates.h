@@ -1,4 +1,5 @@
-// Updates that commute as threads see to them: who has a datum, who waits for it, who comes after.
+// Commuting updates in threads: the task that holds a datum, those that wait, those that come
+// after.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +11,14 @@
 
 namespace tasksim::threads {
 
-// Tasks that update data in any order, one at a time. A task takes its data one after the other, and
-// keeps what it has while it waits for the next; who waits for a datum gets it in order of arrival.
+// Tasks that update data in any order, one at a time. A task takes its data one after the other,
+// and keeps them while it waits for the next; a datum goes to waiting tasks in order of arrival.
 class Updates {
  public:
   explicit Updates(Node &node) : node_(node), graph_(node.graph) {
     if (graph_.exclusive.empty()) return;
     held_.resize(graph_.handles);
-    handles_ = graph_.exclusive;  // by number: who waits then never waits in a circle
+    handles_ = graph_.exclusive;  // by number: so waits never form a circle
     for (int task = 0; task < graph_.tasks; ++task)
       std::sort(handles_.items.begin() + handles_.ptr[task],
                 handles_.items.begin() + handles_.ptr[task + 1]);
@@ -29,7 +30,7 @@ class Updates {
     return handles_.empty() ? std::span<const std::int32_t>{} : handles_[task];
   }
 
-  // Takes the data of *task* from the *first* on; whether it has them all now.
+  // Takes the data of *task* from *first* on; returns whether it has them all now.
   bool take(int task, std::size_t first = 0) {
     const auto handles = of(task);
     for (std::size_t place = first; place < handles.size(); ++place) {
@@ -42,7 +43,7 @@ class Updates {
     return true;
   }
 
-  // Gives *handle* to who waits for it: that task, if it has all its data now, or NONE.
+  // Gives *handle* to the next waiting task; returns the task if it has all its data now, or NONE.
   int give(int handle) {
     auto &waiting = waiting_[handle];
     if (waiting.empty()) {
@@ -54,8 +55,8 @@ class Updates {
     return take(task, place + 1) ? task : NONE;
   }
 
-  // Whether *successor*, which hears of the end of *task*, hears of an empty task now: there is one
-  // where several updates had not ended when the successor was submitted.
+  // Whether an empty task between *task* and *successor* exists: StarPU has one if several updates
+  // had not ended when the successor was submitted.
   bool pushes_empty(int task, int successor) {
     bool pushes = false;
     if (runs_of_.empty()) return pushes;
@@ -80,7 +81,7 @@ class Updates {
            }) > 1;
   }
 
-  // The tasks that update a datum, several in a row, and who accesses it next.
+  // The tasks that update a datum, several in a row, and the next accesses after them.
   void find_runs() {
     runs_of_.resize(graph_.tasks);
     std::vector<int> place(graph_.tasks);

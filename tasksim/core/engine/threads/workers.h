@@ -1,4 +1,4 @@
-// Workers as StarPU's threads see each other: states, locks, and how one wakes another.
+// Workers in StarPU's threads: states, locks, and wake-ups of each other.
 #pragma once
 
 #include <deque>
@@ -9,10 +9,10 @@
 
 namespace tasksim::threads {
 
-// What a worker sleeps on when it has nothing to do (starpu_pthread_wait_t).
+// The bell on which a worker sleeps without work (starpu_pthread_wait_t).
 class Bell {
  public:
-  // Forgets what was rung.
+  // Forgets earlier rings.
   Steps<> reset() {
     co_await mutex_;
     rung_ = false;
@@ -26,7 +26,7 @@ class Bell {
     co_await mutex_;
   }
 
-  // Wakes who sleeps on it.
+  // Wakes a worker that sleeps on it.
   Steps<> ring() {
     co_await mutex_;
     rung_ = true;
@@ -34,7 +34,7 @@ class Bell {
     co_await mutex_;
   }
 
-  // Marks it as rung if somebody sleeps on it; what to signal then, or null.
+  // Marks it as rung if a worker sleeps on it; returns the condition to signal, or null.
   Condition *ring_if_slept_on() {
     if (condition_.waiters.empty()) return nullptr;
     rung_ = true;
@@ -48,7 +48,7 @@ class Bell {
   bool rung_ = false;
 };
 
-// What StarPU keeps of a worker (core/workers.h).
+// StarPU's state of a worker (core/workers.h).
 class Worker {
  public:
   explicit Worker(Driver &driver)
@@ -63,14 +63,14 @@ class Worker {
     relaxed = 0;
   }
 
-  // Ends it, with the mutex held.
+  // Ends that, with the mutex held.
   Steps<> leave() {
     operating = false;
     relaxed = 1;
     co_await condition;
   }
 
-  // Lets others interrupt what it does.
+  // Allows others to interrupt its operation.
   Steps<> relax() {
     if (!operating) co_return;
     co_await mutex;
@@ -79,7 +79,7 @@ class Worker {
     co_await mutex;
   }
 
-  // Does not let others interrupt any more.
+  // Forbids others to interrupt it.
   Steps<> tense() {
     if (!operating) co_return;
     co_await mutex;
@@ -93,11 +93,11 @@ class Worker {
   Condition condition;
   WaitFor until_relaxed{condition, mutex};
   Bell bell;
-  bool scheduling = true;  // it looks for a task, since its last one
-  bool sleeping = true;    // its last pop gave it none
-  bool operating = false;  // it pushes or pops just now
+  bool scheduling = true;  // looks for a task, since its last one
+  bool sleeping = true;    // its last pop returned none
+  bool operating = false;  // pushes or pops now
   int relaxed = 1;         // others may interrupt that
-  bool told = false;       // it was woken since it last asked; cores never forget it
+  bool told = false;       // woken since it last asked; cores never forget it
 };
 
 // All workers, with the queues on which they are woken.
@@ -107,12 +107,12 @@ class Office {
       : on_(memories), by_memory_(memories), by_worker_(drivers.size()) {
     for (const auto &driver : drivers) {
       Worker &worker = workers.emplace_back(*driver);
-      on_[0].push_back(&worker);  // drivers of devices look after main memory, too
+      on_[0].push_back(&worker);  // drivers of devices handle main memory, too
       if (worker.memory) on_[worker.memory].push_back(&worker);
     }
   }
 
-  // Wakes all who look after *memory*: one of a task's data is there.
+  // Wakes all workers that handle *memory*: one of a task's data is there.
   Steps<> stir(int memory) {
     Mutex &queue = by_memory_[memory];
     co_await queue;
@@ -120,7 +120,7 @@ class Office {
     co_await queue;
   }
 
-  // Wakes all who look after *memory*, and notes that they were told.
+  // Wakes all workers that handle *memory*, and marks them as woken.
   Steps<> tell_all(int memory, Worker *me) {
     co_await conditions_;
     for (Worker *worker : on_[memory]) {
@@ -137,8 +137,8 @@ class Office {
     co_await stir(memory);
   }
 
-  // Wakes *worker* for a task; whether one more need not be woken. One that is just asking is not
-  // interrupted: it will find the task.
+  // Wakes *worker* for a task; returns whether no other need be woken. A worker that is just asking
+  // is not interrupted: it will find the task.
   Steps<bool> tell(Worker &worker, Worker *me) {
     if (&worker != me) {
       if (me) co_await me->relax();
@@ -161,7 +161,7 @@ class Office {
     co_return fresh;
   }
 
-  // Wakes *worker*, whose mutex is held; whether it slept and nobody had told it.
+  // Wakes *worker*, whose mutex is held; returns whether it slept and was not woken yet.
   Steps<bool> tell_locked(Worker &worker) {
     Mutex &queue = by_worker_[worker.number];
     co_await queue;
@@ -187,7 +187,7 @@ class Office {
   std::deque<Worker> workers;
 
  private:
-  std::vector<std::vector<Worker *>> on_;  // per memory, who looks after it
+  std::vector<std::vector<Worker *>> on_;  // per memory, the workers that handle it
   std::vector<Mutex> by_memory_, by_worker_;
   Mutex conditions_;
 };
