@@ -378,7 +378,8 @@ def extrapolation(
     furthest = int(np.argmax(factors))
     factor, share = float(factors[furthest]), float(outside.mean())
     row = describe_row(model.names_, table[furthest])
-    far = f", up to {_times(factor)} beyond its box ({row})" if factor > 1 else ""
+    times = f"{factor:.3g}" if np.isfinite(factor) else "infinitely many"
+    far = f", up to {times} times beyond its box ({row})" if factor > 1 else ""
     return [
         Finding(
             "extrapolation",
@@ -405,10 +406,6 @@ def beyond(model: KernelModel, table: Floats) -> Floats:
         under = np.where(table < low, low / table, 1.0)
     factors: Floats = np.maximum(over, under).max(axis=1, initial=1.0)
     return factors
-
-
-def _times(factor: float) -> str:
-    return f"{factor:.3g} times" if np.isfinite(factor) else "infinitely many times"
 
 
 def _together(names: tuple[str, ...]) -> Finding:

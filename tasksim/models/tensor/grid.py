@@ -212,7 +212,8 @@ def make_axis(name: str, values: Floats, spacing: Any, cells: int) -> Axis:
     if spacing not in ("ordinal", "categorical") and high - low < SAME_VALUE_SHARE * high:
         return Axis(name, "numerical", low > 0, np.array([low, high]), np.array([low]))
     if spacing == "automatic":
-        spacing = _automatic(distinct, cells)
+        continuous = "log" if low > 0 else "uniform"
+        spacing = "own" if len(distinct) <= cells else continuous
     if spacing in ("own", "ordinal", "categorical") or len(distinct) == 1:
         return _of_values(name, distinct, spacing)
     if spacing == "log" and low <= 0:
@@ -233,12 +234,6 @@ def read_axis(node: Node) -> Axis:
     if (np.diff(edges) < 0).any() or (logarithmic.value and min(edges[0], points[0]) <= 0):
         raise node["edges"].expected("numbers in ascending order, positive if logarithmic")
     return Axis(node["name"].text(), kind, logarithmic.value, edges, points)
-
-
-def _automatic(distinct: Floats, cells: int) -> str:
-    if len(distinct) <= cells:
-        return "own"
-    return "log" if distinct[0] > 0 else "uniform"
 
 
 def _of_values(name: str, distinct: Floats, spacing: str) -> Axis:

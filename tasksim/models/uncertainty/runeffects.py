@@ -20,7 +20,7 @@ from tasksim.models.quantiles import FENCE, group_means, inliers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tasksim.base.arrays import Bools, Floats, Indices, Ints
+    from tasksim.base.arrays import Floats, Ints
     from tasksim.base.documents.json_document import Node
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
@@ -142,7 +142,9 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
     runs = np.full(len(samples), -1) if samples.runs is None else samples.runs
     known &= runs >= 0
     if model is None:
-        known &= _in_several_runs(group, runs)
+        # Without a model, a configuration tells runs apart only if it occurs in several.
+        pairs = np.unique(np.column_stack([group, runs]), axis=0)
+        known &= np.bincount(pairs[:, 0])[group] >= MIN_RUNS
     if not known.any():
         return _Runs(np.empty(0, np.int64), np.empty(0), 0.0, 0.0)
     used = samples.select(known)
@@ -152,11 +154,6 @@ def _runs(samples: Samples, model: KernelModel | None) -> _Runs:
     else:
         expected = model.predict(used.parameters)
     return _compared(used.durations_s / expected, runs[known])
-
-
-def _in_several_runs(group: Indices, runs: Ints) -> Bools:
-    pairs = np.unique(np.column_stack([group, runs]), axis=0)
-    return np.asarray(np.bincount(pairs[:, 0])[group] >= MIN_RUNS)
 
 
 def _compared(ratio: Floats, runs: Ints) -> _Runs:
