@@ -121,7 +121,7 @@ def _write_explored(folder: Path, runs: Sequence[RecordedRun]) -> str:
     names = [str(recorded.path) for recorded in shown]
     save_page([recorded.run for recorded in shown], folder / EXPLORED_PAGE, names=names)
     which = "the runs" if len(shown) == len(runs) else f"the first {len(shown)} of {len(runs)} runs"
-    return f"{LINK_MARK}Explore {which}{LINK_MARK}: what ran when, and what it waited for."
+    return f"{LINK_MARK}Explore {which}{LINK_MARK}: the tasks over time, and their waits."
 
 
 def _write(path: Path, text: str) -> None:

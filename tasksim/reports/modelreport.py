@@ -138,7 +138,7 @@ def report_blocks(
 def findings_text(diagnosis: Diagnosis) -> str:
     """Return the findings for a terminal, a paragraph each; a sentence if there are none."""
     paragraphs = [finding.text() for finding in diagnosis.findings]
-    return "\n".join(paragraphs) or "no findings: the model says what the samples say"
+    return "\n".join(paragraphs) or "no findings: the model agrees with the samples"
 
 
 def _write_markdown(target: Path, title: str, blocks: Sequence[Block], *, force: bool) -> None:
@@ -179,7 +179,7 @@ def _summary(diagnosis: Diagnosis, warned: int) -> str:
 
 def _findings(diagnosis: Diagnosis) -> list[Block]:
     if not diagnosis.findings:
-        return [Heading("Findings"), Text("None: the model says what the samples say.")]
+        return [Heading("Findings"), Text("None: the model agrees with the samples.")]
     return [
         Heading("Findings"),
         *(

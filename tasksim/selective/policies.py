@@ -59,12 +59,24 @@ class Policy(NamedTuple):
 
 POLICIES: Final[dict[str, Policy]] = {
     "conditional": Policy("", True, False, "the mean of one execution is known"),
-    "local": Policy("own", True, False, "the sum over those that the worker has met is known"),
-    "online": Policy("path", True, False, "the sum over those on the path up to here is known"),
-    "apriori": Policy("profile", True, False, "the same, the path that of a full run before"),
-    "eager": Policy("", False, True, "as conditional; from all configurations, not once anew"),
+    "local": Policy(
+        "own", True, False, "the sum over the executions that the worker has met is known"
+    ),
+    "online": Policy(
+        "path", True, False, "the sum over the executions on the path so far is known"
+    ),
+    "apriori": Policy("profile", True, False, "the same, for the path of an earlier full run"),
+    "eager": Policy(
+        "",
+        False,
+        True,
+        "as conditional; samples of all configurations, none required of each",
+    ),
     "shares": Policy(
-        "share", False, True, "what is not known of all moves the makespan by so much"
+        "share",
+        False,
+        True,
+        "the uncertainty of all kernels moves the makespan by at most the tolerance",
     ),
 }
 """All policies by name."""

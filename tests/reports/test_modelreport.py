@@ -170,7 +170,7 @@ def test_findings_for_a_terminal(samples, model):
     assert findings_text(diagnose(model, samples)).startswith("note: m has only 4 values")
     history = HistoryModel().fit(gemm(6))
     assert findings_text(diagnose(history, gemm(6))) == (
-        "no findings: the model says what the samples say"
+        "no findings: the model agrees with the samples"
     )
 
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from tasksim.native.cluster.ranks import Ranks
 
-__all__ = ["Clock", "Look", "clock_of", "look_at_clock"]
+__all__ = ["Clock", "ClockComparison", "clock_of", "compared_clock"]
 
 ROUND_TRIPS: Final = 60
 """Round trips per rank, some milliseconds in all: the fastest is the undisturbed one."""
 
 
 @dataclass(frozen=True)
-class Look:
+class ClockComparison:
     """One comparison of a rank's clock with that of rank 0.
 
     Attributes
@@ -68,9 +68,9 @@ class Clock:
         return found
 
 
-def look_at_clock(ranks: Ranks, rounds: int = ROUND_TRIPS) -> Look:
+def compared_clock(ranks: Ranks, rounds: int = ROUND_TRIPS) -> ClockComparison:
     """Compare the clock of this rank with that of rank 0; collective, one rank after another."""
-    found = Look(perf_counter(), 0.0, 0.0)
+    found = ClockComparison(perf_counter(), 0.0, 0.0)
     for other in range(1, ranks.size):
         if ranks.rank == 0:
             _answer(ranks.comm, other, rounds)
@@ -88,8 +88,8 @@ def _answer(comm: Any, other: int, rounds: int) -> None:
         comm.Send(time_s, other)
 
 
-def _asked(comm: Any, rounds: int) -> Look:
-    looks = []
+def _asked(comm: Any, rounds: int) -> ClockComparison:
+    comparisons = []
     time_s = np.zeros(1)
     for _ in range(rounds):
         asked_s = perf_counter()
@@ -97,14 +97,14 @@ def _asked(comm: Any, rounds: int) -> Look:
         comm.Recv(time_s, 0)
         answered_s = perf_counter()
         middle_s, half_s = (asked_s + answered_s) / 2, (answered_s - asked_s) / 2
-        looks.append(Look(middle_s, float(time_s[0]) - middle_s, half_s))
-    return min(looks, key=lambda look: look.uncertainty_s)
+        comparisons.append(ClockComparison(middle_s, float(time_s[0]) - middle_s, half_s))
+    return min(comparisons, key=lambda each: each.uncertainty_s)
 
 
-def clock_of(before: Look, after: Look) -> Clock:
+def clock_of(before: ClockComparison, after: ClockComparison) -> Clock:
     """Return the clock of a rank from comparisons *before* and *after* a run.
 
-    >>> clock_of(Look(0.0, 1.0, 1e-6), Look(100.0, 1.001, 1e-6)).drift
+    >>> clock_of(ClockComparison(0.0, 1.0, 1e-6), ClockComparison(100.0, 1.001, 1e-6)).drift
     1e-05
     """
     change_s = after.offset_s - before.offset_s
@@ -115,5 +115,5 @@ def clock_of(before: Look, after: Look) -> Clock:
     if known:
         drift = round(change_s / between_s, 12)
         return Clock(before.at_s, before.offset_s, drift, uncertainty_s)
-    best = min(before, after, key=lambda look: look.uncertainty_s)
+    best = min(before, after, key=lambda each: each.uncertainty_s)
     return Clock(before.at_s, best.offset_s, 0.0, best.uncertainty_s)

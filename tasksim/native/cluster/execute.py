@@ -20,7 +20,7 @@ from tasksim.graph.distribution.parts import cut_by
 from tasksim.kernels.access_check import AccessCheckedProgram
 from tasksim.kernels.program import bind
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cluster.clocks import clock_of, look_at_clock
+from tasksim.native.cluster.clocks import clock_of, compared_clock
 from tasksim.native.cluster.communicator import BUSY_SLEEP_S, IDLE_SLEEP_S, Communicator, error_tag
 from tasksim.native.cluster.launch import ABORT_PATIENCE_S, end_all
 from tasksim.native.cluster.parcels import Parcels
@@ -224,7 +224,7 @@ class RankExecution:
                 everywhere,
                 outside=communicator,
             )
-            before = look_at_clock(ranks)
+            before = compared_clock(ranks)
             machine = MachineAccount.now()
             ranks.comm.Barrier()
             try:
@@ -244,7 +244,7 @@ class RankExecution:
                 used_s = communicator.used_s(tasks.start_s, tasks.end_s)
                 tasks = without_own_thread(tasks, used_s / workers)
             ranks.wait_for_all()
-            clock = clock_of(before, look_at_clock(ranks))
+            clock = clock_of(before, compared_clock(ranks))
         origin_s = execution.origin_s
         tasks = aligned(tasks, lambda times_s: clock.aligned(times_s + origin_s))
         record = RankRecord(tasks, len(self._platform.workers), disturbance)

@@ -72,7 +72,7 @@ def difference(found: Found, run: Run) -> str:
     if found.scenario.clock == "native":  # measured makespans differ from run to run
         return ""
     return (
-        f"this is not what the study has: makespan {run.makespan_s:.9g} s, then "
+        f"the result differs from the study: makespan {run.makespan_s:.9g} s, then "
         f"{found.makespan_s:.9g} s: files or the program have changed"
     )
 

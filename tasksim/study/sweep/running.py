@@ -194,7 +194,9 @@ class Sweep:
                 broken = broken or isinstance(error, BrokenExecutor)
                 self._try_again(batch, error)
         if broken and self.pool.renew is None:
-            raise TasksimError("the executor is broken; what is done is kept, run the study again")
+            raise TasksimError(
+                "the executor is broken; finished cells are kept, run the study again"
+            )
         if broken and self.pool.renew is not None:
             self.pool.executor = self.pool.renew()
         if self.computed and not self._first[0]:

@@ -266,7 +266,7 @@ def differences(before: Header, now: Header, study: Study, *, trust: bool = Fals
             found += _of_files(read_study(path, before.file, trust=trust), study)
         except InputError as error:  # the old file may name things that are gone
             found.append(f"its file, whose old version cannot be read any more: {error}")
-    return found or ["files that it names (graphs, platforms, models) are not what they were"]
+    return found or ["files that it names (graphs, platforms, models) have changed"]
 
 
 def _of_files(before: Study, now: Study) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tasksim.graph.builder import GraphBuilder, Reduce
 from tasksim.graph.distribution.owners import Grid, owners_of
 from tasksim.graph.distribution.parts import distribute
 from tasksim.kernels.program import bind
-from tasksim.native.cluster.clocks import Look, clock_of
+from tasksim.native.cluster.clocks import ClockComparison, clock_of
 from tasksim.native.cluster.communicator import Communicator
 from tasksim.native.cluster.execute import cut_for, platform_of_rank, refuse_planner
 from tasksim.native.cluster.parcels import rows_of
@@ -70,10 +70,13 @@ def test_rows_of_an_array_are_contiguous():
 
 
 def test_a_drift_is_stated_where_it_is_more_than_what_is_not_known():
-    clock = clock_of(Look(10.0, 5.0, 1e-6), Look(20.0, 5.001, 1e-6))
+    clock = clock_of(ClockComparison(10.0, 5.0, 1e-6), ClockComparison(20.0, 5.001, 1e-6))
     assert clock.drift == pytest.approx(1e-4)
     assert clock.aligned(np.array([10.0, 20.0])) == pytest.approx([15.0, 25.001])
-    assert clock_of(Look(10.0, 5.0, 1e-6), Look(20.0, 5.0 + 1e-6, 1e-6)).drift == 0.0
+    assert (
+        clock_of(ClockComparison(10.0, 5.0, 1e-6), ClockComparison(20.0, 5.0 + 1e-6, 1e-6)).drift
+        == 0.0
+    )
 
 
 def test_unequal_versions_are_refused_by_rank():

@@ -224,7 +224,7 @@ def test_an_executor_that_is_broken_ends_the_study_and_no_cell(study_file, tmp_p
         yield Pool(Broken(), 1)
 
     monkeypatch.setitem(EXECUTORS._found, "breaking", breaking)
-    with pytest.raises(TasksimError, match="the executor is broken; what is done is kept"):
+    with pytest.raises(TasksimError, match="the executor is broken; finished cells are kept"):
         run_study(study_file(), tmp_path / "study", executor="breaking")
     kept = answers(tmp_path / "study")
     assert 0 < len(kept) < CELLS

@@ -72,4 +72,4 @@ def _bars(axes: Axes, ranks: RankTest) -> None:
         axes.plot(ends, [-0.45 - 0.6 * row] * 2, color="#222222", linewidth=3.5)
 
 
-RANKS = StudyFigure("Average ranks, and which cannot be told apart.", _draw)
+RANKS = StudyFigure("Average ranks, and the schedulers that do not differ.", _draw)

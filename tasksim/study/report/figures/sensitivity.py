@@ -55,7 +55,7 @@ def _draw_sensitivity(findings: Findings) -> list[Drawing]:
     return [Drawing("sensitivity", "Sensitivity", caption, data, figure)]
 
 
-SENSITIVITY = StudyFigure("By what factor each axis moves the makespan.", _draw_sensitivity)
+SENSITIVITY = StudyFigure("Factor by which each axis moves the makespan.", _draw_sensitivity)
 
 
 def _draw_sobol(findings: Findings) -> list[Drawing]:
