@@ -11,7 +11,7 @@ import numpy as np
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import TaskFailed
 from tasksim.kernels.threads import single_threaded_blas
-from tasksim.native.cluster.clocks import look_at_clock
+from tasksim.native.cluster.clocks import compared_clock
 from tasksim.native.cluster.execute import refuse_planner, shares_cores
 from tasksim.native.cluster.launch import end_all
 from tasksim.native.cluster.records import RankRecord, message_table, rank_workers, task_table
@@ -172,7 +172,7 @@ class _RankRun:
         self._known = RankSignatures(self._cut) if not ranks.rank else None
         # All ranks of a machine read the same clock.
         alike = ranks.here[1] == ranks.size
-        self._offset_s = 0.0 if alike else look_at_clock(ranks).offset_s
+        self._offset_s = 0.0 if alike else compared_clock(ranks).offset_s
 
     def make(self, rules: RankRules) -> RanksAccount | None:
         """Make one run after a reset of the data; return the account on rank 0."""
