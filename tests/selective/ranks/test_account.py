@@ -11,13 +11,13 @@ import tasksim
 from tasksim import RW, R
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.simulation import Simulation
-from tasksim.formats.platforms import read_network
 from tasksim.graph.builder import GraphBuilder
 from tasksim.graph.distribution.owners import Grid
 from tasksim.graph.distribution.parts import cut_by, distribute
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.native.this_machine import this_machine
 from tasksim.network.cluster import Cluster
+from tasksim.network.load import read_network
 from tasksim.schedulers.registry import create
 from tasksim.selective.policies import policy_of
 from tasksim.selective.ranks.account import RankPaths, RanksAccount
@@ -33,8 +33,8 @@ SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 2.5, "gemm": 6.0}
 NETWORK = "switch:bandwidth=1MB/s,latency=250ms,model=ideal"
 
 
-class SizeEstimate:
-    """Has tasks executed and messages sent in no time; they are said to take what a table says."""
+class InstantHands:
+    """Hands that execute tasks and send messages at once, and report durations of a table."""
 
     def __init__(self, seconds, message_s):
         self.seconds, self.message_s = seconds, message_s
@@ -120,7 +120,7 @@ def test_the_account_is_the_simulated_clusters(scheduler, workers, share, grid):
     network = read_network(NETWORK).sized(nodes)
     message_s = [network.alone_s(0, 1, float(size)) for size in cut.messages.size_bytes]
     seconds, (skipped, sent) = of_kernels(cut), by_draw(cut, share)
-    orders = SizeEstimate(seconds, message_s)
+    orders = InstantHands(seconds, message_s)
     account, paths = kept(cut, workers, scheduler, orders, Skips(seconds, message_s, skipped, sent))
     platform = tasksim.Platform.identical(workers)
     cluster = Cluster.alike(platform, nodes, read_network(NETWORK))
@@ -155,7 +155,7 @@ def test_a_hand_drawn_graph(share):
     cut = drawn()
     message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
     skipped, sent = by_draw(cut, share)
-    orders = SizeEstimate(seconds, message_s)
+    orders = InstantHands(seconds, message_s)
     account, _ = kept(cut, 1, "eager", orders, Skips(seconds, message_s, skipped, sent))
     # The first at 0, its message until 1.25; meanwhile one beside, the other one until 2.
     ends = [list(member.ledger.end) for member in account.members]
@@ -174,7 +174,7 @@ def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
     def skipped(rank, task):
         return rank == 1
 
-    orders = SizeEstimate(seconds, message_s)
+    orders = InstantHands(seconds, message_s)
     account = RanksAccount(
         cut, [this_machine(1)] * 2, [create("eager"), create("eager")], orders,
         Skips(seconds, message_s, skipped, [False, False]), RankPaths(1, [1, 1]), company=False,
@@ -192,7 +192,7 @@ def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
 def test_a_message_that_is_skipped_takes_no_time_and_the_rest_goes_on():
     cut = drawn()
     message_s, seconds = [100.0, 0.5], of_kernels(cut, DRAWN)
-    orders = SizeEstimate(seconds, message_s)
+    orders = InstantHands(seconds, message_s)
     chooses = Skips(seconds, message_s, lambda rank, task: False, [False, False])
     account, _ = kept(cut, 1, "eager", orders, chooses)
     assert orders.messages == []
@@ -212,7 +212,7 @@ def test_a_message_carries_the_counts_of_its_sender():
     statistics = [Statistics(), Statistics()]
     rules = RankRules(policy_of("online"), statistics, 0.0)
     chooses = RankChoosers(rules, known, cut, [1, 1])
-    _, paths = kept(cut, 1, "eager", SizeEstimate(seconds, message_s), chooses, len(known.found))
+    _, paths = kept(cut, 1, "eager", InstantHands(seconds, message_s), chooses, len(known.found))
     counted = {
         str(name): count
         for name, count in zip(known.found, paths.longest.counts, strict=True)
@@ -297,7 +297,7 @@ def test_an_error_of_a_scheduler_is_named_after_the_rank_that_has_it(method):
     fail.__code__ = fail.__code__.replace(co_name=method)  # by which the culprit is found
     setattr(Failing, method, fail)
     account = RanksAccount(
-        cut, [this_machine(1)] * 2, [create("eager"), Failing()], SizeEstimate(seconds, message_s),
+        cut, [this_machine(1)] * 2, [create("eager"), Failing()], InstantHands(seconds, message_s),
         Skips(seconds, message_s, skipped, sent), RankPaths(1, [1, 1]),
     )  # fmt: skip
 
