@@ -184,7 +184,7 @@ if TYPE_CHECKING:
         write_schedule,
     )
     from tasksim.view.figure import figure, save_figure
-    from tasksim.view.page.pagefile import save_page
+    from tasksim.view.page.document import save_page
     from tasksim.view.sureplots import figure_sure
 
     __version__: str
@@ -256,7 +256,7 @@ _HOMES = {
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
     "tasksim.view.sureplots": ("figure_sure",),
-    "tasksim.view.page.pagefile": ("save_page",),
+    "tasksim.view.page.document": ("save_page",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _RENAMED = {

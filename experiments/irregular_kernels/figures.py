@@ -45,7 +45,7 @@ from experiments.irregular_kernels.results import (
 from tasksim.base.units import time_unit
 from tasksim.models.validation.metrics import log_ratio
 from tasksim.view.gantt import colour_legend, gantt_height_inches, panel_gantt
-from tasksim.view.modelaxes import decimated
+from tasksim.view.modelplots import decimated
 from tasksim.view.style import TEXT, kernel_colours, new_figure
 
 if TYPE_CHECKING:

@@ -107,8 +107,7 @@ def _of_run(path: Path, as_json: bool) -> None:
             }
         )
         return
-    from tasksim.view.pathtables import path_message_line
-    from tasksim.view.texttables import bounds_table, path_table
+    from tasksim.view.texttables import bounds_table, path_message_line, path_table
 
     if values:
         click.echo(bounds_table(values, run.makespan_s) + "\n")

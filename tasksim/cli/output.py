@@ -233,7 +233,7 @@ _LARGE_BYTES: Final = 20_000_000
 
 def refuse_html(path: Path, runs: int, *, force: bool) -> None:
     """Raise, before the work is done, for a page that could not be written."""
-    from tasksim.view.page.pagefile import refuse_page
+    from tasksim.view.page.document import refuse_page
 
     refuse_page(path, runs, force=force)
     refuse_unwritable(path)
@@ -243,7 +243,7 @@ def write_page(
     paths: Sequence[Path], runs: Sequence[Run], target: Path, *, force: bool, trust: bool
 ) -> None:
     """Write *runs*, read from *paths*, to a page; say so if it is large."""
-    from tasksim.view.page.pagefile import save_page
+    from tasksim.view.page.document import save_page
 
     save_page(runs, target, force=force, names=_page_names(paths), trust=trust)
     for path, run in zip(paths, runs, strict=True):

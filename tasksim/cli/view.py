@@ -194,7 +194,7 @@ def _path_json(run: Run, trust: bool) -> dict[str, Any]:
 
 def _path_text(run: Run, trust: bool) -> str:
     from tasksim.run.network import path_messages
-    from tasksim.view.pathtables import path_cost_table, path_message_line, path_profile_table
+    from tasksim.view.texttables import path_cost_table, path_message_line, path_profile_table
 
     profile = _profile(run, trust=trust)
     parts = ["practical critical path", path_profile_table(profile)]

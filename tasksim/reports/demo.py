@@ -305,7 +305,7 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
 def _written(folder: Path, result: DemoResult) -> DemoResult:
     """Write the table, the runs and the figures; return the result with their paths."""
     from tasksim.view.figure import figure, save_figure
-    from tasksim.view.page.pagefile import save_page
+    from tasksim.view.page.document import save_page
 
     write_text(folder / "table.txt", result.table() + "\n")
     cases = [(f"tiles={tiles}", scheduler) for tiles, scheduler in PREDICTED_CASES]

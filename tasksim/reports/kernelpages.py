@@ -18,7 +18,7 @@ from tasksim.base.files import new_folder, refuse_folder
 from tasksim.base.units import duration_text
 from tasksim.reports.modelreport import report_blocks
 from tasksim.run.samples import first_repetitions
-from tasksim.view.page.pagefile import MOST_RUNS, save_page
+from tasksim.view.page.document import MOST_RUNS, save_page
 from tasksim.view.pages import Heading, Image, Table, Text, html_page, markdown_page, png
 
 if TYPE_CHECKING:

@@ -13,10 +13,15 @@ from tasksim.base.units import duration_text
 from tasksim.run.bounds import Bounds
 from tasksim.run.metrics import idleness_percent
 from tasksim.run.others import others_percent, others_s
-from tasksim.view.arrows import draw_message_arrows
-from tasksim.view.bands import add_bands
-from tasksim.view.coverage import Boxes
-from tasksim.view.lanes import Lane, draw_arrows, draw_lanes, lanes, transfer_legend
+from tasksim.view.bands import Boxes, add_bands
+from tasksim.view.lanes import (
+    Lane,
+    draw_arrows,
+    draw_lanes,
+    draw_message_arrows,
+    lanes,
+    transfer_legend,
+)
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import (
     TEXT,

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from tasksim.graph.iterations import iterations
-from tasksim.view.bands import add_bands
-from tasksim.view.coverage import Boxes
+from tasksim.view.bands import Boxes, add_bands
 from tasksim.view.registry import Look, Panel
 from tasksim.view.rungraph import graph_of_run
 from tasksim.view.style import TEXT, kernel_colours, new_axes, time_axis

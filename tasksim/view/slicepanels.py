@@ -1,47 +1,48 @@
-"""Panels of slices of time: how busy workers were, where ready tasks lacked, GFlop/s."""
+"""Panels of slices of time: how busy workers were, where ready tasks lacked, the power drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
-from tasksim.graph.flop import task_flop
-from tasksim.run.record import Run
-from tasksim.run.slices import flop_rate, lack_of_ready, utilisation
-from tasksim.view.registry import Look, Panel
-from tasksim.view.rungraph import graph_of_run
+from tasksim.run.energy import power_curve
+from tasksim.run.slices import lack_of_ready, utilisation
+from tasksim.view.registry import Panel
 from tasksim.view.style import (
-    RUN_COLOURS,
     TEXT,
-    name_runs,
     new_axes,
-    run_names,
     time_axis,
     worker_label,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
     from numpy.typing import NDArray
 
+    from tasksim.run.record import Run
+
 __all__ = [
-    "GFLOPS",
     "LACK_OF_READY",
+    "POWER",
     "UTILISATION",
-    "has_flop",
-    "panel_gflops",
     "panel_lack_of_ready",
+    "panel_power",
     "panel_utilisation",
+    "slice_edges",
 ]
 
 _HEIGHT_INCHES = 2.6
 _SLICES: Final = 400  # two or three pixels each at the usual width: narrower ones look like noise
 _STRIP_INCHES: Final = 0.45
+_POWER_INCHES: Final = 2.2
+_POWER_COLOURS: Final = {
+    "static": "#b8c0cc",
+    "idle": "#dfe4ea",
+    "tasks": "#4c566a",
+    "copies": "#e8871e",
+}
 
 
 def panel_utilisation(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
@@ -57,7 +58,9 @@ def panel_utilisation(run: Run, ax: Axes | None = None, *, until_s: float | None
         The end of the time axis; default: the makespan.
     """
     axes = new_axes(ax, _HEIGHT_INCHES)
-    shares = utilisation(run, _edges(run)) if run.makespan_s else np.zeros((len(run.workers), 1))
+    shares = (
+        utilisation(run, slice_edges(run)) if run.makespan_s else np.zeros((len(run.workers), 1))
+    )
     image = _strip(axes, run, shares, "Blues", 1.0)
     rows = len(run.workers)
     step = max(1, -(-rows // 12))
@@ -80,7 +83,7 @@ def panel_lack_of_ready(run: Run, ax: Axes | None = None, *, until_s: float | No
     """
     axes = new_axes(ax, _STRIP_INCHES + 0.6)
     nodes = len({worker.node for worker in run.workers})
-    lack = lack_of_ready(run, _edges(run)) if run.makespan_s else np.zeros(1)
+    lack = lack_of_ready(run, slice_edges(run)) if run.makespan_s else np.zeros(1)
     _strip(axes, run, lack[None, :], "Reds", float(max(nodes, 1)))
     axes.set_yticks([])
     axes.set_ylabel("lack of\nready", fontsize=TEXT["small"])
@@ -88,48 +91,50 @@ def panel_lack_of_ready(run: Run, ax: Axes | None = None, *, until_s: float | No
     return axes
 
 
-def panel_gflops(
-    runs: Run | Sequence[Run],
-    ax: Axes | None = None,
-    *,
-    until_s: float | None = None,
-    legend: bool = True,
-) -> Axes:
-    """Draw how many GFlop/s the tasks did whose kernels know their flop, over time.
+def panel_power(run: Run, ax: Axes | None = None, *, until_s: float | None = None) -> Axes:
+    """Draw the power of *run* in watts, its parts on top of each other, as means over 400 slices.
 
-    Means over 400 slices of each run, those of a task evenly over its time. A curve per run; with
-    several, *legend* says which is which.
+    Parameters
+    ----------
+    run : Run
+        Of a platform with a section ``power:``.
+    ax : Axes, optional
+        Where; default: a new figure.
+    until_s : float, optional
+        The end of the time axis; default: the makespan.
+
+    Raises
+    ------
+    InputError
+        If nobody knows what its machine draws.
     """
-    axes = new_axes(ax, _HEIGHT_INCHES)
-    drawn = [runs] if isinstance(runs, Run) else list(runs)
-    for number, (run, name) in enumerate(zip(drawn, run_names(drawn), strict=True)):
-        graph = graph_of_run(run)
-        if graph is None or not run.makespan_s:
-            continue
-        rate = flop_rate(run, task_flop(graph)[run.tasks.task], _edges(run))
-        colour = RUN_COLOURS[number % len(RUN_COLOURS)]
-        axes.plot(_edges(run)[:-1], rate / 1e9, drawstyle="steps-post", color=colour, label=name)
-    for line in axes.lines:
-        line.set_linewidth(1.0)
-    longest = max((run.makespan_s for run in drawn), default=0.0)
-    time_axis(axes, longest if until_s is None else until_s)
-    axes.set_ylim(0.0, max(axes.get_ylim()[1], 1e-12))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+    axes = new_axes(ax, _POWER_INCHES)
+    edges = np.linspace(0.0, run.makespan_s or 1.0, _SLICES + 1)
+    curve = power_curve(run, edges)
+    parts = {name: watts for name, watts in curve.items() if watts.any()}
+    below = np.zeros(_SLICES)
+    for name, watts in parts.items():
+        above = below + watts
+        axes.stairs(above, edges, baseline=below, fill=True, color=_POWER_COLOURS[name], label=name)
+        below = above
+    axes.set_ylim(0.0, max(1.05 * float(below.max()), 1e-12))
+    axes.set_ylabel("power (W)", fontsize=TEXT["normal"])
     axes.tick_params(labelsize=TEXT["small"])
-    axes.set_ylabel("GFlop/s", fontsize=TEXT["normal"])
     axes.spines[["top", "right"]].set_visible(False)
-    if legend and len(drawn) > 1:
-        name_runs(axes, axes.lines)
+    axes.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=len(parts) or 1,
+        fontsize=TEXT["small"],
+        frameon=False,
+        handlelength=1.0,
+    )
+    time_axis(axes, run.makespan_s if until_s is None else until_s)
     return axes
 
 
-def has_flop(run: Run) -> bool:
-    """Return whether the flop of some task of *run* is known."""
-    graph = graph_of_run(run)
-    return graph is not None and bool(np.isfinite(task_flop(graph)).any())
-
-
-def _edges(run: Run) -> NDArray[np.float64]:
+def slice_edges(run: Run) -> NDArray[np.float64]:
+    """Return the edges of the slices of time of *run*."""
     return np.linspace(0.0, run.makespan_s, _SLICES + 1)
 
 
@@ -149,18 +154,6 @@ def _strip(
     )
 
 
-def _draw_utilisation(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_utilisation(runs[0], axes, until_s=look.until_s)
-
-
-def _draw_lack(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_lack_of_ready(runs[0], axes, until_s=look.until_s)
-
-
-def _draw_gflops(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:
-    return panel_gflops(runs, axes, until_s=look.until_s, legend=look.legend)
-
-
 def _utilisation_inches(run: Run) -> float:
     return min(max(0.5 + 0.12 * len(run.workers), 0.9), 4.0)
 
@@ -168,20 +161,20 @@ def _utilisation_inches(run: Run) -> float:
 UTILISATION = Panel(
     summary="How busy each worker was, as a heat map over time.",
     place="per run",
-    draw=_draw_utilisation,
+    draw=lambda runs, axes, look: panel_utilisation(runs[0], axes, until_s=look.until_s),
     height_inches=_utilisation_inches,
 )
 LACK_OF_READY = Panel(
     summary="Where nodes had fewer ready tasks than workers, a strip over time.",
     place="per run",
-    draw=_draw_lack,
+    draw=lambda runs, axes, look: panel_lack_of_ready(runs[0], axes, until_s=look.until_s),
     height_inches=lambda _: _STRIP_INCHES,
 )
-GFLOPS = Panel(
-    summary="How many GFlop/s were done, where kernels know their flop, over time.",
-    place="together",
-    draw=_draw_gflops,
-    height_inches=lambda _: 1.4,
-    shows=has_flop,
-    needs="tasks whose flop is known",
+POWER = Panel(
+    summary="What the machine draws over time, in watts: static, idle workers, tasks, copies.",
+    place="per run",
+    draw=lambda runs, axes, look: panel_power(runs[0], axes, until_s=look.until_s),
+    height_inches=lambda _: 1.5,
+    shows=lambda run: run.power is not None,
+    needs="a platform with a section `power:`",
 )

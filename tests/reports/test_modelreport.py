@@ -14,8 +14,8 @@ from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.kinds.power import PowerLaw
 from tasksim.models.samples import Samples
 from tasksim.reports.modelreport import findings_text, write_report
-from tasksim.view.modelaxes import decimated
 from tasksim.view.modelplots import (
+    decimated,
     panel_domain,
     panel_influence,
     panel_parameter,

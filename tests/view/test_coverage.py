@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasksim.view.coverage import Boxes, coverage_image
+from tasksim.view.bands import Boxes, coverage_image
 
 RED, BLUE = "#ff0000", "#0000ff"
 

@@ -22,8 +22,8 @@ from tasksim.study.report.figures.registry import FIGURES
 from tasksim.study.report.findings import examine
 from tasksim.study.report.table import StudyTable
 from tasksim.view.figure import figure
-from tasksim.view.insideplot import figure_inside
 from tasksim.view.registry import PANELS
+from tasksim.view.sureplots import figure_inside
 from tests.reports.test_modelreport import gemm
 from tests.view.conftest import make_hybrid
 

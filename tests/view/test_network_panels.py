@@ -18,7 +18,7 @@ from tasksim.network.load import read_network
 from tasksim.platform.description import Platform
 from tasksim.run.network import in_flight, node_idleness, node_rates, path_messages
 from tasksim.view.figure import figure
-from tasksim.view.pathtables import path_message_line
+from tasksim.view.texttables import path_message_line
 
 SECONDS = {"potrf": 1e-3, "trsm": 3e-3, "syrk": 3e-3, "gemm": 6e-3}
 

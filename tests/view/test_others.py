@@ -8,9 +8,9 @@ from matplotlib.patches import PathPatch
 
 from tasksim.base.errors import InputError
 from tasksim.run.record import Disturbance
+from tasksim.view.curvepanels import panel_others
 from tasksim.view.figure import figure, save_figure
 from tasksim.view.gantt import colour_legend, panel_gantt
-from tasksim.view.otherspanel import panel_others
 
 
 def disturbed(make, **changes):

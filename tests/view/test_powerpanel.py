@@ -11,7 +11,7 @@ from tasksim.platform.description import Platform
 from tasksim.platform.power import ArchitecturePower, Power
 from tasksim.run.energy import energy
 from tasksim.view.figure import figure
-from tasksim.view.powerpanel import panel_power
+from tasksim.view.slicepanels import panel_power
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 FOUR = replace(

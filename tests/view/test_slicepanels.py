@@ -8,16 +8,12 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.graph.flop import task_flop
+from tasksim.view.curvepanels import has_flop, panel_gflops
 from tasksim.view.figure import PANELS, figure
 from tasksim.view.iterationpanel import has_iterations, panel_iterations
+from tasksim.view.kernelpanels import panel_scatter
 from tasksim.view.rungraph import graph_of_run
-from tasksim.view.scatterpanel import panel_scatter
-from tasksim.view.slicepanels import (
-    has_flop,
-    panel_gflops,
-    panel_lack_of_ready,
-    panel_utilisation,
-)
+from tasksim.view.slicepanels import panel_lack_of_ready, panel_utilisation
 from tests.view.test_figure import assert_readable
 
 SECONDS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}

@@ -8,7 +8,7 @@ import pytest
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.run.replicated import position
-from tasksim.view.insideplot import figure_inside, share_inside
+from tasksim.view.sureplots import figure_inside, share_inside
 
 SCENARIO = tasksim.Scenario("cholesky tiles=6", platform="xeon-2c")
 

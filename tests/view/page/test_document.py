@@ -136,7 +136,7 @@ def test_a_run_without_tasks_has_a_page(tmp_path, cholesky):
 
 
 def test_a_large_page_is_told(tmp_path, cholesky, monkeypatch):
-    monkeypatch.setattr("tasksim.view.page.pagefile.LARGE_BYTES", 1000)
+    monkeypatch.setattr("tasksim.view.page.document.LARGE_BYTES", 1000)
     with pytest.warns(UserWarning, match=r"page.html has 0 MB: all 56 tasks are in it"):
         header, _ = read(saved(tmp_path, cholesky))
     assert header["runs"]
