@@ -19,7 +19,6 @@ Inside, a cost of 1 is a second, a volume of 1 a byte, a bandwidth of 1 a byte p
 from __future__ import annotations
 
 from decimal import Decimal
-from heapq import heapify, heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +27,7 @@ from tasksim.base.errors import CycleError, InputError, nearest
 from tasksim.base.files import is_file
 from tasksim.formats.registry import Format, GraphInput
 from tasksim.graph.builder import GraphBuilder, R, W
+from tasksim.graph.csr import topological_order
 from tasksim.models.kinds.given import GivenCosts, parameter
 from tasksim.platform.costs import Copying
 from tasksim.platform.description import Link, Memory, Platform, Route, Worker
@@ -250,31 +250,17 @@ def _durations(row: CsvRow, processors: Mapping[str, int]) -> dict[str, float]:
 
 def _topological(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[int]:
     """Return the tasks so that each comes after those it depends on, else as in the file."""
-    after: list[list[int]] = [[] for _ in names]
-    waiting = [0] * len(names)
-    for source, target in pairs:
-        after[source].append(target)
-        waiting[target] += 1
-    ready = [task for task, count in enumerate(waiting) if not count]
-    heapify(ready)
-    order = []
-    while ready:
-        task = heappop(ready)
-        order.append(task)
-        for other in after[task]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heappush(ready, other)
+    edges = list(pairs)
+    order, _ = topological_order(len(names), edges)
     if len(order) < len(names):
-        raise CycleError(f"tasks depend on each other in a circle: {_circle(names, after)}")
+        raise CycleError(f"tasks depend on each other in a circle: {_circle(names, edges)}")
     return order
 
 
-def _circle(names: Sequence[str], after: Sequence[Sequence[int]]) -> str:
+def _circle(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> str:
     import networkx as nx
 
-    edges = [(task, other) for task, others in enumerate(after) for other in others]
-    cycle = [edge[0] for edge in nx.find_cycle(nx.DiGraph(edges))]
+    cycle = [edge[0] for edge in nx.find_cycle(nx.DiGraph(sorted(edges, key=lambda e: e[0])))]
     return " -> ".join(names[task] for task in [*cycle, cycle[0]])
 
 

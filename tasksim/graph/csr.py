@@ -5,10 +5,13 @@ The neighbours of node ``i`` are ``indices[pointers[i]:pointers[i + 1]]``.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "Int32",
@@ -19,6 +22,7 @@ __all__ = [
     "owner",
     "pointers_of_counts",
     "spans",
+    "topological_order",
     "transpose",
 ]
 
@@ -78,3 +82,35 @@ def spans(begins: Int64, counts: Int64) -> Int64:
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total, dtype=np.int64) + np.repeat(begins - ends + counts, counts)
+
+
+def topological_order(
+    count: int, edges: Iterable[tuple[int, int]], place: Sequence[int] | None = None
+) -> tuple[list[int], list[int]]:
+    """Return a topological order of tasks, and how many others each still waits for.
+
+    Of all tasks that can be next, the one with the least *place* is; default: the least number.
+    Tasks that wait for each other in a circle, or for such a circle, are not in the order.
+
+    >>> topological_order(3, [(2, 0)])
+    ([1, 2, 0], [0, 0, 0])
+    """
+    import heapq  # which a plain simulation does not need
+
+    after: list[list[int]] = [[] for _ in range(count)]
+    waiting = [0] * count
+    for one, other in edges:
+        after[one].append(other)
+        waiting[other] += 1
+    places = range(count) if place is None else place
+    ready = [(places[task], task) for task in range(count) if not waiting[task]]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, task = heapq.heappop(ready)
+        order.append(task)
+        for other in after[task]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                heapq.heappush(ready, (places[other], other))
+    return order, waiting

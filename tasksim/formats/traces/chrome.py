@@ -20,7 +20,7 @@ from tasksim.base.files import reading, refuse_existing, write_bytes
 from tasksim.formats.recorded import predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import nanoseconds
+from tasksim.formats.traces.recutils import counted, nanoseconds, whole_ns
 from tasksim.formats.traces.textlines import GZIP, head_text
 from tasksim.run.recordtables import TransferReason
 
@@ -393,12 +393,6 @@ def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _ns(times_s: Any) -> list[int]:
-    """Return whole nanoseconds: what does not overlap in them does not in what is written."""
-    found: list[int] = np.round(np.asarray(times_s) * 1e9).astype(np.int64).tolist()
-    return found
-
-
 def _us(ns: int) -> str:
     """Return microseconds as text, exactly."""
     whole, part = divmod(ns, 1000)
@@ -411,8 +405,9 @@ def _tasks(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
     before = predecessors(run) if arrows == "all" else None
     rows = zip(
         tasks.task.tolist(), tasks.kernel.tolist(), tasks.worker.tolist(), tasks.priority.tolist(),
-        _ns(tasks.submitted_s), _ns(tasks.ready_s), _ns(np.nan_to_num(tasks.popped_s, nan=-1.0)),
-        _ns(tasks.start_s), _ns(tasks.end_s), strict=True,
+        whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s),
+        whole_ns(np.nan_to_num(tasks.popped_s, nan=-1.0)),
+        whole_ns(tasks.start_s), whole_ns(tasks.end_s), strict=True,
     )  # fmt: skip
     for task, kernel, worker, priority, submitted, ready, popped, start, end in rows:
         more = f',"priority":{priority}' if priority else ""
@@ -433,8 +428,8 @@ def _copies(run: Run, pid: int) -> Iterator[str]:
     if copies is None:
         return
     names = [memory.name for memory in run.memories]
-    start, end = _ns(copies.start_s), _ns(copies.end_s)
-    asked = _ns(copies.requested_s)
+    start, end = whole_ns(copies.start_s), whole_ns(copies.end_s)
+    asked = whole_ns(copies.requested_s)
     lanes: dict[tuple[int, int], list[tuple[int, int]]] = {}
     used = FIRST_LANE
     for at in np.lexsort((copies.end_s, copies.start_s)).tolist():
@@ -460,16 +455,13 @@ def _copies(run: Run, pid: int) -> Iterator[str]:
 def _ready(run: Run, pid: int) -> Iterator[str]:
     """Yield how many tasks were ready, at most at so many instants."""
     tasks = run.tasks
-    times = np.concatenate((tasks.ready_s, tasks.start_s))
-    change = np.concatenate((np.ones(len(tasks), int), -np.ones(len(tasks), int)))
-    order = np.lexsort((-change, times))
-    at, value = times[order], np.cumsum(change[order])
+    at, value = counted(tasks.ready_s, tasks.start_s)
     last = np.append(at[1:] != at[:-1], np.ones(min(1, len(at)), bool))
     at, value = at[last], value[last]
     if len(at) > MOST_POINTS:
         chosen = np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)
         at, value = at[chosen], value[chosen]
-    for time, count in zip(_ns(at), value.tolist(), strict=True):
+    for time, count in zip(whole_ns(at), value.tolist(), strict=True):
         yield f'{{"ph":"C","name":"ready","pid":{pid},"ts":{_us(time)},"args":{{"tasks":{count}}}}}'
 
 
@@ -477,7 +469,7 @@ def _arrows(run: Run, pid: int, arrows: Arrows) -> Iterator[str]:
     """Yield flows from task to task: each begins and ends a nanosecond inside a slice."""
     tasks = run.tasks
     row = {task: at for at, task in enumerate(tasks.task.tolist())}
-    start, end, worker = _ns(tasks.start_s), _ns(tasks.end_s), tasks.worker.tolist()
+    start, end, worker = whole_ns(tasks.start_s), whole_ns(tasks.end_s), tasks.worker.tolist()
     for number, (one, other) in enumerate(_edges(run, arrows), 1):
         a, b = row[one], row[other]
         if end[a] - start[a] < 2 or end[b] == start[b]:

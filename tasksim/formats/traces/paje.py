@@ -15,7 +15,7 @@ from tasksim.base.files import refuse_existing, write_text
 from tasksim.formats.recorded import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, nanoseconds
+from tasksim.formats.traces.recutils import add_record, counted, ms_text, nanoseconds, whole_ns
 from tasksim.formats.traces.textlines import csv_rows, head_text
 from tasksim.run.recordtables import TransferReason
 
@@ -256,7 +256,7 @@ def write_paje(run: Run, path: Path, force: bool = False) -> None:
     events = sorted(_events(run), key=lambda event: event[:2])
     body = "\n".join(line for _, _, line in events)
     # pj_dump drops a state of no length in which the container ends.
-    end = _ms(_ns(run.makespan_s) + 1)
+    end = ms_text(whole_ns([run.makespan_s])[0] + 1)
     last = "\n".join(f"8 {end} w{number} W" for number in range(len(run.workers)))
     text = "\n".join([*_header(), *TYPES, *_values(run), *_containers(run), body, last])
     write_text(path, text + "\n", force=force)
@@ -301,22 +301,22 @@ def _events(run: Run) -> Iterator[Timed]:
     if run.memory is not None:
         table = run.memory
         for at, memory, used in zip(
-            _ns(table.time_s), table.memory.tolist(), table.used_bytes.tolist(), strict=True
+            whole_ns(table.time_s), table.memory.tolist(), table.used_bytes.tolist(), strict=True
         ):
-            yield at, 2, f"13 {_ms(at)} mn{memory} use {used / 1e6:.6f}"
+            yield at, 2, f"13 {ms_text(at)} mn{memory} use {used / 1e6:.6f}"
 
 
 def _state_lines(run: Run) -> Iterator[Timed]:
     """Yield what the workers run, and that they are idle behind it if nothing else follows."""
     tasks = run.tasks
-    start, end = _ns(tasks.start_s), _ns(tasks.end_s)
-    submitted, ready = _ns(tasks.submitted_s), _ns(tasks.ready_s)
-    order = np.lexsort((tasks.task, end, start, tasks.worker))
+    start, end = whole_ns(tasks.start_s), whole_ns(tasks.end_s)
+    submitted, ready = whole_ns(tasks.submitted_s), whole_ns(tasks.ready_s)
+    order = np.lexsort((tasks.task, np.array(end), np.array(start), tasks.worker))
     footprint, before = _footprints(run), predecessors(run)
     popped = [
-        "-1" if np.isnan(time) else _ms(ns)
+        "-1" if np.isnan(time) else ms_text(ns)
         for time, ns in zip(
-            tasks.popped_s.tolist(), _ns(np.nan_to_num(tasks.popped_s)), strict=True
+            tasks.popped_s.tolist(), whole_ns(np.nan_to_num(tasks.popped_s)), strict=True
         )
     ]
     priority, task = tasks.priority.tolist(), tasks.task.tolist()
@@ -326,15 +326,15 @@ def _state_lines(run: Run) -> Iterator[Timed]:
         on = worker[row]
         extra = (
             f"0 0 {footprint[task[row]]:x} 0 {task[row] + 1} {task[row] + 1} {priority[row]} 0 0 0 "
-            f"-1 -1 0 {_ms(submitted[row])} {_ms(ready[row])};{popped[row]};"
+            f"-1 -1 0 {ms_text(submitted[row])} {ms_text(ready[row])};{popped[row]};"
         )
         others = [] if before is None else before(task[row])
         extra += "+".join(str(one + 1) for one in others) or "-1"
         # Of what begins and ends at one time on a worker, the order is that of this list.
-        yield start[row], place + 10, f"20 {_ms(start[row])} w{on} WS k{kernel[row]} {extra}"
+        yield start[row], place + 10, f"20 {ms_text(start[row])} w{on} WS k{kernel[row]} {extra}"
         follower = order_list[place + 1] if place + 1 < len(order_list) else None
         if follower is None or worker[follower] != on or start[follower] > end[row]:
-            yield end[row], place + 11, f"10 {_ms(end[row])} w{on} WS I"
+            yield end[row], place + 11, f"10 {ms_text(end[row])} w{on} WS I"
 
 
 def _footprints(run: Run) -> list[int]:
@@ -353,22 +353,23 @@ def _footprints(run: Run) -> list[int]:
 
 
 def _variable(name: str, since: Any, until: Any) -> Iterator[Timed]:
-    times = np.concatenate((since, until))
-    change = np.concatenate((np.ones(len(since), int), -np.ones(len(until), int)))
-    order = np.lexsort((-change, times))
-    at, value = times[order], np.cumsum(change[order])
+    at, value = counted(since, until)
     if len(at) > MOST_POINTS:
         chosen = np.linspace(0, len(at) - 1, MOST_POINTS).astype(int)
         at, value = at[chosen], value[chosen]
-    for time, count in zip(_ns(at), value.tolist(), strict=True):
-        yield time, 3, f"13 {_ms(time)} scheduler {name} {count}"
+    for time, count in zip(whole_ns(at), value.tolist(), strict=True):
+        yield time, 3, f"13 {ms_text(time)} scheduler {name} {count}"
 
 
 def _copies(run: Run) -> Iterator[Timed]:
     copies = run.transfers
     if copies is None:
         return
-    start, end, asked = _ns(copies.start_s), _ns(copies.end_s), _ns(copies.requested_s)
+    start, end, asked = (
+        whole_ns(copies.start_s),
+        whole_ns(copies.end_s),
+        whole_ns(copies.requested_s),
+    )
     for at in range(len(copies)):
         handle, reason = int(copies.handle[at]), TransferReason(int(copies.reason[at]))
         kind, source, target = LINKS[reason], copies.source[at], copies.target[at]
@@ -377,16 +378,8 @@ def _copies(run: Run) -> Iterator[Timed]:
             f"_m{source}_m{target}"
         )
         # Both lines of a copy that took no time at its start, the first one first.
-        yield start[at], 0, f"18 {_ms(start[at])} program {kind} mn{source} d{handle} {key}"
-        yield end[at], 1, f"19 {_ms(end[at])} program {kind} mn{target} d{handle} {key}"
-
-
-def _ns(times_s: Any) -> Any:
-    return np.round(np.asarray(times_s) * 1e9).astype(np.int64).tolist()
-
-
-def _ms(ns: int) -> str:
-    return f"{ns // 1_000_000}.{ns % 1_000_000:06d}"
+        yield start[at], 0, f"18 {ms_text(start[at])} program {kind} mn{source} d{handle} {key}"
+        yield end[at], 1, f"19 {ms_text(end[at])} program {kind} mn{target} d{handle} {key}"
 
 
 def _quoted(name: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.formats.traces.textlines import lines
@@ -14,7 +16,17 @@ if TYPE_CHECKING:
 
     from tasksim.formats.traces.records import Records
 
-__all__ = ["add_record", "job_id", "nanoseconds", "node_memory", "rank_of", "records"]
+__all__ = [
+    "add_record",
+    "counted",
+    "job_id",
+    "ms_text",
+    "nanoseconds",
+    "node_memory",
+    "rank_of",
+    "records",
+    "whole_ns",
+]
 
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
 """The last is tasksim's own; StarPU has it in sched_tasks.rec."""
@@ -124,6 +136,25 @@ def nanoseconds(milliseconds: float) -> float:
     if abs(milliseconds) < LONGEST_MS:
         return round(milliseconds * 1e6) / 1e9
     return milliseconds / 1e3
+
+
+def whole_ns(times_s: Any) -> list[int]:
+    """Return whole nanoseconds: what does not overlap in them does not in what is written."""
+    found: list[int] = np.round(np.asarray(times_s) * 1e9).astype(np.int64).tolist()
+    return found
+
+
+def ms_text(ns: int) -> str:
+    """Return milliseconds with the six digits of nanoseconds."""
+    return f"{ns // 1_000_000}.{ns % 1_000_000:06d}"
+
+
+def counted(since_s: Any, until_s: Any) -> tuple[Any, Any]:
+    """Return the times at which things begin and end, and how many there are then."""
+    times = np.concatenate((since_s, until_s))
+    change = np.concatenate((np.ones(len(since_s), int), -np.ones(len(until_s), int)))
+    order = np.lexsort((-change, times))
+    return times[order], np.cumsum(change[order])
 
 
 def _time(fields: dict[str, str], name: str) -> float:

@@ -17,7 +17,7 @@ from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.recorded import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, job_id, nanoseconds, rank_of
+from tasksim.formats.traces.recutils import add_record, counted, job_id, nanoseconds, rank_of
 from tasksim.formats.traces.textlines import csv_rows
 from tasksim.run.recordtables import TransferTable
 
@@ -382,10 +382,8 @@ def _variables(run: Run) -> dict[str, Any]:
         ("Ready", tasks.ready_s, tasks.start_s),
         ("Submitted", tasks.submitted_s, tasks.end_s),
     ):
-        times = np.concatenate((since, until))
-        change = np.concatenate((np.ones(len(since)), -np.ones(len(until))))
-        order = np.lexsort((-change, times))
-        at, value = _ms(times[order]), np.cumsum(change[order])
+        times, value = counted(since, until)
+        at, value = _ms(times), value.astype(np.float64)
         rows["ResourceId"] += ["scheduler"] * max(0, len(at) - 1)
         rows["Type"] += [name] * max(0, len(at) - 1)
         rows["Start"] += at[:-1].tolist()

@@ -21,10 +21,12 @@ from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, R
 from tasksim.formats.traces.recutils import (
     add_record,
     job_id,
+    ms_text,
     nanoseconds,
     node_memory,
     rank_of,
     records,
+    whole_ns,
 )
 from tasksim.formats.traces.textlines import head_text, lines
 
@@ -405,15 +407,11 @@ def own_lines(run: Run, graph: TaskGraph | None) -> Iterator[str]:
 
 
 def _copies(run: Run) -> Iterator[str]:
-    import numpy as np
 
     copies = run.transfers
     assert copies is not None  # who asks has looked
     words = list(REASONS)
-    ns = [
-        np.round(times * 1e9).astype(np.int64).tolist()
-        for times in (copies.requested_s, copies.start_s, copies.end_s)
-    ]
+    ns = map(whole_ns, (copies.requested_s, copies.start_s, copies.end_s))
     for handle, source, target, size, requested, start, end, reason, task in zip(
         copies.handle.tolist(), copies.source.tolist(), copies.target.tolist(),
         copies.size_bytes.tolist(), *ns, copies.reason.tolist(), copies.task.tolist(), strict=True,
@@ -506,9 +504,7 @@ class _Data:
 
 
 def _ms(times_s: object) -> list[str]:
-    """Return milliseconds with the six digits of nanoseconds."""
-    ns = np.round(np.asarray(times_s, dtype=np.float64) * 1e9).astype(np.int64).tolist()
-    return [f"{each // 1_000_000}.{each % 1_000_000:06d}" for each in ns]
+    return list(map(ms_text, whole_ns(times_s)))
 
 
 def _line(name: str) -> str:

@@ -6,13 +6,12 @@ data.
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.graph.csr import from_edges
+from tasksim.graph.csr import from_edges, topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
@@ -66,30 +65,11 @@ def submission_order(found: Records, before: Int64, after: Int64) -> Int64:
     place[ranked] = np.arange(len(found))
     if not len(before) or bool((place[before] < place[after]).all()):
         return ranked
-    return _topological(found, place, before, after)
-
-
-def _topological(found: Records, place: Int64, before: Int64, after: Int64) -> Int64:
-    """Return a topological order: of all tasks that can be next, the first in place is."""
-    count = len(found)
-    by_source = np.argsort(before, kind="stable")
-    targets = after[by_source].tolist()
-    bounds = np.searchsorted(before[by_source], np.arange(count + 1)).tolist()
-    waiting = np.bincount(after, minlength=count).tolist()
-    places = place.tolist()
-    ready = [(places[task], task) for task in range(count) if not waiting[task]]
-    heapq.heapify(ready)
-    result = []
-    while ready:
-        _, task = heapq.heappop(ready)
-        result.append(task)
-        for other in targets[bounds[task] : bounds[task + 1]]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                heapq.heappush(ready, (places[other], other))
-    if len(result) < count:
+    edges = zip(before.tolist(), after.tolist(), strict=True)
+    topological, waiting = topological_order(len(found), edges, place.tolist())
+    if len(topological) < len(found):
         raise _circle(found, waiting, before, after)
-    return np.array(result, dtype=np.int64)
+    return np.array(topological, dtype=np.int64)
 
 
 def _circle(found: Records, waiting: list[int], before: Int64, after: Int64) -> InputError:

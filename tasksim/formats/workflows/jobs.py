@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.registry import GraphInput
 from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.builder import GraphBuilder, access
+from tasksim.graph.csr import topological_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,22 +162,8 @@ class Jobs:
 
     def _order(self, edges: list[tuple[int, int]]) -> list[int]:
         """Return a topological order: of the jobs that can be next, the first in the file."""
-        count = len(self._kernel)
-        waiting = [0] * count
-        after: list[list[int]] = [[] for _ in range(count)]
-        for one, other in edges:
-            after[one].append(other)
-            waiting[other] += 1
-        ready = [job for job in range(count) if not waiting[job]]
-        order = []
-        while ready:
-            job = heapq.heappop(ready)
-            order.append(job)
-            for other in after[job]:
-                waiting[other] -= 1
-                if not waiting[other]:
-                    heapq.heappush(ready, other)
-        if len(order) < count:
+        order, waiting = topological_order(len(self._kernel), edges)
+        if len(order) < len(waiting):
             raise self._circle([edge for edge in edges if waiting[edge[0]] and waiting[edge[1]]])
         return order
 
