@@ -8,7 +8,6 @@ other programs.
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from copy import copy
@@ -353,6 +352,8 @@ def read_samples(path: Path) -> dict[str, Samples]:
     InputError
         ``file:line: what is wrong``; a last line without a newline is reported as cut off.
     """
+    import csv
+
     text = read_text(path)
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -381,6 +382,8 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
     Raises :exc:`InputError` if they have different parameters, :exc:`OutputError` if the
     operating system refuses to write.
     """
+    import csv
+
     samples = {architecture: _with_all_columns(some) for architecture, some in samples.items()}
     names = _common_names(samples)
     out = io.StringIO(newline="")
