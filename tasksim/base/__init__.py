@@ -1,1 +1,1 @@
-"""Foundation of all rooms: errors, names, units, files, libraries of data."""
+"""Errors, names, units, files and data libraries, used by all rooms."""

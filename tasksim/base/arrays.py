@@ -14,4 +14,4 @@ Ints = NDArray[np.int64]
 Indices = NDArray[np.intp]
 """Positions in other arrays, such as the group of each sample."""
 Bools = NDArray[np.bool_]
-"""A mask."""
+"""Masks."""

@@ -1,6 +1,6 @@
-"""The exceptions of tasksim, ordered by meaning, and helpers for the text of their messages.
+"""Exceptions of tasksim, and helpers for the text of their messages.
 
-A message names the problem, its place, the value that was got, the legal values and the next
+A message names the problem, its place, the given value, the legal values and the next
 step. ``exit_code`` is the exit code of the command line: 1 if a run failed, 2 for bad input, 3 if
 a check failed.
 
@@ -42,7 +42,7 @@ MAX_LINE_CHARACTERS: Final = 1000
 tasksim writes on purpose, an unknown name with all known ones, has 700; longer lines quote a
 file."""
 MAX_MESSAGE_LINES: Final = 60
-"""Most lines of a message: a file may be wrong everywhere, and nobody mends more at once."""
+"""Most lines of a message: a file may be wrong everywhere, and nobody fixes more at once."""
 _MAX_COMPARED_CHARACTERS: Final = 200
 """Longest name that is compared with the known ones, in characters: no known name is longer, and
 the time of a comparison grows with the square of the length."""
@@ -99,7 +99,7 @@ class TasksimError(Exception):
 
 
 class InputError(TasksimError, ValueError):
-    """The user's input is wrong: a name, a value, a file.
+    """Raised for wrong input of the user: a name, a value, a file.
 
     See Also
     --------
@@ -119,41 +119,41 @@ class InputError(TasksimError, ValueError):
 
 
 class GraphError(InputError):
-    """A task graph is malformed."""
+    """Raised for a malformed task graph."""
 
 
 class CycleError(GraphError):
-    """A task graph has a cycle."""
+    """Raised for a task graph with a cycle."""
 
 
 class ModelError(TasksimError):
-    """A kernel model cannot do what the caller needs."""
+    """Raised for a kernel model that cannot answer a request."""
 
 
 class NotFittedError(ModelError, ValueError, AttributeError):
-    """A kernel model is used before ``fit``."""
+    """Raised for a kernel model that is used before ``fit``."""
 
 
 class OutOfDomainError(ModelError, InputError):
-    """A kernel model cannot extrapolate to the given parameters."""
+    """Raised for parameters to which a kernel model cannot extrapolate."""
 
     exit_code = 2
 
 
 class SchedulerError(TasksimError):
-    """A scheduler broke the rules: dropped or repeated a task, or named an illegal worker."""
+    """Raised for a scheduler that drops or repeats a task, or names an illegal worker."""
 
 
 class TaskFailed(TasksimError):
-    """A kernel raised an exception while a task was executed natively."""
+    """Raised for an exception of a kernel in a natively executed task."""
 
 
 class OutputError(TasksimError):
-    """A result cannot be written."""
+    """Raised for a result that cannot be written."""
 
 
 class CheckFailed(TasksimError):
-    """A requested check does not hold, though everything ran.
+    """Raised for a requested check that fails, though everything ran.
 
     See Also
     --------

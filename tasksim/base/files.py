@@ -1,4 +1,4 @@
-"""Safe reading and writing of files: reads are bounded in size, writes are all or nothing."""
+"""Safe reading and writing of files. Reads are bounded in size, writes are all or nothing."""
 
 from __future__ import annotations
 

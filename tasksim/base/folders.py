@@ -1,4 +1,4 @@
-"""Parent folders of outputs: whether they can be made, and removal of those left empty."""
+"""Creation checks of the parent folders of outputs, and removal of empty ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controlled interruption by Ctrl-C or SIGTERM: raised once, and only where nothing gets lost.
+"""Controlled interruption by Ctrl-C or SIGTERM, once and without loss of results.
 
 Python raises KeyboardInterrupt between any two instructions, and again for each signal, even
 while a lock is being released, or while the results before an earlier Ctrl-C are being written.
@@ -34,7 +34,7 @@ INTERRUPTED_EXIT_CODE: Final = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT, as in shells."""
 
 REPEATED_SIGNAL_S: Final = 0.5
-"""Time in seconds within which two signals count as one: nobody has read yet what the first did."""
+"""Time in seconds within which two signals count as one: nobody has read the first effect yet."""
 
 _USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """Python's own handlers: only these are replaced."""

@@ -1,4 +1,4 @@
-"""Libraries: folders in which platform files, coefficient files and traces are found by name.
+"""Libraries of platform files, coefficient files and traces, found by name.
 
 A *library* is a folder with ``platforms/``, ``models/`` and ``traces/``. Libraries are searched
 in this order: the given folder (``--library``), the working directory, the user's data

@@ -1,9 +1,9 @@
-"""Lock files: one writer at a time, also on file systems that several machines share.
+"""Lock files for one writer at a time, also on file systems that several machines share.
 
 A lock is a file ``.NAME.lock`` beside its target. It appears complete, with its owner in it, by a
 hard link: all file systems, network ones included, make a link of one name only once. A lock whose
 owner is dead is *stale*, and another process takes it over. The system knows whether a process of
-this machine lives. For a process of another machine, the modification time of the file tells,
+this machine lives. For a process of another machine, the modification time of the file decides,
 which the owner renews; and if the system has record locks (``fcntl``), a record lock on the file
 shows that the owner lives, even if it is suspended.
 """
@@ -217,7 +217,7 @@ def _try(path: Path) -> _Lock | None:
 
 
 class _Lock:
-    """A lock that this process holds: the file stays open, and a thread renews it."""
+    """A lock of this process, whose file stays open and is renewed by a thread."""
 
     def __init__(self, path: Path, owner: Owner, file: int) -> None:
         self._path, self._owner, self._file = path, owner, file

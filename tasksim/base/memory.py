@@ -1,4 +1,4 @@
-"""Memory: refusal of inputs that would not fit, and pauses of the garbage collector."""
+"""Memory limits of inputs, and pauses of the garbage collector."""
 
 from __future__ import annotations
 

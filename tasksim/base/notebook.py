@@ -1,4 +1,4 @@
-"""HTML summaries of objects for notebooks: a title, facts, a table, a picture."""
+"""HTML summaries of objects for notebooks, with a title, facts, a table and a picture."""
 
 from __future__ import annotations
 

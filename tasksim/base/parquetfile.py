@@ -1,4 +1,4 @@
-"""Reader of Parquet files: it checks the size of a table before reading it, and all values after.
+"""Reader of Parquet files, which checks the size of a table before and all values after reading.
 
 Everything is read on the caller's thread. Threads of Arrow may still release their data while the
 interpreter shuts down; memory that Python owns cannot be freed then, and the process aborts.

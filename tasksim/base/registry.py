@@ -1,4 +1,4 @@
-"""Registries of named objects: built-in ones, those of other packages, and a user's own.
+"""Registries of named objects, from tasksim, other packages and the user.
 
 Generators, schedulers, kinds of kernel models, formats, panels and executors each have a
 :class:`Registry`, which imports an object when its name is first used. Another package adds its
@@ -27,7 +27,7 @@ Thing = TypeVar("Thing")
 
 
 class PluginWarning(UserWarning):
-    """An object that another package declares cannot be used, and is left out."""
+    """Warning about an unusable object of another package, which is left out."""
 
 
 class Registry(Generic[Thing]):

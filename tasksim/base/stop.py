@@ -1,4 +1,4 @@
-"""Cooperative cancellation of the threads of a pool, once nobody waits for their results."""
+"""Cooperative cancellation of a pool's threads once their results are not needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Stop", "Stopped", "give_up_if_asked"]
 
 
 class Stopped(BaseException):
-    """A thread gives up on request; a BaseException, so that no handler of errors catches it."""
+    """Raised in a cancelled thread; a BaseException, so that no handler of errors catches it."""
 
 
 class Stop:

@@ -1,4 +1,4 @@
-"""Sums of floats that are rounded alike in all versions of Python and in the compiled core."""
+"""Sums of floats with the same rounding in all versions of Python and in the compiled core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantities with units: ``"12.5 GB/s"``, ``"4.7 GiB"``, ``"10 us"``.
+"""Quantities with units, such as ``"12.5 GB/s"``, ``"4.7 GiB"``, ``"10 us"``.
 
 Inside tasksim every quantity is a float in seconds, bytes, bytes or flop per second, hertz, watts
 or joules. Only this module reads them from text and writes them as text. Reading is exact: the

@@ -1,4 +1,4 @@
-"""JSON documents: strict reading with errors that name the place, writing in a readable layout.
+"""Strict reader and readable writer of JSON documents.
 
 The parser accepts only what the standard allows, with a limit on nesting. A :class:`Node` reads a
 document value by value.
@@ -47,9 +47,9 @@ value recursively, with several calls per level, must stay below Python's limit 
 MAX_KEY_CHARACTERS: Final = 40
 """Longest part of a key that a message shows, in characters: line and column say the rest."""
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-"""A bracket, or a whole string, because brackets in a string do not count."""
+"""Pattern of a bracket or a whole string, because brackets in a string do not count."""
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
-"""A bracket, the colon after a key, or a whole string."""
+"""Pattern of a bracket, the colon after a key, or a whole string."""
 _SURROGATE: Final = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
@@ -131,7 +131,7 @@ def parse_json(text: str) -> Any:
 
 
 class _NoNumber(Exception):
-    """The text contains NaN or an infinity."""
+    """Raised for NaN or an infinity in the text."""
 
 
 def _refuse_constant(name: str) -> Any:
@@ -139,7 +139,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 class _GivenTwice(Exception):
-    """An object has a duplicate key."""
+    """Raised for a duplicate key in an object."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

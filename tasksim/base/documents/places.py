@@ -1,4 +1,4 @@
-"""Places of values in files, and what is wrong there."""
+"""Places of values in files, and problems at these places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """Something wrong at a location; *at_key* where the key is wrong and not its value."""
+    """Problem at a location; *at_key* if the key is wrong and not its value."""
 
     location: Location
     what: str

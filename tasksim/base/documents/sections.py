@@ -1,7 +1,7 @@
-"""Sections of a document: fields by name, each of a kind of value, with defaults.
+"""Sections of a document, with named and typed fields and their defaults.
 
-A :class:`Section` reads its part of the data at once and collects all problems. Kinds say what is
-legal, what it means, and what JSON schema says of it, for editors that complete and check YAML.
+A :class:`Section` reads its part of the data at once and collects all problems. A kind defines the
+legal values, their meaning, and their JSON schema, for editors that complete and check YAML.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAME_PATTERN: Final = r"^[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?$"
 """Form of the names of memories, architectures, groups and links."""
 
 BAD: Final = object()
-"""Stands for a value that is not legal."""
+"""Marker of an illegal value."""
 
 Found: TypeAlias = list[FileProblem]
 """The problems so far."""
@@ -79,7 +79,7 @@ def _got(value: object) -> str:
 
 
 class Text:
-    """A text; a name, if *pattern* is that of names."""
+    """A text; a name, if *pattern* is the pattern of names."""
 
     def __init__(self, pattern: str | None = None) -> None:
         self.pattern = pattern
@@ -201,7 +201,7 @@ class Maybe:
 
 
 class ListOf:
-    """A list of values of one kind, of so many at least and at most."""
+    """A list of values of one kind, with bounds on its length."""
 
     def __init__(self, kind: Kind, least: int = 0, most: int | None = None) -> None:
         self.kind, self.least, self.most = kind, least, most
@@ -266,7 +266,7 @@ class MappingOf:
 
 
 class Plain:
-    """A mapping of mappings, lists, texts and finite numbers, whatever they mean."""
+    """A mapping of mappings, lists, texts and finite numbers without a further schema."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return it, dates as texts."""
@@ -307,7 +307,7 @@ _LIST: Final = ListOf(NAME, least=1)
 
 
 NEEDED: Final = object()
-"""The default of a field that must be given."""
+"""Default of a required field."""
 
 
 class Field(NamedTuple):
@@ -315,10 +315,10 @@ class Field(NamedTuple):
 
     kind: Kind
     default: Any
-    """Value where a file gives none; :data:`NEEDED`: the file must give one."""
+    """Value if a file gives none; :data:`NEEDED` for a required field."""
     description: str
     alias: str | None
-    """Its name in files, where that is another than in Python."""
+    """Name in files, if it differs from the name in Python."""
 
 
 def given(
@@ -329,7 +329,7 @@ def given(
 
 
 class Section:
-    """Values that belong together. Subclasses assign their fields with :func:`given`."""
+    """A group of related values. Subclasses assign their fields with :func:`given`."""
 
     fields: ClassVar[dict[str, Field]] = {}
     """The fields by their names in Python, in order."""
@@ -400,7 +400,7 @@ class Section:
 
 
 class SectionOf(NamedTuple):
-    """The kind of value that is a section."""
+    """A nested section as a kind of value."""
 
     section: type[Section]
 

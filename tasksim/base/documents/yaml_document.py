@@ -1,12 +1,12 @@
-"""YAML texts that know where each value stands.
+"""YAML documents with the position of each value.
 
-What :func:`yaml.safe_load` reads, with four differences: keys are always text (``on:`` is the
-word), a key given twice is a problem, so are numbers that are not what they look like (``010`` is
-eight to YAML, ``1:30`` ninety), and an anchor cannot contain itself.
+The data are those of :func:`yaml.safe_load`, with four differences: keys are always text (``on:``
+is the word), duplicate keys are problems, so are misleading numbers (``010`` is eight to YAML,
+``1:30`` ninety), and an anchor cannot contain itself.
 
 PyYAML has two readers: one in Python and, as a rule, one in C, which takes a tenth of the time.
-That one reads plain texts with nothing wrong in them; whatever else there is, and where it stands,
-the one in Python says, so that nobody sees which of them is there.
+The reader in C reads plain texts without problems. The reader in Python handles all other texts and
+reports the positions, so that results do not depend on the installed reader.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
-"""Numbers without decimal digits, which only YAML reads as numbers."""
+"""Pattern of numbers without decimal digits, which only YAML reads as numbers."""
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-"""A number, but none that a float can hold: the schema says so."""
+"""Pattern of numbers that may exceed the range of a float: the schema reports them."""
 VERSIONED_MAPPING = "a mapping that begins `version: 1`"
 """Expected form of most files, in messages."""
 MOST_BYTES = 2**20
@@ -47,24 +47,25 @@ _MOST_VALUES = 1_000_000
 """Maximum number of values in a document: a few lines of aliases of aliases would fill the memory,
 while a platform file has some hundred values."""
 _READ_OTHERWISE = frozenset("\t?!|>&*\ufeff")
-"""In texts with these the reader in C may see another thing than the one in Python."""
+"""Characters of texts that the readers in C and in Python may read differently."""
 _LONGEST_LINE = 500
-"""Each level of YAML without brackets takes a column: a text with shorter lines, and at most as
-many brackets, is not so deep that the reader in C, which calls itself, runs out of stack."""
+"""Longest line, and most brackets, of a text for the reader in C. Each level of YAML without
+brackets takes a column, so such a text is not deep enough to exhaust the stack of this recursive
+reader."""
 _DEEPEST = 50
-"""Lists and mappings within each other: the format has five, and what a calibration notes of a
-machine some more; PyYAML and what walks the values take several calls for each."""
+"""Largest nesting of lists and mappings: the format has five levels, and the notes of a calibration
+some more; PyYAML and the functions that walk the values take several calls per level."""
 
 
 @dataclass
 class YamlDocument:
-    """One YAML file: its data, and where each of them stands."""
+    """One YAML file, as data with their positions."""
 
     path: Path
     data: dict[str, Any]
     text: str
     problems: list[FileProblem] = field(default_factory=list)
-    """Keys given twice."""
+    """Problems of duplicate keys."""
 
     @classmethod
     def read(cls, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:
@@ -245,7 +246,7 @@ def _line_column(text: str, position: int) -> tuple[int, int]:
 
 
 class _Error(NamedTuple):
-    """A line of the report, and where it comes: by file, line, column; settings last."""
+    """A line of the report with its sort key: file, line, column; settings come last."""
 
     rank: int
     line: int
@@ -260,14 +261,14 @@ def _printable(text: str) -> str:
 
 @dataclass
 class ProblemReport:
-    """All that is wrong with documents, each at its place: one error with a line per problem."""
+    """Report of all problems of some documents, as one error with a line per problem."""
 
     documents: Sequence[YamlDocument]
-    """The documents, of which the first that has a value says where it stands."""
+    """The documents; the first one that has a value gives its position."""
     errors: list[_Error] = field(default_factory=list)
     """Problems found so far."""
     settings: dict[Location, str] = field(default_factory=dict)
-    """Per value that a setting changed, the text of the setting."""
+    """Text of the setting, for each value that a setting changed."""
 
     def add(self, problems: Iterable[FileProblem], documents: Sequence[YamlDocument] = ()) -> None:
         """Note problems, each where its value stands in the *documents* (default: all).
