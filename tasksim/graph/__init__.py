@@ -1,1 +1,1 @@
-"""Task graphs: the graph, its builder, analysis, generators, files."""
+"""Task graphs, their builders, analysis, generators and files."""

@@ -1,7 +1,7 @@
-"""Accesses of tasks to data handles, as programs write them: ``R(x)``, ``RW(A[m, n])``.
+"""Integer codes of accesses to data handles, such as ``R(x)`` and ``RW(A[m, n])``.
 
-An access is one integer, for speed. It is negative, so that a handle given without a mode,
-which is not, can be told from it.
+An access is one integer, for speed. It is negative, to distinguish it from a handle given without
+a mode, which is not.
 """
 
 from __future__ import annotations

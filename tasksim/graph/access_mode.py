@@ -1,4 +1,4 @@
-"""Access mode: how a task uses a datum."""
+"""Modes of access of tasks to data handles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["AccessMode"]
 
 
 class AccessMode(IntEnum):
-    """How a task accesses a data handle.
+    """Mode of access of a task to a data handle.
 
     The first three combine by their bits: a task that reads and writes has mode ``R | W``.
     Commutative accesses may run in any order but not together; reductions may run together;

@@ -1,7 +1,7 @@
-"""Lengths and shapes of task graphs: levels, critical path, width.
+"""Levels, critical path and width of task graphs.
 
-Durations are one per task, in seconds (or any other unit: results are in the same); where there
-is not one per task, or one is negative or NaN, :exc:`InputError` is raised. Tasks are numbered
+There is one duration per task, in seconds (or any other unit: results are in the same). If the
+number differs, or a duration is negative or NaN, :exc:`InputError` is raised. Tasks are numbered
 topologically, so one pass finds every longest path in time linear in tasks and dependencies:
 over blocks of tasks that do not depend on each other where these are long, else over plain lists.
 """
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 FEWEST: Final = 12
-"""Tasks per block, on the average, from which on whole blocks are faster than task by task: NumPy's
+"""Mean number of tasks per block from which on whole blocks are faster than single tasks: NumPy's
 calls for a block take as long as that many tasks of three successors in Python (measured)."""
 
 

@@ -1,4 +1,4 @@
-"""Assembly of a task graph: the register of its configurations, and the last step of its builder.
+"""Register of a graph's configurations, and the last step of its builders.
 
 A configuration is a kernel with the exact values of its parameters; they are numbered.
 """

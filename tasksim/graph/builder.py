@@ -1,4 +1,4 @@
-"""The builder of task graphs, which reads like the algorithm: sequential task flow.
+"""Builder of task graphs by sequential task flow.
 
 >>> g = GraphBuilder("axpy twice")
 >>> x, y = g.vector("x", 2, size_bytes=800), g.handle("y", size_bytes=800)
@@ -89,8 +89,8 @@ def earlier_tasks(given: Iterable[int], task: int) -> list[int]:
 class GraphBuilder:
     """Collector of tasks in submission order, which infers their dependencies.
 
-    A call that fails changes nothing: what it was given is refused, and the next call goes on
-    as if it had never been made.
+    A call that fails changes nothing: its arguments are refused, and the next call continues
+    as if the failed one had never been made.
 
     Parameters
     ----------

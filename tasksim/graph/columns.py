@@ -1,7 +1,7 @@
-"""Column builder: graphs whose tasks follow from arithmetic, made of arrays, not task by task.
+"""Builder of task graphs from arrays, for graphs whose tasks follow from arithmetic.
 
-What :class:`~tasksim.graph.builder.GraphBuilder` builds of a loop, without the loop: the same
-graph, a million tasks of it in less than a second.
+It builds the same graph as a loop over :class:`~tasksim.graph.builder.GraphBuilder`, but a
+million tasks in less than a second.
 
 >>> g = ColumnBuilder("axpy twice", tasks=2)
 >>> x, y = g.vector("x", 2, size_bytes=800), g.handle("y", size_bytes=800)
@@ -40,7 +40,7 @@ R, W, RW = AccessMode.R, AccessMode.W, AccessMode.RW
 Commute = AccessMode.COMMUTATIVE
 
 MOST_TASKS: Final = 2**31
-"""Number of tasks that the columns of a graph, of int32, cannot number."""
+"""Upper bound (exclusive) of the number of tasks: the columns of a graph are int32."""
 BYTES_PER_TASK: Final = 300
 """Memory per task with three accesses while its graph is built, in bytes (measured). It serves to
 refuse a graph that does not fit before the memory is exhausted."""

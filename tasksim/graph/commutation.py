@@ -1,4 +1,4 @@
-"""Commutative accesses: which tasks exclude each other without an order between them."""
+"""Mutual exclusion of tasks by commutative accesses, without an order between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 PYTHON_LOCK: Final = "Python's lock"
-"""The name of a datum without bytes, which tasks that hold the lock take turns at."""
+"""Name of the datum without bytes that serialises the tasks that hold the lock."""
 
 
 def commutative_handles(graph: TaskGraph) -> dict[int, tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Adjacency lists in compressed sparse row form: a pointer array and an index array.
+"""Adjacency lists in compressed sparse row form, as a pointer array and an index array.
 
 The neighbours of node ``i`` are ``indices[pointers[i]:pointers[i + 1]]``.
 """

@@ -1,4 +1,4 @@
-"""Dependencies from data accesses: sequential task flow.
+"""Dependencies inferred from data accesses, by sequential task flow.
 
 The accesses of one handle, in submission order, fall into *epochs*: a maximal run of reads,
 a single write (W or RW), a maximal run of commutative accesses, a maximal run of reductions.
@@ -28,7 +28,7 @@ the memory of a graph of millions of tasks."""
 
 
 MAX_COMPARED_ACCESSES: Final = 8
-"""Number of accesses of a task up to which all are compared with all. Up to 20, this is faster
+"""Number of accesses of a task up to which all pairs are compared. Up to 20, this is faster
 than sorting them; tasks of most graphs have three or four."""
 
 _WRITE = 1
@@ -40,7 +40,7 @@ _KIND[AccessMode.REDUCTION] = 3
 
 
 class Accesses(NamedTuple):
-    """Accesses in columns, task after task: who, what, how."""
+    """Accesses in columns, task after task: task, handle, mode."""
 
     task: Int32
     handle: Int32

@@ -1,4 +1,4 @@
-"""Floating-point operations (flop) of the dense kernels: the leading terms.
+"""Leading terms of the floating-point operations (flop) of the dense kernels.
 
 Sources: LAPACK Working Note 41 (S. Blackford, J. Dongarra, "Installation Guide for LAPACK",
 appendix C) for the factorisations and BLAS; H. Bouwmeester, M. Jacquelin, J. Langou, Y. Robert,

@@ -1,4 +1,4 @@
-"""Task graphs in files: NumPy's ``.npz``, the columns as they are and a header in JSON."""
+"""Files of task graphs, as NumPy's ``.npz`` with the columns and a header in JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SUFFIX", "load", "save"]
 SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 1
 _ADDED = ("hint_handle", "hint_after")
-"""Columns that files lack which were written before there were hints."""
+"""Columns that files lack if they were written before there were hints."""
 
 
 def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Data handles: single ones, rows and grids of them, and their register."""
+"""Data handles, alone, in rows and in grids, and their register."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["HandleRegister", "Matrix", "Vector", "whole"]
 
 MOST: Final = 2**31
-"""More handles, or memories, than this the columns of a graph cannot number: int32."""
+"""Upper bound (exclusive) of the numbers of handles and memories: graphs' columns are int32."""
 LARGEST_BYTES: Final = 2**63
-"""Sizes are less than this: int64."""
+"""Upper bound (exclusive) of sizes in bytes: int64."""
 
 
 class Matrix:

@@ -1,4 +1,4 @@
-"""Task graphs from and to NetworkX."""
+"""Conversion of task graphs from and to NetworkX."""
 
 from __future__ import annotations
 

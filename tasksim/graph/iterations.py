@@ -1,4 +1,4 @@
-"""Iterations: in which round of an algorithm on a tiled matrix each task stands."""
+"""Iterations of tasks in algorithms on tiled matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reuse of data: how long ago a task's were last used, which decides whether a cache has them."""
+"""Reuse distances of a task's data, which decide whether a cache still holds them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ReuseTracker", "accessed_bytes", "reuse_distances", "task_bytes"]
 
 
 class ReuseTracker:
-    """Follows the tasks of a run in the order of their starts.
+    """Tracker of reuse distances over the tasks of a run, in the order of their starts.
 
     The *reuse distance* of an access is the number of bytes that all tasks have accessed since
     the last access to the same handle; infinite for the first. A cache of some size that all

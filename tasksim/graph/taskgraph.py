@@ -1,4 +1,4 @@
-"""The task graph: tasks in submission order, their data, their dependencies."""
+"""Task graph, with tasks in submission order, their data and dependencies."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ COLUMNS: Mapping[str, type[np.generic]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TaskGraph:
-    """Tasks numbered in submission order, in columns; nothing in it can be changed.
+    """An immutable graph of tasks in columns, numbered in submission order.
 
     Build one with :class:`~tasksim.graph.builder.GraphBuilder` or a generator. Every
     dependency leads from a task to one of larger number, so the numbering is a topological

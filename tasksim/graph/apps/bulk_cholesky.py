@@ -1,4 +1,4 @@
-"""Cholesky factorisation whose steps all nodes end together."""
+"""Bulk-synchronous Cholesky factorisation by tiles."""
 
 from __future__ import annotations
 

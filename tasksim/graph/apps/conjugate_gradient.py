@@ -1,4 +1,4 @@
-"""Conjugate gradient on a stencil: halos between neighbours, and sums over all."""
+"""Conjugate gradient on a stencil, with halos between neighbours and sums over all."""
 
 from __future__ import annotations
 

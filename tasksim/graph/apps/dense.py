@@ -1,4 +1,4 @@
-"""Parts that the generators of dense linear algebra share: tiles, and tasks on them in columns."""
+"""Tiles, and tasks on tiles in columns, for the generators of dense linear algebra."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["TileTasks", "grids", "item_bytes", "model_names"]
 
 
 class TileTasks(NamedTuple):
-    """Tasks of a factorisation by tiles: which, of which step, and the tile that each changes.
+    """Tasks of a factorisation by tiles, with the step and the changed tile of each.
 
     Steps, rows and columns count from 0.
     """

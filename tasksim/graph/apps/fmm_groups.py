@@ -1,4 +1,4 @@
-"""Groups of cells of an octree: what each holds, which of two levels overlap.
+"""Groups of cells of an octree, and their overlaps between levels.
 
 Consecutive cells of a level, in Morton order, make a group: cell c belongs to group
 c // group_size. Every level is cut on its own, so that a group of parents may have children in
@@ -43,7 +43,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Pairs of a group of parents and a group of their children, sorted.
+    """Sorted pairs of a group of parents and a group of their children.
 
     Attributes
     ----------

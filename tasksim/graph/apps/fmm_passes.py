@@ -1,4 +1,4 @@
-"""The tasks of the fast multipole method, pass by pass: see :mod:`~tasksim.graph.apps.fmm`."""
+"""Passes of the fast multipole method; see :mod:`~tasksim.graph.apps.fmm`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def priorities(height: int) -> dict[tuple[str, int], int]:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The groups of cells of a level: their sizes, their data."""
+    """Groups of cells of a level, with their sizes and data."""
 
     cells: list[int]
     interval: list[int]
@@ -60,7 +60,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Particles:
-    """The groups of particles: the leaves', their sizes, their data."""
+    """Groups of particles of the leaves, with their sizes and data."""
 
     leaves: list[int]
     interval: list[int]
@@ -73,7 +73,7 @@ class _Particles:
 
 
 class Passes:
-    """Inserts the tasks, one pass over the tree after the other."""
+    """Builder of the tasks, one pass over the tree after the other."""
 
     def __init__(self, g: GraphBuilder, tree: Tree, group_size: int, order: int) -> None:
         self.g, self.tree, self.order = g, tree, order

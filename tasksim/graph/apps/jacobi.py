@@ -1,4 +1,4 @@
-"""Jacobi's iteration on a grid in blocks: halos between neighbours, and nothing else."""
+"""Jacobi iteration on a grid in blocks, with halos between neighbours only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The parameters of generators: their types, and what users may give for them.
+"""Parameters of generators, with their types and legal values.
 
-A generator says what is legal in its annotations::
+A generator's annotations define the legal values::
 
     def cholesky(tiles: Count, tile_size: Count = 256, dtype: Dtype = "float64") -> TaskGraph
 """
@@ -69,7 +69,7 @@ Dtype = Literal["float64", "float32"]
 class Parameter:
     """One parameter of a generator.
 
-    ``default`` is None where there is none: the parameter is then ``required``, or optional
+    ``default`` is None if there is none. The parameter is then ``required``, or it is optional
     and the generator chooses.
     """
 

@@ -1,8 +1,8 @@
-"""Phases of a bulk-synchronous program: nodes that all wait for each other between two of them.
+"""Phases of a bulk-synchronous program, with barriers over all nodes between them.
 
 Each node has a token. What a node does in a phase reads its token; at the end of the phase the node
 writes it, one task of the first node reads all tokens, and then each node writes its own again.
-These tasks are of the kernel ``barrier``, and say themselves that they take no time.
+These tasks have the kernel ``barrier`` and a duration of zero of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The priorities of a generated graph: the application's, or others in their place."""
+"""Priorities of a generated graph, from the application or computed."""
 
 from __future__ import annotations
 

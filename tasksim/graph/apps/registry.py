@@ -1,4 +1,4 @@
-"""Generators of task graphs, by name: the built-in ones, other packages', a user's own.
+"""Generators of task graphs by name, from tasksim, other packages and the user.
 
 A generator is a function that returns a :class:`~tasksim.graph.taskgraph.TaskGraph`; its
 annotated parameters are what users can set::
@@ -48,10 +48,10 @@ __all__ = [
 Function = TypeVar("Function", bound="Callable[..., TaskGraph]")
 
 PRIORITIES = Parameter("priorities", str, "app", choices=("app", "bottom-level", "none"))
-"""Setting that all graphs have."""
+"""Parameter of all generators."""
 
 SETTING_AT_END: Final = re.compile(r"(.*\S)\s+([^\s=]+=\S*)", re.DOTALL)
-"""A text and the setting at its end."""
+"""Pattern of a text and the setting at its end."""
 
 
 @dataclass(frozen=True)

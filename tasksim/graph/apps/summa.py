@@ -1,4 +1,4 @@
-"""SUMMA: matrix multiplication panel by panel."""
+"""Matrix multiplication panel by panel (SUMMA)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs without an algorithm behind them: to test schedulers, and to learn."""
+"""Synthetic graphs, for tests of schedulers and for learning."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Distributed task graphs: who owns what, who executes what, which messages that takes."""
+"""Distributed task graphs, with owners of data, executors of tasks, and messages."""

@@ -1,4 +1,4 @@
-"""Executor: the node that executes a task, which is where the data are that it writes."""
+"""Executors of tasks, the nodes that own the written data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["READS", "WRITES", "executors"]
 
 READS: Final = np.array([mode not in (0, 2, 6, 7) for mode in range(8)])
-"""Per access mode whether the task needs what the datum held before."""
+"""Whether the task needs the previous value of the datum, per access mode."""
 WRITES: Final = np.array([mode in (2, 3, 4, 5) for mode in range(8)])
-"""Per access mode whether the datum is another one after the task."""
+"""Whether the task changes the datum, per access mode."""
 
 
 def executors(accesses: Accesses, sizes: NDArray[np.int64], owners: Int32, tasks: int) -> Int32:

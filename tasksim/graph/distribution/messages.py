@@ -1,9 +1,9 @@
-"""Messages: which data travel between nodes, once per version and node that reads it.
+"""Messages between nodes, one per version of a datum and node that reads it.
 
-All nodes go through the whole graph and come to the same messages, as StarPU-MPI's do: before a
-task the nodes that own what it reads send, afterwards an executor that is not the owner sends back
-what it has written. A datum is sent again once it was written, or once it was said that it will
-not be used any more.
+All nodes go through the whole graph and find the same messages, as in StarPU-MPI: before a task,
+the owners of its input data send them; afterwards an executor that is not the owner sends the
+written data back. A datum is sent again after a task has written it, or after the program has
+declared that it is not used any more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["MessageTable", "Needed", "needed_messages"]
 
 @dataclass(frozen=True, eq=False)
 class MessageTable:
-    """Messages in the order in which the submission posts them, in columns.
+    """Messages in columns, in the order in which the submission posts them.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class MessageTable:
 
 @dataclass(frozen=True, eq=False)
 class Needed:
-    """Messages that a graph needs, in order, and what becomes of the copies that they bring.
+    """Ordered messages of a graph, and the lifetimes of the copies that they bring.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Owners of data: which node each datum of a graph has its home on, by name of a distribution."""
+"""Owners of a graph's data, by named distributions over the nodes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Grid(NamedTuple):
-    """Nodes in rows and columns: 2 x 3 has six."""
+    """A grid of nodes; 2 x 3 has six."""
 
     rows: int
     columns: int
@@ -46,14 +46,14 @@ class Grid(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """The node of each datum, and, where *executor* is not -1, that of a task."""
+    """The node of each datum, and of each task whose *executor* is not -1."""
 
     owners: Any
     executor: Any = None
 
 
 Owners: TypeAlias = "Callable[[TaskGraph, Grid], Any]"
-"""Returns the owner of each datum of a graph on a grid of nodes; or a :class:`Placement`."""
+"""Function that returns the owner of each datum on a grid of nodes, or a :class:`Placement`."""
 
 
 def row_major(graph: TaskGraph, grid: Grid) -> Int64:

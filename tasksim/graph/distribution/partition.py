@@ -1,12 +1,12 @@
-"""Partition of data over nodes: as much work for each, and few bytes between them.
+"""Partition of data over nodes, for balanced work and few bytes between nodes.
 
 ``partitioned`` orders the data so that neighbours are close (reverse Cuthill-McKee, by SciPy), cuts
-the order into pieces of equal work, and moves what saves bytes. ``metis`` asks METIS, if pymetis is
-installed. Both come out the same wherever they are computed, so that ranks agree.
+the order into pieces of equal work, and moves data if this saves bytes. ``metis`` uses METIS, if
+pymetis is installed. Both give the same result on all machines, so that ranks agree.
 
-They take the *affinity* of data: an undirected graph with weights. Its vertices are the data of the
-task graph, with the work that each brings to its node, and, behind them, the tasks that have no
-data; its edges are what they share.
+Their input is the *affinity* of data, an undirected graph with weights. Its vertices are the data
+of the task graph, with the work that each brings to its node, followed by the tasks without data;
+an edge has the bytes that move if its ends are on different nodes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Affinity", "affinity_of", "by_metis", "cut_bytes", "partitioned", "w
 
 @dataclass(frozen=True, eq=False)
 class Affinity:
-    """An undirected graph, of which every edge is there both ways.
+    """An undirected graph that stores each edge in both directions.
 
     Attributes
     ----------
@@ -135,12 +135,12 @@ def _both_ways(
 
 
 PASSES: Final = 4
-"""Number of passes over all data: later ones hardly move any."""
+"""Number of passes over all data: later passes move hardly any."""
 SLACK: Final = 0.02
-"""Work by which a node may exceed the mean, as a share of it, in addition to the work of one datum:
+"""Share of the mean work by which a node may exceed it, in addition to the work of one datum:
 METIS's own bound is .03."""
 MOST_WEIGHT: Final = 1 << 20
-"""Weights of METIS are integers, whose sums have to fit in 32 bits for some thousand vertices."""
+"""Largest weight for METIS: integers whose sums must fit in 32 bits for some thousand vertices."""
 
 
 def partitioned(graph: TaskGraph, grid: Grid) -> Placement:

@@ -1,10 +1,10 @@
-"""Parts of a distributed task graph: what each node executes, sends and receives, in order.
+"""Parts of a distributed task graph, with the tasks and messages of each node in order.
 
 Each part is a task graph of its own. Its tasks are those that the node executes and *communication
 tasks*, in the order in which the node submits them: a send reads its datum, a receive writes the
-node's copy of it. So dependencies inferred from accesses say when a message can go, and what waits
-for it. An order that no access implies takes a message, too: a task that others wait for, and not
-because of a datum, writes one of no bytes, which they read.
+node's copy of it. So dependencies inferred from accesses determine when a message can start, and
+which tasks wait for it. An order that no access implies takes a message, too: if others wait for a
+task without a shared datum, the task writes a datum of no bytes, which they read.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ __all__ = [
 
 
 SEND: Final = "send"
-"""The kernel of communication tasks that send."""
+"""Kernel of the communication tasks that send."""
 RECEIVE: Final = "receive"
-"""The kernel of those that receive."""
+"""Kernel of the communication tasks that receive."""
 MOST_NODES: Final = 65_536
-"""More nodes than any machine has; a typing error that asks for millions is refused at once."""
+"""Largest number of nodes, more than any machine has: typing errors are refused at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalPart:
-    """Part of a graph that one node executes.
+    """Part of a graph, executed by one node.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class LocalPart:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """A task graph cut into parts, one per node, and the messages between them.
+    """A task graph in parts, one per node, with the messages between them.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def _nodes(given: ArrayLike, length: int, nodes: int, what: str, of: str, lowest
 
 
 class _Cut:
-    """All parts at once: their columns one after the other, node after node."""
+    """Concatenated columns of all parts, node after node."""
 
     def __init__(
         self,

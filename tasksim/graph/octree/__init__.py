@@ -1,4 +1,4 @@
-"""Octrees (quadtrees in 2-D) of particles: what the task graph of an N-body method hangs on.
+"""Octrees (quadtrees in 2-D) of particles, for task graphs of N-body methods.
 
 :mod:`~tasksim.graph.octree.particles` draws particles in the unit box,
 :mod:`~tasksim.graph.octree.morton` numbers the cells along the Morton curve,

@@ -1,4 +1,4 @@
-"""Interactions of the cells of a pruned octree, and how many lie between two groups.
+"""Interactions of the cells of a pruned octree, and their numbers between groups.
 
 Two relations, both symmetric. Leaves that touch (P2P) share a face, an edge or a corner. A
 cell's *interaction list* (M2L) holds the children of its parent and of the cells that touch its

@@ -1,4 +1,4 @@
-"""Morton indices: the cells of a level of an octree (quadtree) on one space-filling curve.
+"""Morton indices of the cells of a level of an octree (quadtree).
 
 The bits of the integer coordinates of a cell are interleaved, the first coordinate the most
 significant of each group of d bits.  The parent of a cell is ``index >> d``, its children are

@@ -1,11 +1,11 @@
-"""Particles in the unit box: the distributions that fast multipole methods are tried on.
+"""Distributions of particles in the unit box, for tests of fast multipole methods.
 
 Every distribution is centred in [0, 1)^d and as large as fits.  They are those that ScalFMM
 draws (https://gitlab.inria.fr/solverstack/ScalFMM, examples ``generateDistributions``) and that
 Agullo et al., "Modeling irregular kernels of task-based codes: illustration with the FMM",
 Inria research report 9036, 2017, measure: cube volumes, ellipsoid surfaces, spheres.  Particles
-come in chunks, each from a stream of random numbers of its own: whoever takes them chunk by
-chunk sees the same particles as who takes them all.
+come in chunks, each from a random stream of its own, so that they are the same chunk by chunk
+and all at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK", "DISTRIBUTIONS", "all_positions", "charges", "positions"]
 
 CHUNK = 2**20
-"""Particles of a chunk: 24 MB of coordinates in three dimensions, so that any number is drawn in
-little memory. Another number gives other particles for the same seed."""
+"""Number of particles per chunk, 24 MB of coordinates in three dimensions: any number is drawn in
+little memory. Another chunk size gives other particles for the same seed."""
 
 _POSITIONS, _CHARGES = 0, 1  # the streams of one seed
 _PLUMMER_RADII = 10.0

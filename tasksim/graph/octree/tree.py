@@ -1,4 +1,4 @@
-"""The pruned octree (quadtree in 2-D): on every level the cells that hold particles.
+"""Pruned octree (quadtree in 2-D) of the cells that hold particles.
 
 The box is halved height - 1 times: level l has 2**l cells per side, the leaves are level
 height - 1.  A cell exists if there is a particle in it.  The cells of a level are numbered from
