@@ -1,7 +1,7 @@
-"""Platforms: what they are, their files, their checks.
+"""Platforms, their files and their checks.
 
-The description is here; files are read by :mod:`tasksim.platform.load`, which needs
-PyYAML and is imported only where a file is read.
+The description is here. :mod:`tasksim.platform.load` reads files; it needs PyYAML and is imported
+only if a file is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimates of copies: what schedulers believe that they take, never what they are charged."""
+"""Schedulers' estimates of the durations of copies, separate from their simulated durations."""
 
 from __future__ import annotations
 

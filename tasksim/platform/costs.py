@@ -1,7 +1,7 @@
-"""Costs of the runtime and of devices, beside kernels: all zero, or harmless, by default.
+"""Costs of the runtime and of devices, beside kernels.
 
-A task graph that runs on these costs alone takes no time for its runtime. Calibrations and
-imported machines fill them in; each can be set by name (``--set platform.overheads.push=2us``).
+By default, all are zero or have no effect. Calibrations and imported machines fill them in; each
+can be set by name (``--set platform.overheads.push=2us``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KIB, MIB = 1024.0, 1024.0**2
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """The time that the runtime itself takes, in seconds; zero by default.
+    """Overheads of the runtime, in seconds; zero by default.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """Start of copies between memories, and the schedulers' estimates of them.
+    """Start-up of copies between memories, and the schedulers' estimates of copies.
 
     Parameters
     ----------

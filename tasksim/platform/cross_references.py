@@ -1,7 +1,7 @@
-"""Cross references in a platform file: names that are used exist, every memory is reached.
+"""Checks of the names and of the reachable memories in a platform file.
 
-These checks read the data as written, not the validated file: a file with a wrong unit and a
-wrong reference is told both.
+These checks read the data as written, not the validated file, so that a wrong unit and a wrong
+reference are both reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dependent values of a platform file: cores follow counts, what was measured its link or clock."""
+"""Dependent values of a platform file, such as cores after a change of counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 MEASURED: Final = {"bandwidth": "measured_bandwidth", "latency": "measured_latency"}
-"""Field of a link -> its measured value for a route that begins with the link."""
+"""Field of a link -> field with its measured value on a route that begins with the link."""
 
 
 class Shortage(NamedTuple):

@@ -1,8 +1,8 @@
-"""Platforms: workers, memories, links, and the costs of the runtime itself.
+"""Platforms, with workers, memories, links, and the costs of the runtime.
 
-Plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or by
-:meth:`Platform.identical`. One node is the special case of several. However a platform is made,
-:func:`check_platform` finds all that is inconsistent.
+Platforms are plain frozen objects, made by :func:`tasksim.platform.load.load` from a file or by
+:meth:`Platform.identical`. One node is the special case of several. :func:`check_platform` finds
+all inconsistencies of a platform.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ __all__ = [
 
 
 MAX_WORKERS: Final = 1_000_000
-"""The most workers of a platform. Each takes 1.5 kB and 10 us to set up: a typing error of some
-zeros ends in a message, and not in a machine without memory."""
+"""Largest number of workers of a platform. Each takes 1.5 kB and 10 us to set up: a typing error of
+some zeros ends in a message, and not in a machine without memory."""
 MAX_MEMORIES: Final = 32767
-"""The most memories of a platform: records of runs number them with 16 bits."""
+"""Largest number of memories of a platform: records of runs number them with 16 bits."""
 MAX_PIPELINE: Final = 16
-"""The most tasks that a worker may hold. StarPU's default is 2; what is taken
-early is decided early, and a typing error should be told."""
+"""Largest number of tasks that a worker may hold. StarPU's default is 2; a task that is taken early
+is decided early, and a typing error should be reported."""
 MAX_DEVICES: Final = 256
-"""The most workers, on each node, of a group whose workers have memories of their own: there is a
-route for every two of them, 65,000 here."""
+"""Largest number of workers per node in a group whose workers have memories of their own: there is
+a route for every two of them, 65,000 here."""
 
 _PARTS: Final[dict[str, type]] = {
     "workers": Worker, "memories": Memory, "links": Link, "routes": Route,
     "memory_domains": MemoryDomain, "memory_hierarchy": MemoryLevel,
 }  # fmt: skip
-"""The fields of a platform that have several things of a kind."""
+"""Fields of a platform that hold several objects of a class."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, repr=False)
@@ -80,7 +80,7 @@ class Platform:
     """The machine that a task graph runs on.
 
     ``speeds`` and ``model_architecture`` are completed: every architecture that a worker has is
-    a key of both, with speed 1 and its own models unless something else is said.
+    a key of both, by default with speed 1 and its own models.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Platform:
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
-    """Per pair of memories the links from one to the other: many devices have many pairs."""
+    """Links from one memory to another, per pair: many devices have many pairs."""
 
     def __post_init__(self) -> None:
         """Complete the tables of architectures, and check everything."""

@@ -1,13 +1,14 @@
-"""Copies of devices where there are more workers than the file describes; unused ones left out.
+"""Copies of the devices in a platform file, for groups of more workers than the file describes.
 
-A group whose ``memory`` is a list describes *devices*. A memory is a device's own if it stands in
-such lists only and is not the first of the platform, where data are at first. Of *n* devices
+Unused devices are left out. A group whose ``memory`` is a list describes *devices*. A memory is a
+device's own if it stands in such lists only and is not the first of the platform, where data are
+at first. Of *n* devices
 described, worker *k* has device *k*, worker *n + k* a copy of it, and so on, turn by turn. A copy
 has a memory, links and ways of its own.
 
 A *way* is a route, or a link between two memories. A link is a device's own if every way over it
-begins or ends there; one between two devices may be both's. Links that the ways of others cross
-too are shared.
+begins or ends there; a link between two devices may belong to both. Links that other ways cross,
+too, are shared.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ __all__ = ["Instance", "expanded"]
 
 
 class Pattern(NamedTuple):
-    """The links from a device to a copy of it, by the example of its nearest other device."""
+    """Links from a device to its copy, modelled on those to its nearest other device."""
 
     other: str
-    """The device whose place one of the two takes."""
+    """Device whose place one of the two takes."""
     links: tuple[tuple[str, bool], ...]
-    """The links in order; true: at the one that takes the place of the other device."""
+    """Links in order; true: on the side that takes the place of the other device."""
 
 
 class DeviceLinks:
@@ -138,9 +139,9 @@ class Instance(NamedTuple):
     """A memory of the file, or a copy of it."""
 
     memory: str
-    """Its name in the file."""
+    """Name in the file."""
     copy: int = 0
-    """0: the one that the file describes; 1: its first copy."""
+    """Number of the copy; 0 is the memory that the file describes."""
 
 
 class _Route(NamedTuple):
@@ -158,7 +159,7 @@ def expanded(file: PlatformFile) -> PlatformFile:
 
 
 class _Expansion:
-    """A platform file with its devices being copied."""
+    """A platform file during the copying of its devices."""
 
     def __init__(self, file: PlatformFile) -> None:
         self.file = file

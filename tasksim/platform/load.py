@@ -1,7 +1,7 @@
 """Reader and writer of platform files.
 
-A file may extend another, settings may change it; the result is checked as a whole and all that
-is wrong is told at once, each with the file, line and column, or the setting, that it comes from.
+A file may extend another, and settings may change it. The result is checked as a whole, and all
+problems are reported at once, each with its file, line and column, or with its setting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names in platform files: those in the data, as written and unchecked, and those of copies."""
+"""Names in platform files, as written and unchecked, and names of copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of platforms: workers, memories, links, routes, devices."""
+"""Workers, memories, links, routes and devices of platforms."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory node: the RAM of a node or NUMA domain, the memory of a GPU.
+    """A memory node, such as the RAM of a node or NUMA domain, or the memory of a GPU.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Something that data move over, with a bandwidth that those on it share.
+    """A connection with a bandwidth that the copies on it share.
 
-    A link between two memories is by itself a route from each to the other. A link between none
+    A link between two memories is also a route from each to the other. A link without memories
     is a part of the routes that name it: a bus, a switch, one direction of a cable.
 
     Parameters
@@ -230,7 +230,7 @@ class MemoryDomain:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
-    """A cache, or what is behind all caches, as one core sees it.
+    """A cache, or the memory behind all caches, as seen by one core.
 
     Parameters
     ----------
@@ -264,10 +264,10 @@ class MemoryLevel:
 
 @dataclass(frozen=True, slots=True)
 class WorkerClass:
-    """Workers alike but for the time at which they are free."""
+    """A class of workers that differ only in the time at which they are free."""
 
     architecture: str
     memory: int
     workers: tuple[int, ...]
     models: str = ""
-    """The architecture whose models they use."""
+    """Architecture whose models they use."""

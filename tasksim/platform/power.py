@@ -1,4 +1,4 @@
-"""Power of a platform: what it draws, whatever it does, per architecture and kernel."""
+"""Power of a platform, static and per architecture and kernel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The format of platform files, version 1: its sections, and their fields.
+"""Format of platform files, version 1, as sections with fields.
 
-Only the border sees them: :mod:`tasksim.platform.load` turns them into the plain objects of
+:mod:`tasksim.platform.load` converts the sections into the plain objects of
 :mod:`tasksim.platform.description`.
 """
 
@@ -61,7 +61,7 @@ _ALLOCATION: Final = Allocation()
 _COPYING: Final = Copying()
 
 VERSION: Final = 1
-"""The version of the format that is read and written."""
+"""Version of the format that is read and written."""
 
 _TIME: Final = Amount("time", least=0)
 _SIZE: Final = Amount("size", above=0)

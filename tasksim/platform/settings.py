@@ -1,7 +1,7 @@
-"""``--set platform.workers.cpu.count=24``: changes to a platform for one run.
+"""Changes to a platform for one run, such as ``--set platform.workers.cpu.count=24``.
 
 A setting is a path and a value. Each part of the path may have the wildcards ``*`` and ``?``.
-A value ``xFACTOR`` multiplies what is there.
+A value ``xFACTOR`` multiplies the present value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["TREE", "Leaf", "Settings"]
 
 
 class Leaf(NamedTuple):
-    """A value that can be set: its kind, and what it is where nothing is said."""
+    """A settable value, with its kind and its default."""
 
     kind: str
     """A dimension of :mod:`tasksim.base.units`, or ``count``, ``text``, ``names``, ``list``,
@@ -143,8 +143,8 @@ TREE: Final[Tree] = {
 """Paths that can be set; ``*`` stands for the names of the platform."""
 
 LONGEST_PART: Final = 200
-"""Characters of a name or a pattern in a path: matching takes their number times that of the stars
-in it, and names in platform files have some twenty."""
+"""Longest name or pattern in a path, in characters: the time of matching grows with their number
+times that of the stars, and names in platform files have some twenty."""
 
 _MULTIPLY: Final = re.compile(r"[x×]\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
@@ -154,11 +154,11 @@ class Settings:
     """Settings applied to the data of a platform file."""
 
     data: dict[str, Any]
-    """Changed in place."""
+    """The data, changed in place."""
     sources: dict[Location, str] = field(default_factory=dict)
-    """Per value that was set, the text of the setting."""
+    """Text of the setting, for each value that was set."""
     errors: list[tuple[str, str]] = field(default_factory=list)
-    """The settings that cannot be applied, and why."""
+    """Settings that cannot be applied, with the reasons."""
 
     def apply(self, texts: Sequence[str]) -> None:
         """Apply the settings in order; what is wrong with them goes to ``errors``."""
