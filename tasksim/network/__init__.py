@@ -1,4 +1,4 @@
-"""Networks between the nodes of a cluster: topologies, models of messages, their files."""
+"""Networks between the nodes of a cluster, with topologies, message models and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cluster: nodes, each a platform, and the network between them."""
+"""Clusters of nodes, each a platform, with a network between them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NODES", "Cluster"]
 
 MOST_NODES: Final = 65_536
-"""More nodes than any machine has; who asks for a million is refused before memory is used."""
+"""Largest number of nodes, more than any machine has: larger numbers are refused before memory is
+used."""
 MOST_CORES: Final = 1 << 20
-"""More cores than any machine has."""
+"""Largest number of cores, more than any machine has."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,13 @@
-"""File of a cluster: how many nodes, what each of them is, and the network between them.
+"""Cluster file, with the number of nodes, their platform, and the network between them.
 
 ::
 
     nodes: {count: 8, like: node.yaml}
     network: {topology: switch, bandwidth: 12.5 GB/s, latency: 1 us}
 
-``like`` is the name of a platform, or a file beside this one. ``cores: 2`` beside it says that all
-nodes are ranks of one machine, and share its cores. In the file of a platform, ``nodes``
-is a number: memories of its own for each, under one scheduler.
+``like`` is the name of a platform, or a file beside this one. With ``cores: 2`` beside it, all
+nodes are ranks of one machine and share its cores. In the file of a platform, ``nodes`` is a
+number of nodes with memories of their own, under one scheduler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NODES = ("count", "like", "cores")
 class ClusterFile:
     """Contents of a cluster file; *like* is a name, or the path of a file.
 
-    *cores* are those that all nodes share; None: each has its own.
+    *cores* is the number of cores that all nodes share; None: each has its own.
     """
 
     count: int

@@ -1,7 +1,7 @@
-"""Description of a network: hosts, links between them, and the model of what a message costs.
+"""Networks of hosts, with links between them and a model of message costs.
 
-A topology says which links lead from one host to another. Its links are columns, and routes are
-computed when they are asked for: a thousand hosts take a few kilobytes.
+A topology defines the links from one host to another. Its links are columns, and routes are
+computed on demand: a thousand hosts take a few kilobytes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["MOST_HOSTS", "MOST_LINKS", "Links", "Network", "Topology", "routes"]
 
 
 MOST_HOSTS = 100_000
-"""Hosts of a network: ten times those of the largest machines; their links take 10 MB."""
+"""Largest number of hosts, ten times that of the largest machines; their links take 10 MB."""
 
 MOST_LINKS = 2_000_000
-"""Links of a network: a fat tree of three levels and as many hosts has six a host; 35 MB."""
+"""Largest number of links: a fat tree of three levels and as many hosts has six per host; 35 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Links:
     bandwidth_bytes_per_s: np.ndarray
     latency_s: np.ndarray
     shared: np.ndarray
-    """Whether the messages on a link share it; else each has all of its bandwidth."""
+    """Whether the messages on a link share its bandwidth; otherwise each has all of it."""
 
     @classmethod
     def of(cls, links: Iterable[tuple[float, float, bool]]) -> Self:
@@ -66,7 +66,7 @@ class Links:
 
 
 class Topology(Protocol):
-    """Links and routes of so many hosts."""
+    """Links between hosts, and the routes over them."""
 
     @property
     def nodes(self) -> int | None:
@@ -92,7 +92,7 @@ class Topology(Protocol):
 
 @dataclass(frozen=True)
 class Network:
-    """Hosts, the links between them, and what a message over them costs.
+    """Hosts, the links between them, and the costs of messages.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Networks by what a user says: a text, or the section ``network:`` of a file."""
+"""Reader of networks, from a text or from the section ``network:`` of a file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 DEFAULT_MODEL: Final = "hockney"
-"""The model of a network that says none: the one that needs no explanation."""
+"""Default model of a network: the simplest one."""
 
 _SIZE: Final = Amount("size", least=0)
 _FACTOR: Final = Amount("factor", above=0)
@@ -53,7 +53,7 @@ _TIME: Final = Amount("time", least=0)
 
 
 class PieceSection(Section):
-    """The factors of messages above a size."""
+    """Factors of messages above a size."""
 
     above: float = given(_SIZE, description="messages of more than so many bytes")
     latency: float = given(_FACTOR, 1.0, "the latency of the route is multiplied by this")
@@ -72,7 +72,7 @@ _COSTS: Final = Maybe(ListOf(SectionOf(CostSection)))
 
 
 class ModelSection(Section):
-    """A model of messages by name, with what is changed of it."""
+    """A model of messages by name, with its changes."""
 
     name: str = given(TEXT, DEFAULT_MODEL, "which model")
     pieces: list[Any] | None = given(
@@ -92,7 +92,7 @@ class ModelSection(Section):
 
 
 MODEL_WORDS: Final = tuple(name for name in ModelSection.fields if name != "name")
-"""Fields of a model that may stand beside ``model:``, for short."""
+"""Fields of a model that may stand beside ``model:``, as a short form."""
 
 _ATTRIBUTES: Final = {
     "envelope": "envelope_bytes",
@@ -296,7 +296,7 @@ def _problem(document: YamlDocument, problem: FileProblem, changed: Mapping[str,
 
 _FILE: Final = re.compile(r"(.+\.(?:xml|ya?ml))(?::(.*))?", re.DOTALL)
 _COMMA: Final = re.compile(r",(?![^\[]*\])")
-"""A comma outside brackets."""
+"""Pattern of a comma outside brackets."""
 
 
 def split_text(text: str) -> tuple[str, dict[str, Any]]:

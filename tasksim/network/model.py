@@ -1,7 +1,7 @@
-"""Model of messages: what one costs beyond the latency and bandwidth of its route.
+"""Model of message costs beyond the latency and bandwidth of the route.
 
-The latency of a route is multiplied, and what a message moves of its share of the links, by
-factors that depend on its size. Measured curves of real networks are piecewise so: P. Clauss et
+The latency of a route, and the share of the links that a message gets, are multiplied by factors
+that depend on its size. Measured curves of real networks are piecewise of this form: P. Clauss et
 al., "Single node on-line simulation of MPI applications with SMPI", IPDPS 2011.
 """
 
@@ -17,12 +17,12 @@ from tasksim.base.sums import total
 __all__ = ["SHORTEST_S", "HostCost", "Model", "Piece", "cost_s"]
 
 SHORTEST_S = 1e-9
-"""A latency of zero counts as this many seconds when shares are weighted: a tick, the least that
-the clock knows, so that such a message gets next to all that others leave."""
+"""Latency, in seconds, that stands for zero in the weights of shares: a tick of the clock, so that
+such a message gets nearly all that others leave."""
 
 
 class Piece(NamedTuple):
-    """The factors of messages of more than so many bytes, up to the next piece."""
+    """Factors of messages above a size, up to the next piece."""
 
     above_bytes: float
     latency_factor: float
@@ -54,23 +54,23 @@ class Model:
     envelope_bytes: float = 0.0
     """Size of the envelope of each message, beside its data."""
     shared: bool = True
-    """Whether messages share links; else each is as if alone."""
+    """Whether messages share links; otherwise each moves as if alone."""
     by_latency: bool = False
     """Whether shares are proportional to 1 / (latency + sum over the links of weight / bandwidth)
-    of the route; else all are equal."""
+    of the route; otherwise all are equal."""
     weight_bytes: float = 0.0
     window_bytes: float = inf
-    """A message gets at most this many bytes per two latencies: TCP's window."""
+    """Largest number of bytes per two latencies of a message: TCP's window."""
     cross_traffic: float = 0.0
     """Bytes of acknowledgement per byte of a message, on the links of the way back."""
     eager_bytes: float = 0.0
-    """Smaller messages start when they are sent, larger ones when they are also awaited."""
+    """Size from which a message starts only when it is also awaited; smaller ones start at once."""
     detached_bytes: float = 0.0
-    """The sender of a smaller message goes on at once, of a larger one when it has arrived."""
+    """Size from which the sender waits for the arrival; it does not wait for smaller messages."""
     send_costs: tuple[HostCost, ...] = ()
     """Cost of a blocking send for the sender, before the message starts (LogGP's o_s)."""
     isend_costs: tuple[HostCost, ...] = ()
-    """As *send_costs*, of a send that does not block."""
+    """Cost of a non-blocking send, as *send_costs*."""
     receive_costs: tuple[HostCost, ...] = ()
     """Cost of a receive for the receiver, after the message has arrived (LogGP's o_r)."""
     _bounds: tuple[float, ...] = field(init=False, repr=False, compare=False)

@@ -1,4 +1,4 @@
-"""Models of messages by name: SimGrid's, and the plain ones of the literature.
+"""Models of messages by name, from SimGrid and from the literature.
 
 SimGrid's, CM02, LV08, SMPI and raw, have its cross traffic of 5 %; the envelope is the one that its
 MPI adds.
@@ -17,17 +17,17 @@ from tasksim.network.model import HostCost, Model, Piece
 __all__ = ["MODELS"]
 
 IDEAL: Final = Model("ideal", shared=False)
-"""A message takes the latency of its route and its bytes over the narrowest link.
+"""Latency of the route plus bytes over the bandwidth of the narrowest link.
 
-No message slows another down. What algorithms of collectives are compared on.
+No message slows another down. Algorithms of collectives are compared on this model.
 """
 
 HOCKNEY: Final = Model("hockney")
-"""alpha + beta * s, alpha the latency of the route, beta one over its bandwidth.
+"""alpha + beta * s; alpha is the latency of the route, beta one over its bandwidth.
 
 R. Hockney, "The communication challenge for MPP", Parallel Computing 20 (3), 1994. Messages that
-cross one link share it evenly. With ``pieces`` it is piecewise linear: what a calibration of a real
-network finds.
+cross one link share it evenly. With ``pieces`` it is piecewise linear, as calibrations of real
+networks are.
 """
 
 _LOGGP_OVERHEAD: Final = (HostCost(0.0, 1e-6, 0.0),)
@@ -40,21 +40,21 @@ LOGGP: Final = Model(
     isend_costs=_LOGGP_OVERHEAD,
     receive_costs=_LOGGP_OVERHEAD,
 )
-"""o_s + L + s G + o_r; L the latency of the route, G one over its bandwidth.
+"""o_s + L + s G + o_r; L is the latency of the route, G one over its bandwidth.
 
 A. Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA 1995. The
-overheads o_s and o_r of the two hosts are a microsecond each unless a file says what they are;
-messages small enough are eager. The gap g between messages is that of their bytes: g = 0.
+overheads o_s and o_r of the two hosts are a microsecond each unless a file sets them; small
+messages are eager. The gap g between messages is that of their bytes: g = 0.
 """
 
 _ENVELOPE_BYTES: Final = 16.0
-"""Bytes that SimGrid's MPI sends beside those of a message."""
+"""Size of the envelope that SimGrid's MPI adds to a message, in bytes."""
 _WINDOW_BYTES: Final = 4194304.0
-"""SimGrid's ``network/TCP-gamma``."""
+"""TCP window in bytes: SimGrid's ``network/TCP-gamma``."""
 _CROSS_TRAFFIC: Final = 0.05
 """Bytes per byte that SimGrid's ``network/crosstraffic`` adds on the way back."""
 _DETACHED_BYTES: Final = 65536.0
-"""SimGrid's ``smpi/send-is-detached-thresh``."""
+"""Threshold of detached sends in bytes: SimGrid's ``smpi/send-is-detached-thresh``."""
 
 CM02: Final = Model(
     "cm02",

@@ -1,1 +1,1 @@
-"""Collectives: operations of all ranks, as rounds of messages; one file per operation."""
+"""Collective operations of all ranks, as rounds of messages."""

@@ -1,4 +1,4 @@
-"""Allgather: all get what each has."""
+"""Allgather, as messages between ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allreduce: what all have is added up, and all get the sum."""
+"""Allreduce, as messages between ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All-to-all: each has something for each."""
+"""All-to-all exchange, as messages between ranks."""
 
 from __future__ import annotations
 

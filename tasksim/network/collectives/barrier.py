@@ -1,4 +1,4 @@
-"""Barrier: nobody goes on before all have come."""
+"""Barrier, as messages between ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broadcast: rank 0 has data that all get."""
+"""Broadcast from rank 0, as messages between ranks."""
 
 from __future__ import annotations
 

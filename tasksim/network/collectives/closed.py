@@ -1,4 +1,4 @@
-"""Closed formulas of collectives: how long an algorithm takes by Hockney's model.
+"""Closed formulas for the durations of collectives by Hockney's model.
 
 R. Hockney 1994; R. Thakur et al., "Optimization of collective communication operations in MPICH",
 IJHPCA 19 (1), 2005; J. Pjesivac-Grbovic et al., "Performance analysis of MPI collective

@@ -1,4 +1,4 @@
-"""Gather: rank 0 gets what each of the others has."""
+"""Gather to rank 0, as messages between ranks."""
 
 from __future__ import annotations
 

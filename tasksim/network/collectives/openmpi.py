@@ -1,7 +1,7 @@
-"""Open MPI: which algorithms its fixed decisions choose, by ranks and bytes.
+"""Fixed decisions of Open MPI between algorithms of collectives, by ranks and bytes.
 
 The tables are those of Open MPI 4.1's module *tuned* for operations that commute, as SimGrid 3.32
-has them (``smpi_openmpi_selector.cpp``). Sizes are those of what one rank has, or has for one
+has them (``smpi_openmpi_selector.cpp``). A size is that of a rank's data, or its data for one
 other.
 """
 

@@ -1,4 +1,4 @@
-"""Reduce: what all have is added up at rank 0."""
+"""Reduction to rank 0, as messages between ranks."""
 
 from __future__ import annotations
 

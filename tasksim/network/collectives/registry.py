@@ -1,4 +1,4 @@
-"""Algorithms of collectives by name, and which of them MPI libraries choose."""
+"""Algorithms of collectives by name, and the choices of MPI libraries between them."""
 
 from __future__ import annotations
 

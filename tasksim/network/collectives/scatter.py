@@ -1,4 +1,4 @@
-"""Scatter: rank 0 has something for each of the others."""
+"""Scatter from rank 0, as messages between ranks."""
 
 from __future__ import annotations
 

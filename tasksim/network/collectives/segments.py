@@ -1,4 +1,4 @@
-"""Segments: broadcasts and reductions along trees, piece by piece, as Open MPI has them."""
+"""Segmented broadcasts and reductions along trees, as in Open MPI."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = [
 ]
 
 Tree = list[list[int]]
-"""The children of each rank, in the order in which it talks to them."""
+"""Children of each rank, in the order of its messages."""
 
 SEGMENT: Final = 8192.0
-"""Bytes of a piece of :func:`segmented_chain` and :func:`binary`."""
+"""Size of a segment of :func:`segmented_chain` and :func:`binary`, in bytes."""
 
 
 def pieces(size: float, segment: float) -> list[float]:

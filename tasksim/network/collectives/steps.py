@@ -1,7 +1,7 @@
-"""Steps: what the ranks of a collective do, one after the other, each for itself.
+"""Steps of the ranks of a collective, in the order of each rank.
 
-A rank posts all sends and receives of a step, waits until they are over, reduces what it has
-received, and goes on. Nothing but messages keeps ranks together.
+A rank posts all sends and receives of a step, waits until they are over, reduces the received
+data, and continues. Only messages synchronise ranks.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ __all__ = ["Program", "Step", "as_awaited", "exchange", "joined", "receive", "se
 
 
 class Step(NamedTuple):
-    """Messages that are posted together: peers and bytes."""
+    """Messages that are posted together, by peers and bytes."""
 
     sends: tuple[tuple[int, float], ...] = ()
     receives: tuple[tuple[int, float], ...] = ()
     reduced_bytes: float = 0.0
     """Size of the reduction once all messages have arrived."""
     ahead: tuple[tuple[int, float], ...] = ()
-    """Receives that are posted, too, but that only a later step waits for."""
+    """Receives that are also posted, but that only a later step waits for."""
     awaited: tuple[int, ...] = ()
-    """For which of the receives posted ahead, by their number in the program, this step waits."""
+    """Numbers, within the program, of the receives posted ahead that this step waits for."""
 
 
 Program: TypeAlias = list[list[Step]]
-"""The steps of each rank."""
+"""Steps of each rank."""
 
 
 def as_awaited(steps: list[Step]) -> list[Step]:

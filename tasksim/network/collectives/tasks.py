@@ -1,4 +1,4 @@
-"""Collectives as tasks over nodes: steps of algorithms are tasks, messages data between them."""
+"""Collectives as task graphs, with steps of algorithms as tasks and messages as data."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def collective(
 class _Insertion:
     """The tasks of one collective, in an order in which ranks can execute them.
 
-    Each step of a rank has a task that ends it and begins the next: it writes what that sends, and
-    the *requests* of what that receives. Each message has a task that reads it and writes its
-    request, the *arrival*: so none arrives before it was asked for. The end of a step reads the
-    requests that it waits for, and writes over what the step has sent: a buffer is the sender's
-    again when its send has ended.
+    Each step of a rank has a task that ends it and begins the next one: it writes the messages that
+    the next step sends, and the *requests* of those that it receives. Each message has a task that
+    reads it and writes its request, the *arrival*: so no message arrives before its request. The
+    end of a step reads the requests that it waits for, and overwrites the messages that the step
+    has sent: a buffer is the sender's again when its send has ended.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ def _receives(step: Step) -> tuple[tuple[int, float], ...]:
 
 @dataclass
 class _Rank:
-    """A rank, and how far the graph has come with it."""
+    """Progress of the graph for one rank."""
 
     number: int
     steps: Iterator[Step]
@@ -169,11 +169,11 @@ class _Rank:
     requests: Iterator[int]
     step: Step | None = None
     ahead: list[int] = field(default_factory=list)
-    """The requests of what was posted ahead."""
+    """Requests of the receives posted ahead."""
     awaited: list[int] = field(default_factory=list)
-    """The requests that the step waits for."""
+    """Requests that the step waits for."""
     outgoing: list[int] = field(default_factory=list)
-    """The messages that it sends."""
+    """Messages that the step sends."""
 
     @property
     def waits_for(self) -> list[int]:
@@ -182,7 +182,7 @@ class _Rank:
 
 
 class _Pair:
-    """Messages and requests from one rank to another that wait for each other, in order."""
+    """Ordered messages and requests from one rank to another that wait for each other."""
 
     def __init__(self) -> None:
         self.messages: deque[int] = deque()

@@ -1,1 +1,1 @@
-"""Topologies, one per file."""
+"""Topologies of networks, one per file."""

@@ -19,7 +19,7 @@ __all__ = ["Backbone", "BackboneSection"]
 
 @dataclass(frozen=True)
 class Backbone:
-    """A *switch* and the link in its middle, which is number 0."""
+    """A *switch* with a shared link in its middle, which has number 0."""
 
     switch: Switch
     bandwidth_bytes_per_s: float
@@ -70,7 +70,7 @@ class Backbone:
 
 
 class BackboneSection(SwitchSection):
-    """A backbone in a file: a switch's fields, and its own."""
+    """A backbone in a file, with the fields of a switch and its own."""
 
     backbone_bandwidth: float = given(BANDWIDTH, description="of the link that all share")
     backbone_latency: float = given(LATENCY, 0, "of the link that all share")

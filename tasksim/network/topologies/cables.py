@@ -1,4 +1,4 @@
-"""Cables: what a structured topology is made of, all alike, one link per way."""
+"""Identical cables of structured topologies, as one link per direction."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tasksim.network.topologies.switch import BANDWIDTH, LATENCY
 __all__ = ["Cables", "CablesSection"]
 
 LOOPBACK: Final = 10e9
-"""Bytes per second that a host sends to itself where nothing is said: SimGrid's."""
+"""Default bandwidth of messages of a host to itself, in bytes per second: SimGrid's."""
 
 
 class Cables(NamedTuple):
-    """Properties of all cables of a topology.
+    """Common properties of all cables of a topology.
 
-    Link 0 is what a host sends to itself over: each message has all of it, so one stands for all
+    Link 0 carries messages of hosts to themselves: each has all of it, so one link stands for all
     hosts. Cable *k* is the links 1 + 2k, up, and 2 + 2k, down; half duplex, it is 1 + k.
     """
 

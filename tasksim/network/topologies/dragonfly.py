@@ -23,10 +23,10 @@ __all__ = ["Dragonfly", "DragonflySection"]
 
 @dataclass(frozen=True)
 class Dragonfly:
-    """A dragonfly; *blue*, *black*, *green* cables have so many strands each.
+    """A dragonfly; *blue*, *black*, *green* are the numbers of strands of its cables.
 
-    The router of number g in the first chassis of a group has the cable to group g: so there are
-    at least as many routers in a chassis as groups.
+    Router g in the first chassis of a group has the cable to group g, so a chassis has at least as
+    many routers as there are groups.
     """
 
     groups: int

@@ -41,7 +41,7 @@ class NamedLink(NamedTuple):
 
 @dataclass(frozen=True)
 class Explicit:
-    """Hosts by name, *links*, and *routes*, by the numbers of their ends."""
+    """Named hosts, *links*, and *routes* by the numbers of their ends."""
 
     hosts: tuple[str, ...]
     named: tuple[NamedLink, ...]

@@ -23,10 +23,10 @@ __all__ = ["FatTree", "FatTreeSection"]
 
 @dataclass(frozen=True)
 class FatTree:
-    """A tree by levels, the hosts' first: *children* of a switch, *parents*, *cables* to each.
+    """A fat tree by levels, the hosts' first, with *children*, *parents* and *cables* of a switch.
 
-    A switch of level l is known by the hosts below it (a number: the first of them, divided by how
-    many they are) and by which parents led to it.
+    A switch of level l is identified by the hosts below it (the number of the first one, divided by
+    their count) and by the parents on the way to it.
     """
 
     children: tuple[int, ...]

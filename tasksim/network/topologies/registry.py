@@ -1,4 +1,4 @@
-"""Topologies by name: the sections that describe them in files."""
+"""Topologies by name, as sections of files."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ Host = TypeVar("Host", int, "NDArray[np.int64]")
 class Switch:
     """Hosts around one crossbar.
 
-    A host's links stand together: the way up, the way down, then its limiter and its loopback
-    where there are such. Where the cable is half duplex, it is one link for both ways.
+    The links of a host are consecutive: up, down, then its limiter and its loopback, if any. A half
+    duplex cable is one link for both directions.
     """
 
     nodes: int | None
@@ -37,7 +37,7 @@ class Switch:
     limiter_bytes_per_s: float | None = None
     """Maximum bandwidth of both directions of a host together."""
     loopback: tuple[float, float] | None = None
-    """Bandwidth and latency of what a host sends to itself; without it, that goes up and down."""
+    """Bandwidth and latency of messages of a host to itself; without it, they go up and down."""
 
     def __str__(self) -> str:
         return "switch"

@@ -16,7 +16,7 @@ __all__ = ["Torus", "TorusSection"]
 
 @dataclass(frozen=True)
 class Torus:
-    """A torus of so many hosts per *dimensions*; numbers run along the first.
+    """A torus with the numbers of hosts in *dimensions*; host numbers run along the first.
 
     Each host has a cable to the next one in each dimension. Messages go along one dimension
     after the other, the shorter way round.
