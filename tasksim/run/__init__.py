@@ -1,1 +1,1 @@
-"""The result of a run: its records, what they say, how it is kept."""
+"""Runs: records, statistics, checks and files."""

@@ -1,4 +1,4 @@
-"""Account of a recorded makespan: time that its tasks need, and time due to other causes.
+"""Account of a recorded makespan, as time of its tasks and time due to other causes.
 
 The same walk through the run gives the mean costs of the runtime.
 """

@@ -1,4 +1,4 @@
-"""Linear program of the area bound: the best distribution of independent tasks to classes.
+"""Linear program of the area bound, for the best distribution of independent tasks to classes.
 
 Given a price for the time of each class of workers, every task goes where it is cheapest, and the
 sum of the costs is a lower bound on the time, whatever the prices (weak duality). Dantzig and

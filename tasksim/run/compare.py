@@ -1,6 +1,6 @@
-"""Comparison of two runs: the size of the difference, its causes, and whether it was expected.
+"""Comparison of two runs, with the size of the difference and its causes.
 
-One run may have the prediction interval of the other: :func:`inside`.
+One run may have a prediction interval that contains the other or not: :func:`inside`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Side:
     transferred_bytes: int | None
     evictions: int | None
     others_s: float | None = None
-    """Time that others took from the cores of a native run; None: unknown."""
+    """Time that other programs took from the cores of a native run; None: unknown."""
     alone_s: float | None = None
     """Makespan that a native run would have had alone; None: unknown."""
 
@@ -87,7 +87,7 @@ class KernelComparison:
     ks_distance: float | None
     """Kolmogorov-Smirnov distance of the two distributions of durations, from 0 to 1."""
     alone_ratio: float | None = None
-    """Ratio of the mean durations without time that others took; None: unknown."""
+    """Ratio of the mean durations without the time that other programs took; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,7 @@ class KernelInside:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Whether a run is inside the prediction interval of another.
+    """Position of a run relative to the prediction interval of another.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparison of the messages of two runs over nodes: counts, times, and pairs of nodes."""
+"""Comparison of the messages of two runs, by counts, times, and pairs of nodes."""
 
 from __future__ import annotations
 

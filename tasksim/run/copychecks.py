@@ -202,12 +202,12 @@ _READS = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
 
 
 class Coherence:
-    """Test which reads and copies of a *run* of *graph* found a valid copy.
+    """Coherence of the data of a *run* of *graph*, by valid copies at its reads and copies.
 
     Times closer than *slack_s* count as one instant. Evictions are not recorded, so a datum counts
     as valid until it is written elsewhere. Two kinds of data are skipped: those with reductions, of
     which every worker has a part of its own, and those that are copied but accessed by no task, as
-    a trace without accesses does not show who wrote them where.
+    a trace without accesses does not show the writer and its memory.
     """
 
     def __init__(self, run: Run, graph: TaskGraph, slack_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Statistics of a run's copies between memories: pure functions of its records."""
+"""Statistics of a run's copies between memories."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PairStatistics:
-    """The copies from one memory to another."""
+    """Statistics of the copies from one memory to another."""
 
     source: str
     target: str

@@ -1,4 +1,4 @@
-"""Practical critical path: the chain of waits from the start of a run to its last task.
+"""Practical critical path, the chain of waits from the start of a run to its last task.
 
 The critical path of a graph bounds how fast a run can be; the practical one shows why a run was not
 faster: each task on it started as soon as its predecessor on the path allowed.
@@ -40,7 +40,7 @@ class Step:
     """Cause of its wait: the end of its predecessor on the path, on which it depends
     (``dependency``) or which ran on its worker (``worker``); its submission; none (``start``)."""
     waited_s: float
-    """From the end of its predecessor on the path (from 0 for the first) to its start."""
+    """Wait from the end of its predecessor on the path (from 0 for the first) to its start."""
     duration_s: float
     transfer_s: float = 0.0
     """Part of ``waited_s`` in which its worker had taken it and waited for its data."""

@@ -1,4 +1,4 @@
-"""Critical kernels: the kernels that a model of the whole must include separately.
+"""Critical kernels, which a model of the whole program must include separately.
 
 At least three runs on different numbers of workers are needed: a kernel is critical if it takes a
 large share of the time, or if its time does not fall with the number of workers. (N. Ding et al.,
@@ -33,7 +33,7 @@ MAX_FALLING_EXPONENT: Final = -0.1
 """Largest exponent of a kernel's time over the number of workers with which it falls. The ideal is
 -1; 0.1 is the difference between runs when the number of workers doubles."""
 MIN_TIME_S: Final = 1e-15
-"""Time in seconds that stands for none, for a kernel that a run does not have."""
+"""Time in seconds that replaces zero for a kernel that a run does not have."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Disturbance of a native run: time that other programs, the host and limits took from workers.
+"""Disturbance of a native run by other programs, the host and limits.
 
 A task that the system interrupts takes longer by the wall clock, but not by the processor time of
 its thread. A kernel that waits, for a file or another thread, takes longer than its processor time
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 BLOCKING_SHARE: Final = 0.05
-"""Median share of the duration of uninterrupted tasks without a core beyond which their kernel is
-said to block: a computing kernel loses less than a thousandth without an interruption."""
+"""Median share of the duration without a core, over uninterrupted tasks, beyond which their kernel
+counts as blocking: a computing kernel loses less than a thousandth without an interruption."""
 
 MAX_OWN_GAP_S: Final = 300e-6
 """Time between two tasks of a worker beyond which another program had its core, in seconds: a

@@ -1,4 +1,4 @@
-"""Energy of a run in joules: used by its workers, kernels and copies."""
+"""Energy of a run's workers, kernels and copies, in joules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a run for people, as names and texts: the task graph, the platform, the times."""
+"""Facts of a run for people, about its task graph, platform and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First difference of two runs: the earliest event that happened in only one of them."""
+"""First difference of two runs, the earliest event that happened in only one of them."""
 
 from __future__ import annotations
 

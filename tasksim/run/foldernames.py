@@ -28,9 +28,9 @@ TRANSFERS = "transfers.parquet"
 MEMORY = "memory.parquet"
 MESSAGES = "messages.parquet"
 GRAPH = "graph.npz"
-"""The graph, if it is kept with the run."""
+"""File of the graph, if it is kept with the run."""
 PLATFORM = "platform.yaml"
-"""The platform, for runs that were imported or recorded with a description of it."""
+"""File of the platform, for runs that were imported or recorded with a description of it."""
 ALL = frozenset((RUN_JSON, TASKS, TRANSFERS, MEMORY, MESSAGES, GRAPH, PLATFORM))
 
 

@@ -1,4 +1,4 @@
-"""``run.json``: description of a run beside its task records, for people and for programs.
+"""Description of a run in ``run.json``, beside its task records.
 
 :func:`check_header` compares its numbers with the records.
 """
@@ -27,7 +27,7 @@ __all__ = ["SCHEMA_VERSION", "Rows", "check_header", "encode", "read_header"]
 
 
 SCHEMA_VERSION = 1
-"""Version of ``run.json``; it grows when readers of older versions would be misled."""
+"""Version of ``run.json``; it grows when readers of older versions would misread the file."""
 
 _KINDS = ("simulated", "native")
 _WORKER = ("name", "architecture", "node", "memory")

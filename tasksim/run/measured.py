@@ -1,4 +1,4 @@
-"""Measured durations of a recorded run, task by task, in place of kernel models."""
+"""Measured durations of the tasks of a recorded run, in place of kernel models."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["WORDS", "MeasuredDurations", "Word"]
 
 Word = Literal["measured", "means", "alone"]
 WORDS: Final = ("measured", "means", "alone")
-"""Durations to take from a recorded run: those of each task, means, or those without time that
-others took."""
+"""Durations to take from a recorded run: those of each task, means, or those without the time that
+other programs took."""
 
 
 class MeasuredDurations:

@@ -1,4 +1,4 @@
-"""Line through message times: a latency and a time per byte, fitted to the messages of a run."""
+"""Latency and time per byte, fitted to the messages of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIN_BETA_S: Final = 1e-15
 
 @dataclass(frozen=True)
 class Hockney:
-    """A message of s bytes takes ``alpha + beta s``, whatever its source and target."""
+    """Hockney's model: s bytes take ``alpha + beta s``, from any source to any target."""
 
     alpha_s: float
     beta_s: float

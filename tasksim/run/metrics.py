@@ -1,4 +1,4 @@
-"""Metrics of a run: pure functions of its task records."""
+"""Metrics of a run, computed from its task records."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class IdleTime:
-    """Idle time of each worker, split by what it waited for, in seconds.
+    """Idle time of each worker by cause, in seconds.
 
     The parts of a worker add up to :func:`tasksim.run.metrics.idle_s`. Before a task that it runs,
     an idle worker waits in this order:
     """
 
     dependency_s: NDArray[np.float64]
-    """Until the task is ready, that is submitted and with all predecessors ended."""
+    """Wait until the task is ready, that is, submitted and with all predecessors ended."""
     transfer_s: NDArray[np.float64]
-    """For data: from when the task is ready and taken by the worker until the last copy made for it
+    """Wait for data, from when the task is ready and taken by the worker until its last copy
     arrives (:func:`tasksim.run.copystatistics.data_arrival_s`)."""
     queue_s: NDArray[np.float64]
-    """For the runtime: while a ready task is not taken yet, and after its data arrived."""
+    """Wait for the runtime: while a ready task is not taken yet, and after its data arrived."""
     end_s: NDArray[np.float64]
-    """For the end of the run, after its last task."""
+    """Wait for the end of the run, after its last task."""
 
     def totals(self) -> dict[str, float]:
         """Return the sums over the workers: ``dependency``, ``transfer``, ``queue``, ``end``."""
@@ -107,7 +107,7 @@ def _timeline(
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The quantiles that :class:`KernelStatistics` keeps."""
+"""Quantiles of durations in :class:`KernelStatistics`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class KernelStatistics:
     mean_s: float
     median_s: float
     std_s: float
-    """The sample standard deviation; 0 for a single task."""
+    """Sample standard deviation; 0 for a single task."""
     min_s: float
     max_s: float
     quantiles_s: tuple[float, ...]
@@ -132,9 +132,9 @@ class Waits:
     """Waiting time of each task before its start, in seconds, by cause."""
 
     dependency_s: NDArray[np.float64]
-    """From its submission until it is ready."""
+    """Wait from its submission until it is ready."""
     transfer_s: NDArray[np.float64]
-    """From when it is ready and taken by a worker until its data arrive."""
+    """Wait from when it is ready and taken by a worker until its data arrive."""
     queue_s: NDArray[np.float64]
     """The rest until its start: in the scheduler's queues, behind other tasks of its worker, and in
     the runtime."""

@@ -1,4 +1,4 @@
-"""Network use of a run on several nodes: messages in flight, rates, idle nodes, the path."""
+"""Network use of a run on several nodes, over time and on the critical path."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ class PathMessages:
     count: int
     size_bytes: int
     moving_s: float
-    """Time for which their data moved."""
+    """Time during which their data moved."""
     waiting_s: float
-    """Time for which they waited before, from when their data were ready."""
+    """Time for which they waited before that, from when their data were ready."""
 
     def to_json(self) -> dict[str, float]:
         """Return the messages as plain JSON data."""

@@ -1,4 +1,4 @@
-"""Time that other programs took from a native run: per task, per worker, and over time.
+"""Time that other programs took from a native run, per task, per worker, and over time.
 
 The system reports how long a thread had no core, but not when: the time is spread evenly over the
 task, and a worker's losses between its tasks over the time between them.

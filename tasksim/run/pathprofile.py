@@ -1,4 +1,4 @@
-"""Profile of the practical critical path: where its time went, and its costs.
+"""Profile of the practical critical path, by kernels, waits and costs.
 
 Costs are those of the bulk-synchronous model: a task that depends on a task of another worker
 *synchronises* with it, data that it reads and another worker wrote last are *words*, and its
@@ -77,7 +77,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class PathCosts:
-    """Costs along the path, the maximum over workers, and the mean over workers."""
+    """Costs along the path, and their maximum and mean over workers."""
 
     path: Costs
     most: Costs

@@ -1,4 +1,4 @@
-"""Power in a run's record: power of its machine, in watts, at the frequencies of the run."""
+"""Power of a recorded run's machine, in watts, at the frequencies of the run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PowerInfo:
     """Power of a run's machine, in watts."""
 
     static_w: float
-    """Power whatever runs."""
+    """Power that does not depend on the load."""
     kinds: tuple[WorkerPower, ...]
     """Kinds of workers by power."""
     kind_of: tuple[int, ...]

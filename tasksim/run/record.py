@@ -1,4 +1,4 @@
-"""Runs: records of a run of a task graph, and everything needed to repeat it."""
+"""Runs of task graphs, with their records and everything needed to repeat them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 _LIBRARIES = ("tasksim", "numpy", "scipy", "simpy")
 
 STEAL_TICK_S: Final = 0.01
-"""Resolution of the reported host time, in seconds: one tick may be from before the run."""
+"""Resolution of the reported host time, in seconds: one tick may precede the run."""
 MACHINE_FACTS: Final = ("steal_s", "throttled_s", "alone_s", "pressure_s")
 """Fields after those of the workers."""
 

@@ -1,4 +1,4 @@
-"""Tables of a run's records: read-only NumPy columns of equal length."""
+"""Tables of a run's records, as read-only NumPy columns of equal length."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _TIME = np.dtype(np.float64)
 
 
 class TransferReason(IntEnum):
-    """Reason for a copy: code in the column ``reason`` of a :class:`TransferTable`."""
+    """Reason for a copy, a code in the column ``reason`` of a :class:`TransferTable`."""
 
     FETCH = 0
-    """A task waited for it."""
+    """Copy that a task waits for."""
     PREFETCH = 1
-    """A task was expected to need it."""
+    """Copy for a task that is expected to need it."""
     IDLE = 2
-    """It was written back while the link was idle."""
+    """Write-back while the link is idle."""
     EVICTION = 3
-    """It was written back to make room."""
+    """Write-back to make room."""
 
 
 class RecordTable:

@@ -1,4 +1,4 @@
-"""Replicated makespans: mean, prediction interval, and sources of the variance.
+"""Mean, prediction interval, and sources of variance of replicated makespans.
 
 The replications of a group share the first draw, a model; some of them share the next one, a run;
 the noise of tasks is drawn for each. With these three sources a group has three members, two of
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 MEMBERS: Final = {1: ((0,),), 2: ((0, 0), (0, 1)), 3: ((0, 0, 0), (0, 0, 1), (0, 1, 0))}
-"""Number of sources -> for each member of a group, which draw of each source it has."""
+"""Number of sources -> for each member of a group, the index of its draw per source."""
 MIN_FREE_REPLICATIONS: Final = 20
 """Smallest number of replications beyond the coefficients for a regression: with fewer it fits
 chance."""

@@ -1,4 +1,4 @@
-"""Folders of runs: ``run.json`` and tables on disk, written completely or not at all."""
+"""Folders of runs, with ``run.json`` and tables, written completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML summaries of runs for notebooks: facts, kernels, a small chart of busy workers."""
+"""HTML summaries of runs for notebooks, with facts, kernels and a chart of busy workers."""
 
 from __future__ import annotations
 

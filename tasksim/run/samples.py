@@ -1,4 +1,4 @@
-"""Samples from recorded runs: parameters and durations of the tasks of each kernel."""
+"""Samples from recorded runs, with parameters and durations of the tasks of each kernel."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Repeated = Literal["each", "mean"]
 
 @dataclass(frozen=True, eq=False)
 class RecordedRun:
-    """A run, its path and its graph."""
+    """A recorded run with its path and its graph."""
 
     path: Path
     run: Run

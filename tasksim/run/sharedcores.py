@@ -1,4 +1,4 @@
-"""Shared cores: durations that tasks would have had alone, in a run whose workers shared cores.
+"""Durations without the slowdown by shared cores, for runs whose workers shared cores.
 
 Ranks of one machine may have more workers than it has cores. A task then takes longer the more
 tasks run beside it. This is no property of the task: with another number of ranks, or another

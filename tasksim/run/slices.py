@@ -1,4 +1,4 @@
-"""Slices of time: exact means over each, whatever begins and ends within it."""
+"""Exact means over slices of time."""
 
 from __future__ import annotations
 

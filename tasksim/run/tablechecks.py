@@ -1,4 +1,4 @@
-"""Checks of a run's tables after reading: all references must exist."""
+"""Checks of the references in a run's tables after reading."""
 
 from __future__ import annotations
 
