@@ -1,4 +1,4 @@
-"""Task graphs on unrelated processors, typed by hand: a file of costs and a file of edges.
+"""Task graphs on unrelated processors, in hand-typed CSV files of costs and edges.
 
 ::
 
@@ -7,7 +7,7 @@
     T1,14,16,9              T1,T2,18                P0,P1,2,0.5
     T2,13,19,18             ...                     ...
 
-A cost is how long a task takes on a processor; an empty field: it cannot run there. To send a
+A cost is the duration of a task on a processor; with an empty field, it cannot run there. To send a
 volume from one processor to another takes ``latency + volume / bandwidth``; without a file of
 links, every bandwidth is 1 and every latency 0. Edges and links may be square matrices as well,
 names in the first line and the first column (then 0 or nothing: no edge). Copies do not slow each
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["COSTS", "CostFiles", "beside", "read_costs"]
 
 MAX_TASKS: Final = 32767
-"""Every task is a kernel of its own, and records of runs number kernels with 16 bits."""
+"""Largest number of tasks: each is a kernel of its own, and records of runs number kernels with 16
+bits."""
 UNLIMITED: Final = 2**31 - 1
-"""Copies under way at once: papers on static scheduling have no limit."""
+"""Number of concurrent copies: papers on static scheduling have no limit."""
 MAX_DECIMALS: Final = 9
 """Maximum number of decimals of a volume. Volumes become whole numbers of bytes; with more
 decimals, large ones would not fit into 64 bits."""

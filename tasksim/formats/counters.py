@@ -1,4 +1,4 @@
-"""Counters of processors: what perf, LIKWID and PAPI print, and what their events mean."""
+"""Counters of processors, as printed by perf, LIKWID and PAPI, and the meanings of their events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Counted", "counters_of", "meaning", "read_counts", "unused_events"]
 
 @dataclass(frozen=True)
 class Counted:
-    """Counts that a tool made of a program.
+    """Counts of a program by a tool.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ MEANINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "memory_accesses": ("mem_load_retired.l3_miss", "MEM_LOAD_RETIRED_L3_MISS",
                         "MEM_LOAD_UOPS_RETIRED_L3_MISS"),
 }  # fmt: skip
-"""Quantity -> the events that count it, the best first."""
+"""Quantity -> events that count it, the best first."""
 KEPT: Final = ("instructions", "cycles", "stall_cycles", "l1_hits", "l2_hits", "l3_hits",
                "memory_accesses")  # fmt: skip
 _MEANING: Final = {
@@ -182,14 +182,14 @@ def _of_chain(chain: Sequence[tuple[str, float]]) -> dict[str, float]:
 
 PERF_SEPARATORS: Final = ",;\t"
 PERF_EVENT: Final = 2
-"""Which field names the event: after the count and its unit."""
+"""Index of the field with the event, after the count and its unit."""
 PERF_SHARE: Final = 4
-"""Which says for how many per cent of the time it was counted, after how many nanoseconds."""
+"""Index of the field with the percentage of time in which it was counted, after nanoseconds."""
 PERF_TIMES: Final = {
     "duration_time": {"ns": 1e-9, "": 1e-9},
     "task-clock": {"msec": 1e-3, "": 1e-3},
 }
-"""Events that are durations, the better first: unit -> seconds."""
+"""Events that are durations, the better first, with unit -> seconds."""
 
 
 def _is_perf_stat(text: str) -> bool:
@@ -305,7 +305,7 @@ def _read_papi(text: str, path: Path) -> Counted:
 
 LIKWID_RUNTIME: Final = re.compile(r"^Runtime(?: \(RDTSC\))? \[s\]( STAT)?$")
 LIKWID_COUNTER: Final = re.compile(r"^(?:FIXC|PMC|CBOX|MBOX|UPMC|CPMC|PWR)\d*\w*$")
-"""The registers in the second column: what tells a row of an event from the others."""
+"""Pattern of the registers in the second column, which distinguish a row of an event."""
 
 
 def _is_likwid(text: str) -> bool:

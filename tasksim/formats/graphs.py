@@ -1,4 +1,4 @@
-"""Graphs by what users call them: a generator, or a file of any format that reads graphs."""
+"""Graphs by generator or file, in any format that reads graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph and platform of a recorded run: kept with it, or made again as it says."""
+"""Graph and platform of a recorded run, kept with it or made again from its record."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Formats of files by name: what each reads and writes, and how a file of it is told.
+"""Formats of files by name, with their abilities and the recognition of their files.
 
 A format is a :class:`Format`; another package declares one by an entry point of the group
-``tasksim.formats``. Which one a file is of, its content says, or else its suffix.
+``tasksim.formats``. The content of a file determines its format, or else its suffix.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ HEAD_BYTES = 4096
 
 
 class GraphInput(NamedTuple):
-    """A task graph, and what its file may bring along."""
+    """A task graph with the optional contents of its file."""
 
     graph: TaskGraph
     platform: Platform | None = None
     models: Any = None
-    """Models of durations there: an object with ``model(kernel, architecture)``; None: unknown."""
+    """Models of durations: an object with ``model(kernel, architecture)``; None: unknown."""
     notes: tuple[str, ...] = ()
-    """Remarks on what the file lacks, or states twice."""
+    """Remarks on missing or duplicate statements of the file."""
 
 
 def _never(path: Path, head: bytes) -> bool:  # noqa: ARG001
@@ -60,7 +60,7 @@ def _itself(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Format:
-    """A sort of file, or of folder.
+    """A format of files or folders.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ FORMATS: Registry[Format] = Registry(
     },
     _adopt,
 )
-"""All formats, in the order in which they are asked whether a file is theirs; a new one is a file,
-and a line here or an entry point of its package."""
+"""All formats, in the order in which they are tried on a file; a new one is a file, and a line here
+or an entry point of its package."""
 
 
 def formats_that(verb: Verb) -> dict[str, Format]:

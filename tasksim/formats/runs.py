@@ -1,4 +1,4 @@
-"""Runs by where they are kept, in files of any format: read, written, compared, checked."""
+"""Reading, writing, comparison and checks of runs in files of any format."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Network in a platform file of SimGrid: a cluster, or hosts, links and routes.
+"""Networks in platform files of SimGrid, as a cluster or as hosts, links and routes.
 
-Read are SimGrid's versions 4 and 4.1, as far as networks go, also the files that StarPU makes for
-its runs over MPI, which have the insides of its nodes beside the cluster. What a file says
-becomes the fields of a section ``network:``, so that it can be written as one.
+The reader supports the networks of SimGrid's versions 4 and 4.1, also in the files that StarPU
+writes for its runs over MPI, which have the insides of its nodes beside the cluster. The contents
+become the fields of a section ``network:``, so that they can be written as one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["MODEL", "import_network", "network_fields", "read_network_xml"]
 
 MODEL: Final = "smpi"
-"""The model of a file of SimGrid's, which says none: the default of ``smpirun``."""
+"""Model for files of SimGrid, which name none: the default of ``smpirun``."""
 
 POLICIES: Final = ("SHARED", "SPLITDUPLEX", "FATPIPE")
 BETWEEN_ANY: Final = ("floyd", "dijkstra", "dijkstracache")
-"""The routings that find ways over several routes."""
+"""Routings that find ways over several routes."""
 MOST_HOSTS: Final = 1000
-"""Hosts of an explicit network, whose routes are listed: a million of them take 300 MB."""
+"""Largest number of hosts of an explicit network, whose routes are listed: a million routes take
+300 MB."""
 
 
 def read_network_xml(path: Path, changes: Mapping[str, Any] | None = None) -> Network:

@@ -1,7 +1,7 @@
-"""XML of SimGrid's platforms: elements that know where they stand, quantities with its units.
+"""XML of SimGrid's platforms, with the positions of elements and SimGrid's units.
 
-Nothing outside the file is read and entities are refused, so that no file can make a short text
-long.
+The parser reads nothing outside the file and refuses entities, so that no file can expand a short
+text into a long one.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ BANDWIDTHS: Final = {"": "B/s"} | {
 }
 TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 DEEPEST: Final = 100
-"""Elements inside each other: StarPU's files have four, and what walks them is recursive."""
+"""Largest nesting of elements: StarPU's files have four levels, and functions that walk them are
+recursive."""
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
 
 @dataclass
 class Element:
-    """An element, where it stands, and what is inside it."""
+    """An element with its position and contents."""
 
     name: str
     attributes: dict[str, str]
@@ -53,7 +54,7 @@ class Element:
 
 
 class XmlProblems(Problems):
-    """Knows elements and their attributes."""
+    """Problems of an XML file, with readers of elements and attributes."""
 
     def at(self, element: Element, expected: str, found: str) -> None:
         """Note that something else was *expected* at an *element* than what was *found*."""

@@ -1,4 +1,4 @@
-"""Readers of samples: measured durations of a kernel, in files of many tools.
+"""Readers of samples, measured durations of a kernel, in files of many tools.
 
 :func:`read_samples` finds out the format.
 """

@@ -1,4 +1,4 @@
-"""Choice of columns and rows: the duration and its unit, parameters, one of several sets."""
+"""Choice of the columns and rows of samples, such as duration, parameters, and set."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
 ]
 
 DURATION_UNITS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-"""Unit -> how many are a second; to divide by, which rounds to the float that is nearest."""
+"""Unit -> its number per second; a divisor, because division rounds to the nearest float."""
 SPENT: Final = ("run", "architecture")
-"""Columns that readers use for what they say: the run of a sample, the set that it belongs to."""
+"""Columns that readers use for their meaning: the run of a sample, and its set."""
 NO_PARAMETERS: Final = {
     "repetition": "counts repetitions",
     "wall_s": "the time by the clock on the wall",
 }
-"""Columns of numbers that are never parameters unless asked for -> what they are."""
+"""Columns of numbers that are parameters only on request -> their meanings."""
 BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)
-"""Columns that say where a sample comes from; never parameters unless asked for."""
+"""Columns with the origin of a sample; they are parameters only on request."""
 
 LARGEST_RUN: Final = 2.0**53
-"""Numbers of runs are read as floats, which are exact up to this."""
+"""Largest number of a run: numbers of runs are read as floats, which are exact up to this."""
 
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
 _UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
@@ -52,9 +52,9 @@ _UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The columns that count: the duration, how many units a second has; parameters, counters.
+    """Chosen columns: duration, with units per second; parameters; counters.
 
-    ``unused`` are the columns that do not count, and why.
+    ``unused`` are the other columns, with the reasons.
     """
 
     duration: str

@@ -1,4 +1,4 @@
-"""Samples in CSV files: a line of names, then a line per execution."""
+"""Samples in CSV files, with a line of names and then a line per execution."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["CSV", "read_csv"]
 
 CHUNK: Final = 20_000
-"""Rows that are turned into numbers at once, so that the cells of a long file, which take several
-times the memory of their numbers, are never all there."""
+"""Number of rows that are converted at once: the cells of a long file, which take several times the
+memory of their numbers, are never all in memory."""
 
 
 def read_csv(
@@ -77,7 +77,7 @@ def read_csv(
 
 
 class _Table:
-    """The text of a CSV file, and where in it things are."""
+    """The text of a CSV file, with the positions of its parts."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Extra-P's measurements: values per call path, metric and point; its text files.
+"""Measurements and text files of Extra-P.
 
 A point is a value per parameter; a call path is a kernel; the values are repetitions. See the
 file formats in Extra-P's documentation, https://github.com/extra-p/extrap/tree/master/docs. Its
@@ -42,7 +42,7 @@ NO_NAME: Final = "<default>"
 
 
 class Measurement(NamedTuple):
-    """The *values* measured at one *point*; *where* says ``file:line`` for messages."""
+    """The *values* measured at one *point*; *where* is ``file:line`` for messages."""
 
     callpath: str
     metric: str
@@ -192,7 +192,7 @@ def read_extrap_text(
 
 
 class _Reader:
-    """Statements read so far."""
+    """Reader of statements, with those read so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Samples in JSON: a line per sample, or Extra-P's JSON files.
+"""Samples in JSON, as a line per sample or in Extra-P's JSON files.
 
 Lines of either shape, one in a file::
 

@@ -1,4 +1,4 @@
-"""Samples in Parquet files: a row per execution."""
+"""Samples in Parquet files, with a row per execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader of samples whatever their format."""
+"""Reader of samples in any format."""
 
 from __future__ import annotations
 

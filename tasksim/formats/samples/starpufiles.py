@@ -1,7 +1,7 @@
-"""Samples in StarPU's files: those of multiple regressions, and the histories of codelets.
+"""Samples in StarPU's files of multiple regressions and histories of codelets.
 
 ``sampling/codelets/tmp/SYMBOL.out`` has a line of names, ``Duration, M, N, K``, then a line per
-execution: its duration in microseconds, and its parameters. The file does not say on which
+execution: its duration in microseconds, and its parameters. The file does not name the
 architecture. See StarPU's ``src/core/perfmodel/multiple_regression.c``.
 """
 

@@ -1,1 +1,1 @@
-"""StarPU's performance models and machines: the files of a sampling directory."""
+"""StarPU's performance models and machines, in the files of a sampling directory."""

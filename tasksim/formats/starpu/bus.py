@@ -1,10 +1,10 @@
-"""Bus files of StarPU: what it measured between memories, in ``sampling/bus``.
+"""Bus files of StarPU, with measurements between memories, in ``sampling/bus``.
 
-The text files have one thing a line; lines that begin with ``#`` are comments. Numbers that are
-not there (``nan``) stay so. See StarPU's ``src/core/perfmodel/perfmodel_bus.c``.
+The text files have one item per line; lines that begin with ``#`` are comments. Missing numbers
+(``nan``) stay missing. See StarPU's ``src/core/perfmodel/perfmodel_bus.c``.
 
 ``HOST.platform.xml`` (version 3, bare numbers) and ``HOST.platform.v4.xml`` (numbers with units)
-are what StarPU writes for SimGrid: hosts, links and routes.
+are the files that StarPU writes for SimGrid: hosts, links and routes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DeviceCounts:
 
     cpus: int
     devices: dict[str, int]
-    """Kind of memory node (``CUDA``, ``OpenCL``, ``NUMA``, ...) -> how many."""
+    """Kind of memory node (``CUDA``, ``OpenCL``, ``NUMA``, ...) -> number of devices."""
 
     @property
     def numa_nodes(self) -> int:
@@ -66,7 +66,7 @@ class DeviceCounts:
 
 @dataclass(frozen=True)
 class Affinity:
-    """Which processors a device is near to."""
+    """Processors near a device."""
 
     device: int
     nearest: tuple[int, ...]
@@ -175,7 +175,7 @@ def _rows(path: Path) -> Iterator[list[Word]]:
 
 
 class _Problems(Problems):
-    """Knows words and numbers."""
+    """Problems of a bus file, with readers of words and numbers."""
 
     def at(self, word: Word, expected: str, found: str) -> None:
         self.add(word.line, word.column, expected, found)
@@ -203,7 +203,7 @@ SHARED: Final = "SHARED"
 
 @dataclass(frozen=True)
 class Host:
-    """A core, a device, a memory: ``CPU3``, ``CUDA0``, ``RAM``."""
+    """A core, a device or a memory, such as ``CPU3``, ``CUDA0``, ``RAM``."""
 
     name: str
     properties: dict[str, str] = field(default_factory=dict)
@@ -212,7 +212,7 @@ class Host:
 
 @dataclass(frozen=True)
 class XmlLink:
-    """Something that data move over."""
+    """A connection that data move over."""
 
     name: str
     bandwidth_bytes_per_s: float
@@ -221,7 +221,7 @@ class XmlLink:
 
 @dataclass(frozen=True)
 class XmlRoute:
-    """The links from one host to another, in order; a link may come twice."""
+    """Ordered links from one host to another; a link may occur twice."""
 
     source: str
     target: str
@@ -230,7 +230,7 @@ class XmlRoute:
 
 @dataclass
 class PlatformXml:
-    """Contents of the file, in its order."""
+    """Contents of the file, in the order of the file."""
 
     hosts: dict[str, Host] = field(default_factory=dict)
     links: dict[str, XmlLink] = field(default_factory=dict)

@@ -1,14 +1,14 @@
-"""Codelet files: what StarPU measured of one codelet (``sampling/codelets/45/SYMBOL.HOST``).
+"""StarPU's measurements of one codelet (``sampling/codelets/45/SYMBOL.HOST``).
 
 Text of version 45; lines that begin with ``#`` are comments. Per *combination* of devices and
 per *implementation* there: the sums and results of StarPU's regressions, and the history, an
 entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
 
 Numbers stay in StarPU's units here: microseconds, bytes, flop.
-:mod:`tasksim.formats.starpu.codelet_models` makes kernel models of them, and codelets of these.
+:mod:`tasksim.formats.starpu.codelet_models` converts them to kernel models, and back.
 
 Codelets of energy have joules where others have microseconds. Nothing in such a file says so, as
-StarPU has one structure for both; what tells is the name: that of the model of durations with
+StarPU has one structure for both. The name tells: that of the model of durations with
 :data:`SUFFIX` behind it, as in StarPU's own programs.
 """
 
@@ -57,7 +57,7 @@ DEVICE_TYPES: Final = {
     7: "hip",
     8: "sycl",
 }
-"""StarPU's numbers of types of devices; 3 is no longer used, but old files have it."""
+"""StarPU's numbers of device types; 3 is no longer used, but occurs in old files."""
 
 _COMMENT: Final = (
     "CPU - 0, CUDA - 1, OpenCL - 2, FPGA - 4, MPI_SC - 5, TCPIP_SC - 6, HIP - 7, SYCL - 8"
@@ -67,7 +67,7 @@ ModelType = Literal["mlr", "nl", "regression", "history"]
 
 
 class ModelledDevice(NamedTuple):
-    """A device of a combination: its type (:data:`DEVICE_TYPES`), number, cores in use."""
+    """A device of a combination, with its type (:data:`DEVICE_TYPES`), number, and cores in use."""
 
     type: int
     devid: int
@@ -82,7 +82,7 @@ class ModelledDevice(NamedTuple):
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """The history of one footprint; times in us, *sum2* in us²."""
+    """History of one footprint; times in us, *sum2* in us²."""
 
     hash: int
     size_bytes: int
@@ -95,7 +95,7 @@ class HistoryEntry:
 
 
 class Regression(NamedTuple):
-    """Sums over the samples, x sizes in bytes and y times in us, and y = alpha·x^beta."""
+    """Regression y = alpha·x^beta with its sums over samples; x is bytes, y a time in us."""
 
     sum_lnx: float = 0.0
     sum_lnx2: float = 0.0
@@ -113,8 +113,8 @@ class Implementation:
     """Model of one variant of a codelet on one combination of devices.
 
     *nonlinear* are a, b, c of y = a·x^b + c. *coefficients* are those of a multiple regression,
-    the intercept first, none where there is no such; *coefficient_names* what a comment in the
-    file calls the others: ``("M^2*N", "N^3*K")``, empty where it does not.
+    the intercept first, empty without one; *coefficient_names* are the names of the others in a
+    comment of the file: ``("M^2*N", "N^3*K")``, empty without such a comment.
     """
 
     entries: tuple[HistoryEntry, ...] = ()
@@ -152,7 +152,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Codelet:
-    """Contents of a codelet file; *host* is the machine, empty where the file name has none."""
+    """Contents of a codelet file; *host* is the machine, empty if the file name has none."""
 
     symbol: str
     host: str
@@ -344,7 +344,7 @@ def _float(value: float) -> str:
 SUFFIX: Final = "_energy"
 """Suffix that StarPU's own programs append to the name of a duration model."""
 UNIT: Final = 1e6
-"""Models have seconds where files have microseconds: with so much more, they have joules."""
+"""Microseconds per second: models convert us to s, so energies need it to stay in joules."""
 
 
 def energy_of(name: str, names: Collection[str]) -> str | None:

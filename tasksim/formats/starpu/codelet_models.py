@@ -1,4 +1,4 @@
-"""Kernel models made of StarPU's codelets, and codelets made of kernel models."""
+"""Conversion of StarPU's codelets to kernel models, and back."""
 
 from __future__ import annotations
 

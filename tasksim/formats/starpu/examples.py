@@ -1,4 +1,4 @@
-"""StarPU's examples of dense linear algebra, and what they call their performance models."""
+"""StarPU's examples of dense linear algebra, and the names of their performance models."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["EXAMPLES", "Example"]
 _CHOLESKY: Final = ("potrf", "trsm", "syrk", "gemm")
 _LU: Final = ("getrf", "trsm_ll", "trsm_ru", "gemm")
 _BLAS: Final = ("", "_openblas", "_goto", "_atlas")
-"""Ends of the names, by the BLAS that StarPU was configured with: none for MKL and others."""
+"""Ends of the names, by the BLAS of StarPU's configuration: none for MKL and others."""
 
 
 class Example(NamedTuple):
-    """An example, and the beginning and the middle of its performance models' names.
+    """An example, with the beginning and the middle of its performance models' names.
 
     Since 1.4 the middles are names of kernels. Before, they are positions in a matrix of 2 x 2
-    tiles, and syrk is done by gemm, which then gets the same tile twice.
+    tiles, and gemm does the work of syrk, with the same tile twice.
     """
 
     graph: str

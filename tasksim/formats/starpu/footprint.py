@@ -1,4 +1,4 @@
-"""Footprints: the keys under which StarPU keeps the durations of tasks.
+"""Footprints, the keys of StarPU's histories of task durations.
 
 A footprint is a cyclic redundancy check (CRC) of the shapes of a task's data: matrices and
 vectors by their numbers of elements, not by the size of these. See StarPU's
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["crc", "matrix", "of_size", "task", "variable", "vector"]
 
 POLYNOMIAL: Final = 0x1EDC6F41
-"""Castagnoli's, most significant bit first."""
+"""Polynomial of the CRC, Castagnoli's, most significant bit first."""
 
 MATRIX: Final = 0
 VECTOR: Final = 2

@@ -1,6 +1,6 @@
-"""Fields of a platform file, made of what StarPU measured of a machine.
+"""Fields of a platform file from StarPU's measurements of a machine.
 
-What the platform costs beside kernels and links are the constants of StarPU-SimGrid: in StarPU's
+The costs of the platform beside kernels and links are the constants of StarPU-SimGrid: in StarPU's
 source ``src/core/simgrid.c`` and ``doc/doxygen/chapters/starpu_extensions/simgrid.doxy``.
 """
 
@@ -52,7 +52,7 @@ PIPELINE: Final = 2
 
 @dataclass(frozen=True)
 class Bus:
-    """The files in ``bus/`` of a machine, as far as they are there."""
+    """Files in ``bus/`` of a machine, if present."""
 
     xml: PlatformXml | None = None
     counts: DeviceCounts | None = None
@@ -63,7 +63,7 @@ class Bus:
 
 @dataclass
 class MachineFields:
-    """The hardware of a machine, as a platform file has it, and what is to be said about it."""
+    """Hardware of a machine as fields of a platform file, with notes."""
 
     cpus: int
     gpus: tuple[Host, ...]

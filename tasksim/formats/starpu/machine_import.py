@@ -1,4 +1,4 @@
-"""Import of a machine that StarPU calibrated: a platform file and coefficient files."""
+"""Import of a machine calibrated by StarPU, as a platform file and coefficient files."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Imported:
     host: str
     platform: Platform
     summary: str
-    """The hardware, in a line."""
+    """Hardware, in one line."""
     platform_path: Path
     models_folder: Path
     kernels: Mapping[str, tuple[str, ...]]
-    """Performance model -> the architectures that it is for."""
+    """Performance model -> its architectures."""
     skipped: tuple[str, ...]
     """Problems of the files that were skipped."""
     notes: tuple[str, ...]
@@ -176,7 +176,7 @@ class _Place:
 
 @dataclass
 class _Kernel:
-    """The models of one codelet file."""
+    """Models of one codelet file."""
 
     path: Path
     models: Mapping[str, KernelModel]
@@ -201,7 +201,7 @@ class _Kernel:
 
 @dataclass
 class _Reader:
-    """Reads files, and notes what is wrong with those that cannot be read."""
+    """Reader of files, which notes the problems of unreadable ones."""
 
     problems: list[str] = field(default_factory=list)
 

@@ -1,6 +1,6 @@
-"""Sampling directory, where StarPU keeps what it measured: found, and written.
+"""Sampling directory of StarPU's measurements, found and written.
 
-``.starpu/sampling`` in the home directory, or where ``STARPU_PERF_MODEL_DIR`` leads, has::
+``.starpu/sampling`` in the home directory, or the directory ``STARPU_PERF_MODEL_DIR``, has::
 
     bus/HOST.config, .bandwidth, .latency, .affinity, .platform.v4.xml
     codelets/45/MODEL.HOST
@@ -169,7 +169,7 @@ def _note(file: CoefficientFile) -> str:
 
 
 CODELETS: Final = "codelets/45"
-"""The version of StarPU's codelet files, which has been 45 since 2014."""
+"""Folder of StarPU's codelet files by version, which has been 45 since 2014."""
 BUS_SUFFIXES: Final = (
     ".platform.v4.xml",
     ".platform.xml",

@@ -1,4 +1,4 @@
-"""Words of StarPU's text files, one after the other, and problems that say where they are."""
+"""Words of StarPU's text files, and problems with their positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Problems", "Word", "Words"]
 
 
 class Problems:
-    """Collects what is wrong with the file at *path* while it is read."""
+    """Collector of problems of the file at *path* while it is read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,11 +37,12 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[
 _NAN: Final = re.compile(r"[+-]?nan(?:\([^)]*\))?", re.IGNORECASE)
 
 SHOWN: Final = 40
-"""Characters of a word in a message: the rest of the line says where it is and what is legal."""
+"""Largest number of characters of a word in a message: the rest of the line has its place and the
+legal values."""
 
 
 class Word(NamedTuple):
-    """Word between white space, with its position: line and column from 1."""
+    """A word between white space; line and column count from 1."""
 
     text: str
     line: int

@@ -1,1 +1,1 @@
-"""Traces: runs that other tools recorded, read and written."""
+"""Traces of runs, recorded by other tools or written for them."""

@@ -1,4 +1,4 @@
-"""Chrome's JSON of traces, which Perfetto opens: slices, flows and threads, read and written."""
+"""Chrome's JSON traces, which Perfetto opens, with slices, flows and threads."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 __all__ = ["ARROWS", "CHROME", "Arrows", "read_chrome", "write_chrome"]
 
 MOST_JSON: Final = 2**30
-"""Bytes of the text: that of a million tasks has 250 MB."""
+"""Largest text in bytes: that of a million tasks has 250 MB."""
 LARGEST_US: Final = 1e18
-"""Thirty thousand years; what is later is a mistake, and its nanoseconds are no numbers."""
+"""Upper bound of times in us, thirty thousand years: later ones are mistakes and overflow in ns."""
 SLICES: Final = ("X", "B", "E")
 """Phases of slices: complete ones, beginnings, ends."""
 READ: Final = (*SLICES, "M", "s", "t", "f")
-"""Phases that are read: slices, names of workers, arrows."""
+"""Phases that the reader uses: slices, names of workers, arrows."""
 TASK, COPY = "task", "copy"
-"""The categories of the slices that tasksim writes."""
+"""Categories of the slices that tasksim writes."""
 
 Event = dict[str, Any]
 Place = tuple[Any, Any]
@@ -315,13 +315,13 @@ def _seconds(us: float) -> float:
 
 Arrows = Literal["none", "critical", "all"]
 ARROWS: Final = ("none", "critical", "all")
-"""Between which tasks arrows are drawn: of all dependencies they are several times the tasks."""
+"""Choices of arrows between tasks: those of all dependencies outnumber the tasks several times."""
 
 MOST_POINTS: Final = 4000
 """Maximum number of points of a counter: twice the columns of a wide screen, and little beside
 100,000 tasks."""
 FIRST_LANE: Final = 100_001
-"""The number of the first thread of copies: behind all workers that have threads."""
+"""Number of the first thread of copies, after those of all workers."""
 
 
 def write_chrome(

@@ -1,6 +1,6 @@
-"""Paje traces with StarPU's containers, states and fields, and what pj_dump prints of them.
+"""Paje traces with StarPU's containers, states and fields, and the output of pj_dump.
 
-The traces are written, pj_dump's CSV is read; ViTE, PajeNG and StarVZ open what is written.
+The module writes the traces and reads pj_dump's CSV; ViTE, PajeNG and StarVZ open the traces.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ NATURES: Final = ("Container", "State", "Variable", "Link", "Event")
 LINK_KEY: Final = re.compile(
     r"c\d+_h(\d{1,9})_b(\d{1,18})_t(-?\d{1,9})_q(\d{1,18})_r([0-3])_m(\d{1,4})_m(\d{1,4})"
 )
-"""The key of a copy's arrow, where tasksim wrote it: its datum, bytes, task, nanosecond of its
-request, reason, memories."""
+"""Pattern of the key of a copy's arrow, as written by tasksim: its datum, bytes, task, request time
+in ns, reason, memories."""
 MISSING: Final = ("", "0", "-1", "X", "x", "NA")
 
 
@@ -290,7 +290,7 @@ def _containers(run: Run) -> Iterator[str]:
 
 
 Timed = tuple[int, int, str]
-"""When, at equal times what first, and the line."""
+"""Time, rank at equal times, and the line."""
 
 
 def _events(run: Run) -> Iterator[Timed]:

@@ -1,4 +1,4 @@
-"""Recorded trace: the run, its graph and what is to be said, made of a trace's records."""
+"""Recorded trace, with the run, its graph and notes, from a trace's records."""
 
 from __future__ import annotations
 

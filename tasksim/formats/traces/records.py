@@ -1,4 +1,4 @@
-"""Records of a trace: tasks and copies as another tool noted them, in columns, by its reader."""
+"""Records of a trace, tasks and copies of another tool, in columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_SIZE", "MODES", "REASONS", "CopyRecords", "Records"]
 
 REASONS: Final = {reason.name.lower(): reason for reason in TransferReason}
-"""Why copies are made, by the words that files have."""
+"""Reasons of copies, by their words in files."""
 
 MODES: Final[Mapping[str, AccessMode]] = {
     "R": AccessMode.R,
@@ -34,7 +34,7 @@ MODES: Final[Mapping[str, AccessMode]] = {
     "WC": AccessMode.COMMUTATIVE,
     "RC": AccessMode.R,
 }
-"""StarPU's letters for modes: S scratch, X redux, C commute, which says nothing about readers."""
+"""StarPU's letters for modes: S scratch, X redux, C commute, which tells nothing about reading."""
 
 LARGEST_SIZE: Final = 2**60
 """Maximum size of a datum in bytes: an exbibyte, so that sums of several fit into 64 bits."""
@@ -45,7 +45,7 @@ LARGEST_PRIORITY: Final = 2**31 - 1
 
 
 class Records:
-    """Tasks as a trace has them, in columns, in the order of the file.
+    """Tasks of a trace in columns, in the order of the file.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Records:
 
 
 class CopyRecords:
-    """The copies of a trace in columns, which become a table once its tasks are numbered."""
+    """Copies of a trace in columns, which become a table once its tasks are numbered."""
 
     def __init__(self) -> None:
         self._named: list[tuple[str, str, str, str]] = []

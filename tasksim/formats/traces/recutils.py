@@ -1,4 +1,4 @@
-"""Recutils' fields and values, as StarPU writes them: records, and those of tasks."""
+"""Recutils' fields and values, as StarPU writes them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
-"""The last is tasksim's own; StarPU has it in sched_tasks.rec."""
+"""Fields of times; the last is tasksim's own, and StarPU has it in sched_tasks.rec."""
 LONGEST_RANK: Final = 6
-"""Digits of a rank that is one: no machine has a million nodes."""
+"""Upper bound (exclusive) of the digits of a rank: no machine has a million nodes."""
 
 
 def records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -128,7 +128,7 @@ def _before(fields: dict[str, str]) -> str:
 
 
 LONGEST_MS: Final = 1e12
-"""Beyond three decades the nanoseconds are below what a float of seconds can say anyway."""
+"""Time in ms, three decades, beyond which a float of seconds does not resolve nanoseconds."""
 
 
 def nanoseconds(milliseconds: float) -> float:

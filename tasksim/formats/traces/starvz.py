@@ -1,6 +1,6 @@
-"""StarVZ's folders: the CSV files of its first phase, compressed or not, and its Parquet tables.
+"""StarVZ's folders of CSV files from its first phase, compressed or not, and of Parquet tables.
 
-Both are read; application, dag, link and others are written as Parquet.
+The module reads both, and writes application, dag, link and others as Parquet.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ COPY: Final = {
 TIMES: Final = ("SubmitTime", "ReadyTime", "PopTime")
 """Further times of a task; the last two are tasksim's own."""
 MOST_ROWS: Final = 20_000_000
-"""Each is a kilobyte as Python's objects, and real traces have fewer."""
+"""Largest number of rows: each takes a kilobyte as Python objects, and real traces have fewer."""
 
 
 def add_tables(found: Records, folder: Path) -> None:

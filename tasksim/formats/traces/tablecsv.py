@@ -1,4 +1,4 @@
-"""Tables of tasks in CSV: task, kernel, worker, start, end, and whatever else is known.
+"""Tables of tasks in CSV, with task, kernel, worker, start, end, and further columns.
 
 Copies between memories are in a second table beside it.
 """
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 UNITS: Final = {"": 1.0, "_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
-"""Suffixes of ``start``, ``end``, ``submitted``; a column without one is in seconds."""
+"""Suffixes of ``start``, ``end``, ``submitted`` -> unit; a column without one is in seconds."""
 TIMES: Final = ("start", "end", "submitted", "ready", "popped", "duration")
 KNOWN: Final = ("task", "kernel", "worker", "architecture", "priority", "depends", "memory")
 COLUMNS: Final = (

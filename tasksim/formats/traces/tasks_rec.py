@@ -1,8 +1,8 @@
-"""tasks.rec, StarPU's records of tasks, read and written, and the files beside it.
+"""StarPU's records of tasks in tasks.rec, and the files beside it.
 
-``data.rec`` has the homes of data, ``sched_tasks.rec`` when the scheduler got each task and when a
-worker took it, ``comms.rec`` the messages between ranks. tasksim's own files say all this in
-comments, which StarPU's tools pass over.
+``data.rec`` has the homes of data, ``sched_tasks.rec`` the times at which the scheduler got each
+task and a worker took it, ``comms.rec`` the messages between ranks. tasksim's own files have all
+this in comments, which StarPU's tools ignore.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 MOST_RANKS: Final = 10_000
-"""Each is a memory of the run, of which a table of copies numbers 32767."""
+"""Upper bound of the ranks: each is a memory of the run, and a table of copies numbers 32767."""
 
 
 class _Message(NamedTuple):

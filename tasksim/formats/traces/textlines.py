@@ -1,4 +1,4 @@
-"""Lines of a text file, compressed or not: streamed, numbered, errors name the line."""
+"""Numbered lines of a text file, compressed or not, read one by one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ GZIP: Final = b"\x1f\x8b"
 """First bytes of a compressed file."""
 
 LONGEST: Final = 2**20
-"""Bytes of a line: those of known tools have some thousands, and a file without line ends must
-not fill the memory."""
+"""Longest line in bytes: those of known tools have some thousands, and a file without line ends
+must not fill the memory."""
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Folders of imported traces: the run with its graph, where it ran, and models of its kernels."""
+"""Folders of imported traces, with the run, its graph, its platform and its kernel models."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "save_trace"]
 
 MODELS = "models"
-"""The folder of the kernel models, in that of the run."""
+"""Folder of the kernel models, in the folder of the run."""
 FOOTPRINT = "footprint"
-"""The parameter that only tells configurations apart: it has no size."""
+"""Parameter that only distinguishes configurations: it has no size."""
 
 
 def save_trace(
@@ -100,7 +100,7 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
 
 
 Groups = dict[str, dict[int, "WorkerInfo"]]
-"""The workers of a node by what precedes the number in their names, and that number."""
+"""Workers of a node by the prefix of their names and by the number after it."""
 
 
 def _by_node(run: Run) -> list[Groups] | None:

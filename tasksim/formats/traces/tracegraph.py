@@ -1,7 +1,7 @@
-"""Graph of a trace: order, dependencies, parameters and data of the tasks that ran.
+"""Task graph of a trace, from the order, dependencies, parameters and data of its tasks.
 
-Tasks that ran nowhere are passed through; the notes say how the edges of the trace agree with its
-data.
+Tasks that ran nowhere are replaced by dependencies across them. The notes report how the edges of
+the trace agree with its data.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Ran", "dependencies", "graph_of_trace", "submission_order", "through"]
 
 MOST_PASSED = 20_000_000
-"""Dependencies by way of what ran nowhere: eight bytes each, and sets while they are found. A
-barrier of thousands of tasks on both sides makes millions."""
+"""Largest number of dependencies by way of tasks that ran nowhere: eight bytes each, and sets while
+they are found. A barrier of thousands of tasks on both sides makes millions."""
 
 
 def dependencies(found: Records) -> tuple[Int64, Int64]:
@@ -125,11 +125,11 @@ def through(
 
 
 MOST_COPIED: Final = 10_000_000
-"""Data by number: each has a name, and few bytes could say many."""
+"""Largest number of data by number: each has a name, and a file of few bytes could claim many."""
 
 
 class Ran(NamedTuple):
-    """The tasks that ran, in submission order, and the dependencies between them, by record."""
+    """Tasks that ran, in submission order, with the dependencies between them, by record."""
 
     order: Int64
     before: Int64

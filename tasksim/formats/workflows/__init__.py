@@ -1,1 +1,1 @@
-"""Workflows and task graphs of other tools: read, and some written."""
+"""Readers and writers of other tools' workflows and task graphs."""

@@ -1,4 +1,4 @@
-"""DAX, the XML of Pegasus: jobs, the files that they use, and what waits for what."""
+"""Workflows in DAX, the XML of Pegasus, with jobs, their files and dependencies."""
 
 from __future__ import annotations
 

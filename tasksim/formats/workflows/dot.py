@@ -1,4 +1,4 @@
-"""DOT, as SimGrid and daggen have it: nodes with size in flop, edges with size in bytes."""
+"""Task graphs in DOT of SimGrid and daggen, with nodes in flop and edges in bytes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _TOKEN: Final = re.compile(
 BEGIN: Final = re.compile(
     rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(?:strict\s+)?digraph\b", re.DOTALL
 )
-"""Beginning of a file: comments, then a directed graph."""
+"""Pattern of the beginning of a file: comments, then a directed graph."""
 DEFAULTS: Final = ("node", "edge", "graph")
 GFLOP: Final = 1e9
 
 
 class Token(NamedTuple):
-    """A word, a quoted text without its quotes, or a mark; and where it is."""
+    """A word, a quoted text without its quotes, or a mark, with its position."""
 
     text: str
     line: int
@@ -102,7 +102,7 @@ class _Found(NamedTuple):
 
 
 class _Parser:
-    """A DOT file, token by token: the next one is seen, and no other is kept."""
+    """Parser of a DOT file, token by token, with a lookahead of one."""
 
     def __init__(self, jobs: Jobs, text: str) -> None:
         self._jobs = jobs

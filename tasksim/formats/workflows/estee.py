@@ -1,4 +1,4 @@
-"""Estee's JSON: a list of tasks with true and expected durations, outputs, and inputs by number."""
+"""Task graphs in Estee's JSON, with true and expected durations, outputs, and inputs by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of a workflow, as its reader found them: files, dependencies, and their task graph."""
+"""Jobs of a workflow, with their files, dependencies and task graph."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["DURATION", "FLOP", "Jobs", "with_durations"]
 DURATION: Final = "duration_s"
 FLOP: Final = "flop"
 SHOWN: Final = 8
-"""Jobs of a circle that a message names."""
+"""Largest number of a cycle's jobs that a message names."""
 
 
 class Jobs:
-    """Jobs with what they take, which files they read and write, and what they wait for.
+    """Jobs with their durations, input and output files, and dependencies.
 
     Parameters
     ----------

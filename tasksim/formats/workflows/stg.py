@@ -1,4 +1,4 @@
-"""STG, the Standard Task Graph set, and ogra, Davidovic's graphs: tables of numbers."""
+"""Task graphs of the Standard Task Graph set (STG) and Davidovic (ogra), as tables of numbers."""
 
 from __future__ import annotations
 

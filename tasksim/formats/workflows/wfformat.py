@@ -1,4 +1,4 @@
-"""WfFormat, the JSON of WfCommons, 1.5 and 1.6: workflows with their files and run times."""
+"""Workflows in WfFormat 1.5 and 1.6, the JSON of WfCommons, with files and run times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["WFFORMAT", "read_wfformat", "write_wfformat"]
 VERSIONS: Final = ("1.5", "1.6")
 PROGRAM: Final = re.compile(r"[\w.+-]+")
 NUMBERED: Final = re.compile(r"[_.-]?(?:ID)?\d+$")
-"""Number at the end of the names of similar tasks."""
+"""Pattern of the number at the end of the names of similar tasks."""
 
 
 def read_wfformat(path: Path) -> GraphInput:
