@@ -1,1 +1,1 @@
-"""Scenarios: which graph, on which platform, with which models, under which scheduler."""
+"""Scenarios of a task graph, a platform, kernel models and a scheduler."""

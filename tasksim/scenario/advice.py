@@ -1,4 +1,4 @@
-"""Advice on the models of a scenario: kernels they are asked of too much, in vain, or for noise."""
+"""Advice on the models of a scenario, about unknown kernels, extrapolation and noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A native run without what others took of the cores: how long it would have been alone."""
+"""Estimate of a native run without the time that other programs took of its cores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["alone_makespan_s", "replay_under", "slowdown", "with_alone"]
 
 NEGLIGIBLE_SHARE: Final = 0.01
-"""Share of the cores that others had, below which a run is not replayed to find its slowdown: the
+"""Share of the cores used by others below which a run is not replayed to find its slowdown: the
 replay itself is off by some tenths of a percent."""
 
 

@@ -1,4 +1,4 @@
-"""JSON of a scenario: what ``config`` in ``run.json`` holds, written and read, old versions too.
+"""JSON of a scenario, as in ``config`` of ``run.json``, with readers of earlier versions.
 
 ::
 
@@ -43,10 +43,10 @@ __all__ = ["MADE", "VERSION", "decode", "encode"]
 S = TypeVar("S", bound=Setup)
 
 VERSION = 2
-"""Version of the JSON; it grows when a change would mislead a reader of earlier versions."""
+"""Version of the JSON; it increases when a change would mislead a reader of earlier versions."""
 
 MADE = "object"
-"""The key under which a part says what it was, if it was made in Python and has no name."""
+"""Key of the description of a part that was made in Python and has no name."""
 
 
 def encode(

@@ -1,4 +1,4 @@
-"""Durations that are given instead of models: ``potrf=1,gemm=60 ms,cuda:gemm=3 ms``, or a run's."""
+"""Durations in place of models, as ``potrf=1,gemm=60 ms,cuda:gemm=3 ms`` or of a recorded run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
 Durations: TypeAlias = "Seconds | Word"
-"""Such seconds, or what is taken of a recorded run."""
+"""Such seconds, or a word for the durations of a recorded run."""
 
 
 def durations_of(given: Any) -> Durations:
@@ -194,7 +194,7 @@ def known_durations(
 
 
 class _Completed:
-    """Constants, and the models of *others* for kernels that have none."""
+    """Constants, with the models of *others* for kernels without one."""
 
     def __init__(self, constants: ConstantLibrary, others: Models) -> None:
         self._constants, self._others = constants, others

@@ -1,4 +1,4 @@
-"""Energies of kernels that files of models know, made the power of a platform's workers."""
+"""Power of a platform's workers, from the energies of kernels in model files."""
 
 from __future__ import annotations
 

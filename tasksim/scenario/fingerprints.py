@@ -1,4 +1,4 @@
-"""Fingerprints: SHA-256 of a scenario and of what is in the files that it depends on."""
+"""SHA-256 fingerprints of a scenario and of the files that it depends on."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["changed_files", "fingerprint", "fingerprints"]
 
 _OWN: Final = {"scheduler", "seed", "engine"}
-"""Fields of a scenario on which neither its graph, its platform nor its models depend, or which its
-changes contain."""
+"""Fields of a scenario that do not affect its graph, platform or models, or that its changes
+contain."""
 
 
 def changed_files(run: Run) -> list[str]:

@@ -1,4 +1,4 @@
-"""Many replays: scenarios simulated together, and what came out of them in columns."""
+"""Batches of simulated scenarios, with their results in columns."""
 
 from __future__ import annotations
 

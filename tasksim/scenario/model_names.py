@@ -1,4 +1,4 @@
-"""Kernel models of a graph: where they are, under which names, and what else there is."""
+"""Places and names of the kernel models of a graph, and the alternatives to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["models_path", "require_models", "with_model_names"]
 
 MACHINE = "mymachine"
-"""The name that stands in examples for the user's own machine."""
+"""Placeholder in examples for the name of the user's own machine."""
 
 
 def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:

@@ -1,4 +1,4 @@
-"""Scenarios over ranks: where a scenario becomes one native run of all ranks of ``mpiexec``."""
+"""Scenarios over ranks, each a native run of all ranks of ``mpiexec``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ __all__ = ["RankedScenario"]
 
 
 class RankedScenario:
-    """A scenario that all ranks execute together, as often as wanted; all of them make it.
+    """A scenario that all ranks execute together, any number of times.
+
+    Every rank must create it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Predictions with their uncertainty: what replications say of a makespan, and of two."""
+"""Predicted makespans and their differences, with the uncertainty found by replications."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "KernelShare", "Prediction", "difference", "predicted"]
 
 MOST_NAMED: Final = 4
-"""Kernels in a line: all of a factorisation."""
+"""Maximum number of kernels in a line: all of a factorisation."""
 ROUNDING: Final = 1e-9
 """Share of the mean below which differences of makespans are rounding errors."""
 _WORDS: Final = {"models": "models", "runs": "run to run", "tasks": "tasks"}
@@ -55,7 +55,7 @@ class KernelShare:
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """A makespan, and how sure that is.
+    """A predicted makespan and its uncertainty.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def _kernels(found: Replicates, replicator: Replicator, level: float) -> tuple[K
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of two predictions with the same draws: the second minus the first.
+    """Difference of two predictions with the same draws, the second minus the first.
 
     Parameters
     ----------

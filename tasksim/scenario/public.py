@@ -1,4 +1,4 @@
-"""Public functions simulate, execute, bounds and durations: a scenario asked in one call.
+"""Public functions ``simulate``, ``execute``, ``bounds`` and ``durations``.
 
 Each takes names or objects, as :class:`~tasksim.scenario.scenario.Scenario` does.
 """
@@ -357,7 +357,7 @@ def durations(
 
 NODES = ("network", "nodes", "grid", "owner")
 WHERE = ("settings", "workers", "durations", "model_names", "library", "changes", *NODES)
-"""Fields of a scenario that functions take besides those they name."""
+"""Fields of a scenario that functions accept in addition to their named parameters."""
 
 
 def _resolved(

@@ -1,4 +1,4 @@
-"""Recorded runs: the scenario that a run answers, and runs with their graphs."""
+"""Recorded runs, with their scenarios and graphs."""
 
 from __future__ import annotations
 

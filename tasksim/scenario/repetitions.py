@@ -1,4 +1,4 @@
-"""A scenario and its runs: solved once, or run natively several times.
+"""Runs of a scenario, solved once or repeated natively.
 
 Native repetitions are interleaved: every scenario is run once, then every one again, so that a
 slow minute of the machine does not fall on one of them. With a gate, only runs in calm moments
@@ -50,7 +50,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class ScenarioRuns:
-    """A scenario and its runs: natively its repetitions, simulated one per draw.
+    """A scenario with its runs, one per native repetition or per draw of a simulation.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def solved(scenario: Setup, resolver: Resolver | None = None) -> ScenarioRuns:
 
 @dataclass(frozen=True)
 class ErrorSummary:
-    """Relative errors in short.
+    """Summary of relative errors.
 
     Attributes
     ----------
@@ -144,12 +144,12 @@ class ErrorSummary:
 
 
 Progress = Callable[[str, float], None]
-"""Called with what goes on, and the share of the whole that is done."""
+"""Callback with the current activity and the share that is done."""
 
 
 @dataclass(frozen=True, eq=False)
 class Repetitions:
-    """The native runs of each scenario, and how calm the machine was; None: nobody looked."""
+    """Native runs of each scenario, with the calmness of the machine if it was observed."""
 
     scenarios: list[ScenarioRuns]
     calm: Calmness | None = None

@@ -1,4 +1,4 @@
-"""Replayed runs: a recorded run in the place of a graph, with where it ran and what it took."""
+"""Recorded runs in place of graphs, with their platforms and durations."""
 
 from __future__ import annotations
 

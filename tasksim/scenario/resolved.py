@@ -1,4 +1,4 @@
-"""Resolving: from the names in a scenario to the graph, the platform and the models they mean."""
+"""Resolution of the names in a scenario to its graph, platform and models."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ __all__ = [
 ADVICE: Final = (
     "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "overfull",
 )  # fmt: skip
-"""Topics of what a simulation warns of, in the order in which it says them."""
+"""Topics of a simulation's warnings, in the order of their output."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """A scenario and what its names mean.
+    """A scenario with the objects that its names stand for.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def resolve(scenario: Setup) -> Resolved:
 
 
 class Resolver:
-    """Resolves scenarios; what several of them name is made or read once.
+    """Resolver of scenarios, which makes or reads each shared object once.
 
     Files that change meanwhile are not read again: use a new resolver for a new study.
     """

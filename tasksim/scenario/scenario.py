@@ -1,4 +1,4 @@
-"""Scenario: which graph, on which platform, with which models, under which scheduler, what else.
+"""Scenario of a task graph, a platform, kernel models, a scheduler and other settings.
 
 ``Scenario("cholesky tiles=20", platform="xeon-2c", scheduler="dm").solve()`` is a run.
 """
@@ -18,12 +18,12 @@ __all__ = ["Clock", "Noise", "Scenario"]
 
 
 class Scenario(Setup):
-    """A question that a run answers: a task graph, where it runs, and how.
+    """A task graph, its platform, and the settings of its runs.
 
-    Names stand for what the libraries and registries have under them; they are looked up when
-    the scenario is resolved or solved, not before. What was made in Python, such as a graph, can
-    stand in a name's place. Scenarios of names alone can be written and read, compared, sent to
-    other processes, and be told from all others by their :attr:`fingerprint`.
+    Names stand for entries of the libraries and registries; they are looked up when the scenario is
+    resolved or solved, not before. An object made in Python, such as a graph, can take the place of
+    a name. Scenarios of names alone can be written and read, compared, sent to other processes, and
+    identified by their :attr:`fingerprint`.
 
     Parameters
     ----------

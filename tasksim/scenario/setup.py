@@ -1,4 +1,4 @@
-"""Setups: the values of a scenario, brought into one form, checked, and varied."""
+"""Values of a scenario in one form, checked and varied."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ ENGINE_OPTIONS: Final = {
 """Options of ``--set engine.OPTION=VALUE``, and their legal values."""
 
 MAX_NODES: Final = 65_536
-"""Most nodes, as :mod:`tasksim.network.cluster` says, which few commands need."""
+"""Maximum number of nodes, as in :mod:`tasksim.network.cluster`, which few commands import."""
 _GRID = re.compile(r"([1-9]\d{0,6})[x×]([1-9]\d{0,6})")
 _PATHS: Final = ("graph.", "platform.", "engine.")
-"""Beginnings of paths that do not name a parameter of the scenario."""
+"""Prefixes of paths that do not name a parameter of the scenario."""
 
 
 class InForm(Generic[Given, Kept]):
-    """A field that is brought into one form when it is given: a path, for example, into text."""
+    """A field that converts its value to one form when it is set, such as a path to text."""
 
     def __init__(self, form: Callable[[Given], Any], *default: Given) -> None:
         self._form, self._default = form, default
@@ -173,7 +173,9 @@ def is_plain(value: object) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Setup:
-    """What a scenario is made of; :class:`~tasksim.scenario.scenario.Scenario` says what each is.
+    """Values of a scenario.
+
+    :class:`~tasksim.scenario.scenario.Scenario` describes each of them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Solving: where a scenario becomes a run, simulated or executed on this machine."""
+"""Solution of a scenario, by simulation or by execution on this machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ one."""
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A native run, and what checking it and what it computed told.
+    """A native run, with the outcome of its checks and its computed result.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""An example of StarPU to simulate first on a machine that was imported."""
+"""Example of StarPU for a first simulation on an imported machine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ __all__ = ["Suggestion", "suggested"]
 EXAMPLE_TILES_PER_SIDE: Final = 16
 """Tile rows of the suggested graph: enough tasks for a dozen workers."""
 _TILES_OF_GEMM: Final = 3
-"""A gemm works on so many tiles; a matrix of so many rows of tiles has tasks of all kernels."""
+"""Number of tiles that a gemm works on; a matrix of as many rows of tiles has tasks of all
+kernels."""
 _USUAL_SIZES: Final = (960, 640, 320, 1024, 512, 256)
-"""Sizes of tiles that StarPU's examples are run with, for models that have no measured sizes."""
+"""Usual tile sizes of StarPU's examples, for models without measured sizes."""
 
 
 class Suggestion(NamedTuple):
-    """A graph to simulate, its settings, and the names of the models of its kernels."""
+    """A graph to simulate, with its settings and the names of its kernels' models."""
 
     graph: str
     settings: tuple[str, ...]

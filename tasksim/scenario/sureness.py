@@ -1,4 +1,4 @@
-"""Function how_sure: a scenario replicated with models, runs and noise drawn, until it is known."""
+"""Replications of a scenario with drawn models, runs and noise, up to a requested precision."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ Uncertain = Literal["none", "models", "runs", "tasks", "both", "all"]
 """Sources of uncertainty; ``both`` stands for all known ones: models, runs and tasks."""
 UNCERTAINTIES: Final = get_args(Uncertain)
 USUAL: Final = 400
-"""Replications: of quantiles of 133 groups, 40 groups being far too few."""
+"""Default number of replications, for quantiles of 133 groups; 40 groups are far too few."""
 MOST: Final = 20_000
-"""Replications after which a precision that was asked for is given up."""
+"""Number of replications after which a requested precision is given up."""
 ROUND: Final = 402
-"""Replications between two looks at the precision: groups of one, two or three fill it."""
+"""Number of replications between two checks of the precision: groups of one, two or three fill
+it."""
 LEAST: Final = 12
-"""Replications of which anything is said at all: four groups of three."""
+"""Minimum number of replications for any statement: four groups of three."""
 _CHOICES: Final = 3
-"""After the sources, the random choices of a scheduler."""
+"""Index of a scheduler's random choices, after those of the sources."""
 
 
 def how_sure(
@@ -191,7 +192,7 @@ def _reached(found: Replicates, replicator: Replicator, level: float, until: flo
 
 
 class _Series:
-    """Replications that were made, and that can be gone on with."""
+    """Replications so far, which can be continued."""
 
     def __init__(
         self, resolved: Resolved, replicator: Replicator, threads: int, engine: Engine

@@ -1,4 +1,7 @@
-"""Turns at Python's lock: which kernels hold it, as was measured, so that one runs at a time."""
+"""Turns at Python's lock of the kernels that were measured to hold it.
+
+Only one of them runs at a time.
+"""
 
 from __future__ import annotations
 
