@@ -1,5 +1,5 @@
-"""Tuning: which choice of a tile size, a chunk, a scheduler; and what a wrong one costs.
+"""Tuning of a tile size, a chunk or a scheduler, and the cost of a wrong choice.
 
-A choice is judged by what it loses against the best one: MSOP, the mean over examples of the
-performance that was chosen divided by the best there is.
+The measure of a choice is its loss against the best one: MSOP is the mean over examples of the
+chosen performance divided by the best performance.
 """

@@ -1,4 +1,4 @@
-"""Automatic settings: ``tile_size=auto`` becomes what a tree says, or what tuning has found."""
+"""Automatic settings, such as ``tile_size=auto``, from a tree or from an earlier tuning."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["AUTO", "TUNED", "settled"]
 
 AUTO: Final = "auto"
-"""The value of what is to be chosen."""
+"""Value of a setting that is chosen automatically."""
 TUNED: Final = ("tasksim-tuned", "tasksim-autotuned")
-"""Formats of results of tuning: of ``tasksim tune`` and of ``tasksim autotune``."""
+"""Formats of tuning results, of ``tasksim tune`` and of ``tasksim autotune``."""
 
 
 def settled(scenario: Scenario, path: Path) -> tuple[Scenario, dict[str, str]]:

@@ -1,8 +1,8 @@
-"""Autotuning: configurations are tried by running them, wholly or but for what is known already.
+"""Autotuning by native runs of configurations, complete or selective.
 
-A tuning is a search (:mod:`tasksim.tuning.search`) whose answers are native runs. What it predicts
-of each configuration, how long that took and what was executed is kept run by run, so that
-an interruption loses nothing but the run under way.
+A tuning is a search (:mod:`tasksim.tuning.search`) whose answers are native runs. The prediction of
+each configuration, its duration and the executed part are saved run by run, so that an interruption
+loses only the current run.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def autotune(
 
 @dataclass
 class _Runs:
-    """Native runs of candidates, as a search asks for them."""
+    """Native runs of the candidates of a search."""
 
     candidates: Sequence[Candidate]
     by: Way

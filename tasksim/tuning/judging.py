@@ -1,7 +1,7 @@
-"""Judging of methods: MSOP over splits of a table, with bootstrap intervals.
+"""Evaluation of methods by MSOP over splits of a table, with bootstrap intervals.
 
-MSOP is the mean share of the optimal performance that the choices get. A split says which examples
-teach and which judge.
+MSOP is the mean share of the optimal performance that the choices reach. A split divides the
+examples into those for training and those for evaluation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ __all__ = ["LEVEL", "Score", "Splits", "interval", "judge", "leave_one_out", "sc
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """Which rows judge in each split, all others teach; and what rows belong together.
+    """Rows for evaluation in each split, and groups of rows that belong together.
+
+    All other rows are for training.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Learners of scikit-learn: PreTO, which learns the best choice, and PosTO, which learns all.
+"""Learners of scikit-learn, of the kinds PreTO and PosTO.
 
 PreTO optimises, then learns: a classifier of each example's best choice. PosTO learns, then
 optimises: a regression of the logarithm of the performance on features and choice, whose best
@@ -34,9 +34,9 @@ NETWORK: Final[dict[str, Any]] = {
     "solver": "lbfgs",
     "max_iter": 500,
 }
-"""Small neural networks: some hundred examples teach a few hundred weights."""
+"""Options of small neural networks: some hundred examples determine a few hundred weights."""
 FAILED: Final = -20.0
-"""The logarithm of the share that a choice has which fails: none that works has as little."""
+"""Logarithm of the performance share of a failed choice: no working choice has as little."""
 
 
 def available() -> bool:

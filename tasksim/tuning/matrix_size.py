@@ -1,7 +1,7 @@
-"""Size of a matrix in tiles: ``n``, which stays when tiles are made smaller or larger.
+"""Matrix size ``n`` in tiles, constant while the tile size varies.
 
-Generators of factorisations are told how many tiles, and how large: whoever looks for the best
-size of a tile means a matrix of a given size.
+Generators of factorisations take the number and the size of tiles, but a search for the best tile
+size needs a matrix of a fixed size.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["SIZE", "TILES", "TILE_SIZE", "in_tiles", "takes_size"]
 
 SIZE, TILES, TILE_SIZE = "n", "tiles", "tile_size"
-"""The settings; of the generator's the last two."""
+"""Names of the settings; the last two are the generator's."""
 DEFAULT: Final = 256
-"""The tile size of generators where none is given."""
+"""Default tile size of generators."""
 
 
 def takes_size(generator: str) -> bool:

@@ -1,7 +1,7 @@
-"""Methods of choosing: the tree, equal share, the best constant, a random choice.
+"""Methods of choosing by a tree, by equal share, by the best constant or at random.
 
-Each is taught by a table and then says, for the examples of another one, which share of the best
-performance its choices get. Those of scikit-learn are in :mod:`tasksim.tuning.learners`.
+Each is trained on a table. For the examples of another table, it then returns the share of the best
+performance that its choices reach. Methods of scikit-learn are in :mod:`tasksim.tuning.learners`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Taught(Protocol):
-    """A method that has seen its examples."""
+    """A trained method."""
 
     @property
     def nodes(self) -> int | None:
@@ -44,7 +44,7 @@ class Taught(Protocol):
 
 
 Method = Callable[["PerformanceTable"], Taught]
-"""Is taught by a table."""
+"""Function that trains a method on a table."""
 
 
 def chosen_shares(table: PerformanceTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ def tree_method(growth: Growth) -> Method:
 
 @dataclass(frozen=True)
 class Constant:
-    """The same choice always."""
+    """The same choice for all examples."""
 
     choice: int
     nodes: None = None
@@ -92,7 +92,10 @@ def best_constant(table: PerformanceTable) -> Constant:
 
 @dataclass(frozen=True)
 class Random:
-    """Any choice that is allowed, each as likely: what that gets on average, exactly."""
+    """Random allowed choice, each with the same probability.
+
+    Its mean result is exact.
+    """
 
     nodes: None = None
 
@@ -104,7 +107,9 @@ class Random:
 
 @dataclass(frozen=True)
 class EqualShare:
-    """As many chunks as threads: the iterations divided by the threads, the nearest choice.
+    """As many chunks as threads.
+
+    The choice is the one nearest to the iterations divided by the threads.
 
     Attributes
     ----------

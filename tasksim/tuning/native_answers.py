@@ -169,7 +169,7 @@ def answer(
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A loop that teaches, and what it took here with each choice, in seconds."""
+    """Training loop with its measured duration for each choice, in seconds."""
 
     question: Question
     times_s: dict[str, float]

@@ -1,4 +1,7 @@
-"""Campaign of a report on native choices: what is answered is kept, and not asked again."""
+"""Resumable campaign of a report on native choices.
+
+Answers are saved, and no question is answered twice.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,10 @@ __all__ = ["NativeCampaign"]
 
 @dataclass(eq=False)
 class NativeCampaign:
-    """Questions that are answered one after the other, then loops that teach.
+    """Questions that are answered one after the other, followed by training loops.
 
-    With a *path*, all that is known is in that file after each answer, so that a campaign which
-    was interrupted, or killed, goes on where it was.
+    With a *path*, all results are saved to that file after each answer, so that an interrupted or
+    killed campaign resumes there.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
-"""Questions of tuning that this machine answers: what is chosen, of which graphs, how calibrated.
+"""Tuning questions for this machine, with their choices, graphs and calibrations.
 
-Kernels are calibrated on other graphs than those that are asked about, in which their tasks are of
-the same size: of a factorisation smaller ones, of the FMM with fewer particles, of loops a quarter
-of the passes. What a chunk takes is not a line in its size: where workers take chunks from each
-other, these lie in another core's cache, and take two to five times as long.
+Kernels are calibrated on other graphs than those of the questions, with tasks of the same size:
+smaller factorisations, an FMM with fewer particles, loops with a quarter of the passes. The
+duration of a chunk is not linear in its size: chunks that workers take from each other lie in
+another core's cache, and take two to five times as long.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ __all__ = [
 CHUNKS: Final = (1, 2, 4, 8, 16, 32)
 """Blocks per chunk: from as many tasks as blocks to a task per worker."""
 RUN_S: Final = 4e-3
-"""A run of a loop has passes enough to take as long, a hundred times what waking threads takes."""
+"""Duration of a run of a loop, in seconds, reached by its number of passes: a hundred times the
+time to wake threads."""
 TEACHING_S: Final = 1e-3
-"""A run of a loop that teaches: what is noise in one of them, others even out."""
+"""Duration of a run of a training loop, in seconds: its noise averages out over the loops."""
 MOST_PASSES: Final = 500
 """Maximum number of passes of small loops: some ten thousand tasks."""
 CALIBRATED_SHARE: Final = 0.25
@@ -45,13 +46,14 @@ RATES: Final = {
     "vector-add": 4e9, "daxpy": 8e9, "matrix-add": 3e9, "matrix-vector": 8e9,
     "matrix-multiply": 5e10,
 }  # fmt: skip
-"""Flop/s, to an order of magnitude: only how many passes a run has hangs on it."""
+"""Rates in flop/s, to an order of magnitude: they determine only the number of passes of a run."""
 VECTORS: Final = (12_000, 1_900_000)
 MATRICES: Final = (72, 860)
-"""Sizes of loops, from and to: from what fits in the nearest cache to what fits in none."""
+"""Smallest and largest size of loops, from one that fits in the nearest cache to one that fits in
+none."""
 EXAMPLES: Final = 30
-"""Loops that teach, per operation and number of workers. Taught by 75, 150, 300, 600 in all, the
-tree kept .953, .969, .972, .974 of the performance; its authors had 288."""
+"""Number of training loops per operation and number of workers. With 75, 150, 300 and 600 in all,
+the tree reached .953, .969, .972 and .974 of the performance; its authors had 288."""
 FEW_EXAMPLES: Final = 2
 """Number of examples with ``--quick``."""
 
@@ -69,7 +71,7 @@ class LoopSize:
 
 @dataclass(frozen=True)
 class Question:
-    """Which choice is best: a graph, what is chosen of it, what is calibrated before.
+    """Question about the best choice for a graph, with the calibration before it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Report of tuning on this machine: what the choices of the simulator and of learners lose."""
+"""Report of tuning on this machine, with the losses of choices by the simulator and by learners."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 RESAMPLES: Final = 1000
 """Number of resamples of the questions: 25 of them lie beyond each end of a 95 % interval."""
 SPLITS: Final = 100
-"""Each a third to judge by, drawn: what a single draw gives by chance averages out."""
+"""Number of random splits, each with a third for evaluation, so that chance averages out."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ LEAST_SAMPLES: Final = (1, 2, 4, 8, 16)
 """Settings of :class:`~tasksim.tuning.tree.Growth` that are tried. Depths are not: these two end a
 tree."""
 FOLDS: Final = 5
-"""Each example judges once; four fifths of them teach nearly as all do."""
+"""Number of folds: each example is evaluated once, and four fifths train nearly as well as all."""
 
 
 def joined(first: PerformanceTable, second: PerformanceTable) -> PerformanceTable:

@@ -1,4 +1,4 @@
-"""One node: where a tuning makes its native runs, this machine's cores as one process has them."""
+"""Native runs of a tuning in one process, with all cores of this machine."""
 
 from __future__ import annotations
 

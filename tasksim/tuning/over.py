@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Candidate", "axes_of", "candidates"]
 
 MOST: Final = 100_000
-"""Combinations: a thousandth of a second each is minutes; a study can be stopped and resumed."""
+"""Maximum number of combinations: at a thousandth of a second each they take minutes; a study can
+be stopped and resumed."""
 _OWN: Final = ("scheduler", "models", "seed")
 """Axes that are parameters of the scenario by themselves."""
 _PREFIXES: Final = ("graph.", "platform.", "engine.")

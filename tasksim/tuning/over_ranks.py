@@ -1,4 +1,4 @@
-"""Ranks as the place where a tuning makes its runs: rank 0 leads, the others take part."""
+"""Native runs of a tuning over MPI ranks, led by rank 0."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ __all__ = ["OverRanks"]
 
 
 class OverRanks:
-    """All ranks of ``mpiexec``, as one of them sees them; all of them make it.
+    """Site of all ranks of ``mpiexec``, as one of them sees it.
 
-    Rank 0 calls the methods of a site, and at last :meth:`end`; the others call :meth:`follow`.
+    Every rank must create it. Rank 0 calls the methods of a site and finally :meth:`end`; the
+    others call :meth:`follow`.
 
     Parameters
     ----------

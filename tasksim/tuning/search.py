@@ -1,4 +1,4 @@
-"""Search for the best choice: all of them, or fewer and fewer by successive halving."""
+"""Search for the best choice, exhaustive or by successive halving."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ each should have in total, and returns their results then."""
 Search = Literal["exhaustive", "halving"]
 SEARCHES: Final = ("exhaustive", "halving")
 KEPT: Final = 3
-"""One in so many goes on to the next round, with so many times as many seeds: between 2 and 4 it
-makes little difference (Jamieson, Talwalkar, 2016)."""
+"""Factor by which each round divides the choices and multiplies the seeds: between 2 and 4 it makes
+little difference (Jamieson, Talwalkar, 2016)."""
 RESAMPLES: Final = 1000
 TOGETHER: Final = 16
-"""Choices that are simulated together: what they share is made once, and all cores have work."""
+"""Number of choices simulated together: shared data are prepared once, and all cores have work."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A choice, and how it did.
+    """A choice and its results.
 
     Attributes
     ----------

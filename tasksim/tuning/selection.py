@@ -1,4 +1,4 @@
-"""Selection: what selective execution is told by a tuning, and what a run of it was."""
+"""Settings and results of selective execution in a tuning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Performance table of a study: what its cells say about the choice along one of its axes."""
+"""Performance table of a study, for the choice along one of its axes."""
 
 from __future__ import annotations
 

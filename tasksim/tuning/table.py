@@ -1,4 +1,4 @@
-"""Performance tables: a row per example, its features, and the performance of every choice."""
+"""Performance tables of examples, with their features and the performance of every choice."""
 
 from __future__ import annotations
 

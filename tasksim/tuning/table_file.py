@@ -1,4 +1,4 @@
-"""Files of performance tables: CSV, a row per example, errors with file, line and column."""
+"""CSV files of performance tables, with errors by file, line and column."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _sizes(choices: Sequence[str]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """The table as it is in the file."""
+    """Table as read from the file."""
 
     path: Path
     header: dict[str, int]

@@ -1,9 +1,8 @@
-"""Decision trees that choose: grown so that what the choices lose is least.
+"""Decision trees that minimise the loss of their choices.
 
-A leaf says the choice with the highest mean share of the best performance (MSOP) over its
-examples; a split is the one after which the leaves' choices lose least. Classification trees
-count right answers instead, though on a plateau several are as good, and elsewhere a wrong one
-costs half.
+A leaf has the choice with the highest mean share of the best performance (MSOP) over its examples;
+a split minimises the loss of the leaves' choices. Classification trees count right answers instead,
+although several choices are equally good on a plateau, and a wrong one costs half elsewhere.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
 
 UNITS: Final = 2**30
-"""Shares are counted in whole billionths, nearly: sums of whole numbers are exact in any order, so
-ties are ties on all machines, and nothing hangs on the unit in which performance is measured."""
+"""Units per share, nearly a billion: sums of whole numbers are exact in any order, so that ties are
+the same on all machines, and the unit of performance does not matter."""
 DEEPEST: Final = 60
-"""Levels: a tree that deep has more leaves than there are examples, and code of it still compiles
-(C promises 127 levels of blocks)."""
+"""Maximum number of levels: a tree as deep has more leaves than there are examples, and its code
+still compiles (C promises 127 levels of blocks)."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """The end of a path: the index of a choice, and the MSOP it has over the examples here."""
+    """End of a path, with the index of a choice and its MSOP over the examples here."""
 
     choice: int
     msop: float
@@ -43,7 +42,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Split:
-    """Examples whose feature is at most the threshold go to *low*, the others to *high*."""
+    """Split of examples by a threshold.
+
+    Examples whose feature is at most the threshold go to *low*, the others to *high*.
+    """
 
     feature: int
     threshold: float
@@ -56,7 +58,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Growth:
-    """When a tree stops to grow.
+    """Stopping criteria of the growth of a tree.
 
     Attributes
     ----------
@@ -90,7 +92,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Tree:
-    """A decision tree: what it asks for, what it may answer, and its first node."""
+    """A decision tree, with its features, its choices and its first node."""
 
     features: tuple[str, ...]
     choices: tuple[str, ...]

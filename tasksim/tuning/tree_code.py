@@ -1,4 +1,4 @@
-"""Code of decision trees: a C header without dependencies, a Python function, text to read."""
+"""Code of decision trees, as a C header, a Python function or text."""
 
 from __future__ import annotations
 

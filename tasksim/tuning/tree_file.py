@@ -1,4 +1,4 @@
-"""Files of decision trees: what they choose, by which features, in JSON that is read back."""
+"""JSON files of decision trees, with their choices and features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True)
 class ChoosingTree:
-    """A tree, and what it is for.
+    """A tree and its purpose.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""Picture of a decision tree: questions above, choices below, wider where more examples are."""
+"""Picture of a decision tree, with questions above and choices below.
+
+It is wider where more examples are.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["picture"]
 
 LEAF_INCH, LEVEL_INCH = 0.95, 0.85
-"""Room for a box of three short lines of small print."""
+"""Width of a leaf and height of a level, in inches: a box of three short lines of small print."""
 WIDEST_INCH: Final = 60.0
-"""A picture of more leaves is no longer read; the text is."""
+"""Maximum width in inches: a picture of more leaves is not readable, but the text is."""
 
 
 def picture(found: ChoosingTree) -> Figure:

@@ -1,4 +1,4 @@
-"""Watch over selective runs: where they shorten nothing or promise too little, all is executed."""
+"""Watch over selective runs, which changes to full runs if they save or promise too little."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["Watch"]
 
 SHORTEST_TASK_S: Final = 200e-6
-"""Tasks below which selective runs err: what passes between two tasks is not charged, and a kernel
-that is executed alone among skipped ones finds less of its data in the caches."""
+"""Task duration in seconds below which selective runs err: the time between two tasks is not
+charged, and a kernel that is executed alone among skipped ones finds less of its data in the
+caches."""
 BUSY_SHARE: Final = 0.05
-"""Share of the workers' time that others take beyond which full runs are held up as single kernels
+"""Share of the workers' time taken by others beyond which full runs are delayed and single kernels
 are not: predictions err by 3 to 4 % anyway."""
 TRIALS: Final = 3
-"""Selective runs after which their time is compared with that of full ones."""
+"""Number of selective runs after which their time is compared with that of full runs."""
 
 
 class Watch:
