@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DEEPEST", "Growth", "Leaf", "Node", "Split", "Tree", "best_split", "grow"]
 
 UNITS: Final = 2**30
-"""Units per share, nearly a billion: sums of whole numbers are exact in any order, so that ties are
+"""Units per share, about a billion: sums of whole numbers are exact in any order, so that ties are
 the same on all machines, and the unit of performance does not matter."""
 DEEPEST: Final = 60
 """Maximum number of levels: a tree as deep has more leaves than there are examples, and its code
