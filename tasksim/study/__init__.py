@@ -1,1 +1,1 @@
-"""Studies: many runs, and the conclusions from all of them."""
+"""Studies of many runs, and conclusions from all of them."""

@@ -1,4 +1,4 @@
-"""Executors on this machine: this thread, threads, watched processes, or an automatic choice.
+"""Executors on this machine, in threads or watched processes, or chosen automatically.
 
 A thread watches each process and replaces it if it dies. In
 :class:`concurrent.futures.ProcessPoolExecutor`, by contrast, the death of one process breaks the

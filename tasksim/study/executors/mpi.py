@@ -1,4 +1,6 @@
-"""Executor on MPI's ranks: ``mpiexec -n 3 tasksim study run FILE -o STUDY --executor mpi``.
+"""Executor on MPI's ranks.
+
+Example: ``mpiexec -n 3 tasksim study run FILE -o STUDY --executor mpi``.
 
 Rank 0 plans and writes, the others compute. If there is only one rank, it starts others, provided
 that the installed MPI can.

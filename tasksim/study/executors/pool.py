@@ -1,4 +1,4 @@
-"""Pools: executors of :mod:`concurrent.futures` with the properties that a study needs.
+"""Executors of :mod:`concurrent.futures` with the properties that a study needs.
 
 Each has a function, ``open_pool(jobs, argument)`` or another name: a context manager that
 yields a pool, or just an executor. *jobs* is the number of cells to compute at a time, *argument*

@@ -1,4 +1,7 @@
-"""Axes of a study: the columns that vary, with their values in order, as numbers if possible."""
+"""Axes of a study, the columns that vary.
+
+Their values are in order, and numbers if possible.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Best settings: the choice with the shortest makespan for each graph, platform and setting."""
+"""Choice with the shortest makespan for each graph, platform and setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BestChoice", "best_choices"]
 
 @dataclass(frozen=True)
 class BestChoice:
-    """The best choice for one question: given values of the graph, platform and other axes.
+    """The best choice for given values of the graph, the platform and other axes.
 
     Parameters
     ----------

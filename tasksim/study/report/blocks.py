@@ -1,4 +1,4 @@
-"""Blocks of a report's page: headings, sentences, tables and figures, in order."""
+"""Headings, sentences, tables and figures of a report's page, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probability that one scheduler beats another: its share of paired runs, with an interval."""
+"""Probability that one scheduler beats another, as a share of paired runs with an interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves over a numeric axis: makespans with lower bounds, speed-up, efficiency, work rate."""
+"""Makespans, lower bounds, speed-up, efficiency and work rate over a numeric axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sobol' indices by sampling: settings drawn between those of the study, and simulated."""
+"""Sobol' indices by sampling of simulated settings between those of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence for statements about schedulers: the independent blocks of a comparison."""
+"""Independent blocks of a comparison, the evidence for statements about schedulers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of a study: all results of a report, computed once."""
+"""Findings of a study, all results of a report computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writer of a report's folder: a page in HTML and in Markdown, figures, and all data as CSV.
+"""Writer of a report's folder, with pages in HTML and Markdown, figures, and all data as CSV.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Gantt charts of two cells: the worst one of the study, and the best one of its group."""
+"""Gantt charts of the worst cell of a study and of the best cell of its group."""
 
 from __future__ import annotations
 

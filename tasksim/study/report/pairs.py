@@ -1,4 +1,4 @@
-"""Pairs: cells that differ only in the scheduler, under common random numbers."""
+"""Cells that differ only in the scheduler, under common random numbers."""
 
 from __future__ import annotations
 

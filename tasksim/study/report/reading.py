@@ -1,4 +1,4 @@
-"""Reader of the input of a report: the folder of a study, or a table as CSV."""
+"""Reader of a report's input, the folder of a study or a table as CSV."""
 
 from __future__ import annotations
 

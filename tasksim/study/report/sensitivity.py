@@ -1,4 +1,4 @@
-"""Sensitivity of the makespan: which axes move it, alone and together.
+"""Sensitivity of the makespan to single axes and to pairs of axes.
 
 Elasticities and swings along one axis, exact Sobol' indices of the full grid, and interactions of
 two axes: joint effects beyond the effects of each axis. All are computed from means over seeds.

@@ -1,4 +1,4 @@
-"""Table of a study for reports: rows are checked, axes found, and unusable rows marked."""
+"""Table of a study for reports, with checked rows, axes, and marks on unusable rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tournament of schedulers: wins, ties, ratios to the best and to the lower bound; profiles.
+"""Tournament of schedulers, with wins, ties, profiles, and ratios to the best and to the bound.
 
 ::
 

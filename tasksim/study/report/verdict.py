@@ -1,4 +1,4 @@
-"""Verdict of a tournament: the winner with its interval, or the reason why there is none."""
+"""Verdict of a tournament, the winner with its interval or the reason why there is none."""
 
 from __future__ import annotations
 

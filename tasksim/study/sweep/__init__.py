@@ -1,1 +1,1 @@
-"""Sweeps: study files, their grids of cells, the store of the answers, the table."""
+"""Study files, their grids of cells, the store of the answers, and the table."""

@@ -70,7 +70,7 @@ def number_or_text(text: str) -> int | float | str:
 
 
 class _Values:
-    """Type of an axis in a study file: one or several numbers, texts, or true and false."""
+    """Type of an axis in a study file, with one or several numbers, texts or truth values."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return a sequence of the values."""

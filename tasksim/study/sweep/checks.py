@@ -1,4 +1,4 @@
-"""Checks of a study: every value of every axis by itself, with its place in the file."""
+"""Checks of every value of every axis of a study, with its place in the file."""
 
 from __future__ import annotations
 

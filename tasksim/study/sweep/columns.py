@@ -1,4 +1,7 @@
-"""Columns of a study's table, with their types: those of all studies, settings and metrics."""
+"""Columns of a study's table, with their types.
+
+They are common to all studies, or belong to settings or metrics.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ class Answer(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The columns of a study: those of all studies, and its own for settings and metrics."""
+    """Columns of a study, both common ones and its own for settings and metrics."""
 
     settings: dict[str, str]
     """Types of the settings' columns, by column."""

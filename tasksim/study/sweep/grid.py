@@ -1,4 +1,4 @@
-"""Grid of a study: all combinations of its axes, counted and generated lazily."""
+"""Grid of a study, all combinations of its axes, counted and generated lazily."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
 
 
 class Row(NamedTuple):
-    """Cells that differ only in their seed: a scenario, and its place on the axes."""
+    """Cells that differ only in their seed, as a scenario and its place on the axes."""
 
     scenario: Scenario
     labels: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Cell lookup: find a cell by the start of its identity, with its scenario and makespan."""
+"""Search for a cell by the start of its identity, with its scenario and makespan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of cells: optional columns of a study's table.
+"""Metrics of cells, optional columns of a study's table.
 
 They need whole runs, with tables of tasks and transfers, which the fast batch simulation does not
 make.

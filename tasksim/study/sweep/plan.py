@@ -1,4 +1,4 @@
-"""Plan of a study: its cells in order, each with its identity in the store."""
+"""Plan of a study, with its cells in order and their identities in the store."""
 
 from __future__ import annotations
 

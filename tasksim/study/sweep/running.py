@@ -1,4 +1,4 @@
-"""Scheduling of a study: it sends batches of cells to an executor, and answers to the store.
+"""Scheduling of a study, with batches of cells for an executor and answers for the store.
 
 Each worker has one batch in progress and one waiting; the cells of a batch take some tenths of a
 second. If a worker dies, its batch is sent again in halves, down to single cells. A cell whose

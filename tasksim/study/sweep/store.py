@@ -1,4 +1,4 @@
-"""Store of a study: a folder that keeps the answers of its cells, even if a writer is killed.
+"""Store of a study, a folder that keeps the answers of cells even if a writer is killed.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Public functions that run a study: from a study file to a complete store.
+"""Public functions that run a study, from a study file to a complete store.
 
 ::
 

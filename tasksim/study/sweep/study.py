@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: its axes, and the other content of its file.
+    """The axes of a study, and the other content of its file.
 
     Attributes
     ----------

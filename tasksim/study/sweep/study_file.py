@@ -1,4 +1,4 @@
-"""Reader of study files: YAML with the graphs, platforms, schedulers and seeds of a study.
+"""Reader of study files, YAML with the graphs, platforms, schedulers and seeds of a study.
 
 All problems of a file are reported at once, each with its line and column and the nearest match.
 """
@@ -63,7 +63,7 @@ class _OneOf:
 
 
 class _Seeds:
-    """Type of the seeds: their number, counted from 0, or a list."""
+    """Type of the seeds, either their number, counted from 0, or a list."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
         """Return the seeds."""
@@ -105,7 +105,7 @@ class _PerKernel:
 
 
 class _EntryOf:
-    """Type of an entry: a name, or a mapping with a name and axes."""
+    """Type of an entry, either a name or a mapping with a name and axes."""
 
     def __init__(self, section: type[Section], key: str) -> None:
         self.section, self.key = section, key

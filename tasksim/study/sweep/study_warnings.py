@@ -1,4 +1,4 @@
-"""Warnings of a study: those of its simulations, each once for all cells that have it.
+"""Warnings of a study's simulations, each once for all cells that have it.
 
 Warnings that differ only in numbers, for example along an axis of sizes, are represented by the
 first of them.

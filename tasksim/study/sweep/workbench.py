@@ -1,4 +1,4 @@
-"""Workbenches compute the cells of a study, and prepare only once what cells share.
+"""Workbenches that compute the cells of a study, and prepare shared data only once.
 
 Each process (and each thread) that computes cells has a workbench. It keeps the graphs, platforms,
 models and prepared durations of the last groups of cells; cells arrive group by group.

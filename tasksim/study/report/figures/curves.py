@@ -1,4 +1,4 @@
-"""Curves over numeric axes: makespans with the lower bound, speed-up, scalability."""
+"""Makespans with the lower bound, speed-up and scalability over numeric axes."""
 
 from __future__ import annotations
 

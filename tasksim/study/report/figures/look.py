@@ -1,4 +1,4 @@
-"""Common look of the figures of studies: colours, markers, panels, legends and ticks."""
+"""Common colours, markers, panels, legends and ticks of the figures of studies."""
 
 from __future__ import annotations
 

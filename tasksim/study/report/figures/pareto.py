@@ -1,4 +1,7 @@
-"""Energy against makespan, with the Pareto front: the choices that no other beats in both."""
+"""Energy against makespan, with the Pareto front.
+
+The front has the choices that no other choice beats in both.
+"""
 
 from __future__ import annotations
 

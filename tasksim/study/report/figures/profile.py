@@ -1,4 +1,7 @@
-"""Performance profile: share of groups within a factor of the best, one curve per scheduler."""
+"""Performance profile, with one curve per scheduler.
+
+A curve shows the share of groups within a factor of the best.
+"""
 
 from __future__ import annotations
 

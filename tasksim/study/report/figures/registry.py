@@ -1,4 +1,4 @@
-"""Registry of the figures of studies: built-in ones, and those of other packages.
+"""Registry of the figures of studies, built-in or from other packages.
 
 A figure is a :class:`StudyFigure`; another package declares its own by an entry point of the group
 ``tasksim.study_figures``.

@@ -1,4 +1,4 @@
-"""Scaling over nodes: makespans, and predictions of two empirical laws fitted to few nodes."""
+"""Makespans over nodes, with predictions of two empirical laws fitted to few nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of sensitivity: the swing along each axis, Sobol' indices, interactions."""
+"""Figures of swings along axes, Sobol' indices and interactions."""
 
 from __future__ import annotations
 
