@@ -1,1 +1,1 @@
-"""Calibration: measure kernels on this machine, decide when it is enough, write the files."""
+"""Measurement of kernels on this machine, with stopping criteria and files of the results."""

@@ -1,4 +1,4 @@
-"""Campaign over an application's settings: its kernels are measured in runs on one core.
+"""Campaign over an application's settings, with its kernels measured in runs on one core.
 
 A user's own kernel needs data that only its application creates. So the campaign draws settings,
 runs the application with each of them on one worker, and takes every task as a sample of its
@@ -38,7 +38,7 @@ ARCHITECTURE: Final = "cpu"
 
 @dataclass(frozen=True)
 class SettingsDomain:
-    """Settings of an application: some are the same in all runs, others are drawn.
+    """Settings of an application, either the same in all runs or drawn.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Calibration of this machine: measures kernels, fits models, writes platform and coefficients."""
+"""Calibration of this machine, from measured kernels to its platform and coefficient files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a calibration: measuring time, precision, schedulers, calm moments."""
+"""Options of a calibration, such as measuring time, precision and schedulers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ limit."""
 
 @dataclass(frozen=True)
 class CalibrationOptions:
-    """When to stop measuring.
+    """Stopping criteria and other options of a calibration.
 
     A configuration (a kernel with exact parameters) is known well enough when Student's interval of
     its mean is within *tolerance* of the mean, and it has *min_samples* samples from *min_runs*

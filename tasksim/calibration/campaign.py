@@ -1,6 +1,6 @@
-"""Campaign: a measurement within a time budget, saved while it runs, ended early by Ctrl-C.
+"""Measurement campaigns within a time budget, saved while they run and ended early by Ctrl-C.
 
-All campaigns go the same way; what differs is what they measure, and how::
+All campaigns have the same steps, and differ in what they measure and how::
 
     open       lock the output, read what earlier campaigns measured
     measure    step by step; after each step, tell progress and save if it is time
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Campaign", "Progress", "shuffled"]
 
 Progress = Callable[[str, float], None]
-"""Called with the current activity and the share that is done."""
+"""Callback with the current activity and the share that is done."""
 
 MIN_SAVE_INTERVAL_RATIO: Final = 10
 """Smallest ratio of the interval between saves to the duration of a save."""

@@ -1,4 +1,4 @@
-"""Measurement of contention: slowdown of kernels beside each other, and memory bandwidth.
+"""Measurement of the slowdown of kernels beside each other, and of memory bandwidth.
 
 Kernels of graphs are measured inside the graph: it runs on one core and on several, in turn, and
 the overlap of tasks shows how much each lost beside which neighbours. Other kernels run alone and

@@ -1,4 +1,4 @@
-"""Domains of a kernel: ranges and lists of its parameters, and random configurations.
+"""Domains of a kernel, with ranges and lists of its parameters, and random configurations.
 
 ============================  ============================================================
 ``m=64``                      this size
@@ -98,7 +98,7 @@ _LEGAL: Final = "a size 64, a list 64,128,256, a range 32..2048, 32..2048:log, a
 
 @dataclass(frozen=True)
 class Axis:
-    """Sizes of one parameter: *values*, or all integers from *low* to *high*."""
+    """Sizes of one parameter, either *values* or all integers from *low* to *high*."""
 
     values: tuple[int, ...] = ()
     low: int = 0

@@ -1,4 +1,4 @@
-"""Campaign over a domain: measures one kernel alone on one core."""
+"""Campaign over a domain of one kernel, measured alone on one core."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Stop = Literal["tolerance", "repetitions", "budget"]
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """What to measure, and when to stop.
+    """Stopping criteria and other options of a campaign over a domain.
 
     All configurations are visited *rounds* times. A visit ends when Student's interval (95 %) of
     the mean is within *tolerance* of the mean, after *min_repetitions* at least and *repetitions*

@@ -1,4 +1,4 @@
-"""Steering over a domain: the model fitted so far chooses the next configuration.
+"""Steering over a domain, with the next configuration chosen by the model fitted so far.
 
 The first configurations are those that the domain draws. From then on the model is refitted
 whenever there are some more, draws itself over the domain, and the next configuration is the one
@@ -136,7 +136,7 @@ def steering_of(
 
 
 class DomainSteering:
-    """Chooses the next configuration, and decides whether the model is good enough.
+    """Choice of the next configuration, until the model is good enough.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class DomainSteering:
 
 @dataclass(frozen=True)
 class Reached:
-    """Result of a steered campaign: the model's error, and the obstacle to a smaller one.
+    """Result of a steered campaign, with the model's error and the obstacle to a smaller one.
 
     Attributes
     ----------

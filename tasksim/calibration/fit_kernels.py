@@ -1,4 +1,4 @@
-"""Fit of one model per kernel: a history, or a linear model of given, known or found terms.
+"""Fit of one model per kernel, a history or a linear model of given, known or found terms.
 
 A history knows a configuration from its repetitions, and no other configuration. That suits the
 kernels of factorisations, which work on tiles of one size. The tasks of irregular applications

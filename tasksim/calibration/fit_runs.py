@@ -1,4 +1,4 @@
-"""Fits to native runs: the overheads of the runtime, and the cost of far data.
+"""Fits of the runtime's overheads and of the cost of far data to native runs.
 
 Overheads are means as functions of their causes, so that a simulation loses the same total time
 between tasks as a run. In runs of both runtimes, the time between two tasks grows with the number

@@ -1,4 +1,4 @@
-"""In-situ measurement: kernels are measured in native runs with all workers busy.
+"""In-situ measurement of kernels, in native runs with all workers busy.
 
 Two cores of a machine are often two threads of one core, and they share caches and memory: a kernel
 measured alone can be far faster than the same kernel between busy neighbours.

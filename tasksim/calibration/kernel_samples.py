@@ -1,4 +1,4 @@
-"""Samples of kernels so far, and whether they suffice."""
+"""Samples of kernels so far, with the precision of their means."""
 
 from __future__ import annotations
 

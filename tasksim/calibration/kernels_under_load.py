@@ -1,4 +1,4 @@
-"""Kernels under load: one kernel is measured on all workers at once, each with its own data."""
+"""Measurement of a kernel under load, on all workers at once, each with its own data."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def measure_under_load(
 
 
 class Bursts:
-    """Measures kernels alone in short bursts, in any order.
+    """Measurement of kernels alone, in short bursts and in any order.
 
     BLAS must be limited to one thread around all bursts
     (:func:`~tasksim.kernels.threads.single_threaded_blas`).

@@ -1,4 +1,4 @@
-"""Machine: its name, its data caches, and the facts that measurements on it depend on."""
+"""Name and data caches of this machine, and the facts that measurements on it depend on."""
 
 from __future__ import annotations
 

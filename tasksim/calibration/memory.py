@@ -1,4 +1,4 @@
-"""Campaign over the levels of memory: latencies by pointer chases, bandwidths by streams.
+"""Campaign over the levels of memory, with pointer chases for latencies and streams for bandwidths.
 
 Values that break a physical limit are disturbed, and measured again.
 """
@@ -40,7 +40,9 @@ __all__ = [
 
 
 class TooLow(NamedTuple):
-    """A rate below its physical limit: disturbances only lower rates.
+    """A rate below its physical limit.
+
+    Disturbances only lower rates.
 
     Attributes
     ----------
@@ -292,7 +294,10 @@ def measure_memory(
 
 
 class _Measurement:
-    """Best measurements so far: disturbances only make values worse."""
+    """Best measurements so far.
+
+    Disturbances only make values worse.
+    """
 
     def __init__(self, tool: MemoryTool, caches: Sequence[Cache], cores: int) -> None:
         self._tool, self._caches, self._cores = tool, caches, cores

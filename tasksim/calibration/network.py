@@ -1,4 +1,4 @@
-"""Calibration of a network: times patterns of messages, fits a model, writes the network file.
+"""Calibration of a network, with a model fitted to the times of patterns of messages.
 
 All measurements are collective. Sizes take turns in an order drawn anew for each round, so that a
 busy moment affects all of them. Messages of the runtime are those of a chain of empty tasks that

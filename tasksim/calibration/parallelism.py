@@ -1,4 +1,4 @@
-"""Parallelism of this machine: test whether its threads really run at the same time."""
+"""Parallelism of this machine, measured by threads that run at the same time."""
 
 from __future__ import annotations
 

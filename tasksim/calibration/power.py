@@ -1,4 +1,4 @@
-"""Power of this machine by its counters: idle, and while all workers run a kernel."""
+"""Power of this machine by its counters, both idle and while all workers run a kernel."""
 
 from __future__ import annotations
 

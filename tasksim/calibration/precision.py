@@ -1,4 +1,4 @@
-"""Precision of means: Student's interval of a mean, and that of the total time of a kernel.
+"""Student's intervals of means, and of the total time of a kernel.
 
 If tasks hardly repeat a configuration, no configuration is ever known well; but the coefficients of
 a linear model depend on all tasks together. Tasks of one run share its conditions (the frequency,

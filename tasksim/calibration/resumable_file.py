@@ -1,4 +1,4 @@
-"""Resumable file: a CSV file of samples that grows during the measurement.
+"""Resumable CSV file of samples, which grows during the measurement.
 
 Written samples survive any end of the process: each part is one write of whole lines. The caller
 gives the offset, so that a part whose write was interrupted is written again in its place.
@@ -36,7 +36,11 @@ def side_path(path: Path) -> Path:
 
 
 class ResumableFile:
-    """The file at *path*: columns ``run``, ``repetition``, *names*, ``duration_s``, ``wall_s``."""
+    """Resumable CSV file of samples.
+
+    The file at *path* has the columns ``run``, ``repetition``, *names*, ``duration_s`` and
+    ``wall_s``.
+    """
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path

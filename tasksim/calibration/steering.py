@@ -1,4 +1,4 @@
-"""Steering: the makespan of a graph decides which kernel is measured next.
+"""Steering of the measurements of kernels by the makespan of a graph.
 
 The graph is simulated with the kernels' means so far; the noise of tasks and the errors of the
 means are drawn anew each time, and the practical critical path is traced: near-critical paths are
@@ -144,7 +144,7 @@ class Known(NamedTuple):
 
 
 class Steering:
-    """Chooses the next configuration, and decides whether the makespan is known well enough.
+    """Choice of the next configuration, until the makespan is known well enough.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _apart(means: Array) -> float:
 
 
 class Burst(Protocol):
-    """Measures a kernel; returns the durations, and the time of the measurement."""
+    """Measurement of a kernel, with the durations and the time that it takes."""
 
     def __call__(self, kernel: KernelCall, /) -> tuple[ExecutionTimes, float]:
         """Measure *kernel* for a moment."""
@@ -419,7 +419,7 @@ class Burst(Protocol):
 
 @dataclass
 class Steered:
-    """Result of a steered measurement: precision of the makespan, and the obstacle to more.
+    """Result of a steered measurement, with its precision and the obstacle to a higher one.
 
     Attributes
     ----------

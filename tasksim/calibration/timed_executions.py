@@ -66,7 +66,9 @@ class ExecutionTimes(NamedTuple):
 
 
 class TimedExecutions:
-    """Times executions of one kernel by one thread; only this thread calls it.
+    """Timer of executions of one kernel by one thread.
+
+    Only this thread calls it.
 
     Short executions share a reading of the thread's processor time, which is a system call.
 

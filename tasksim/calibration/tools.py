@@ -1,4 +1,4 @@
-"""C++ tools for measurements, compiled on demand: chases, streams, the frequency of a core."""
+"""C++ tools for measurements of memory and frequency, compiled on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a calibration in a library: coefficient files, samples, slowdowns, the platform file."""
+"""Writer of a calibration's coefficient files, samples, slowdowns and platform file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ARCHITECTURE = "cpu"
 
 @dataclass(frozen=True)
 class Destination:
-    """Destination of a calibration: library, machine, number of workers."""
+    """Library, machine and number of workers that a calibration is for."""
 
     library: Path
     machine: str

@@ -1,1 +1,1 @@
-"""Counters of kernels by themselves: counted by the processor, in a simulated one, or in files."""
+"""Counters of kernels, from the processor, a simulated processor or files."""

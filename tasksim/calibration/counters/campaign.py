@@ -1,4 +1,4 @@
-"""Campaign of counters: a source counts a kernel over a domain, or an application's tasks.
+"""Campaign of counters, of a kernel over a domain or of an application's tasks.
 
 Kernels are timed at configurations drawn from a domain. The tasks of an application are all counted
 and timed at once, on data that its own tasks created.
@@ -72,7 +72,7 @@ MAX_BURST_EXECUTIONS: Final = 100
 
 @dataclass(frozen=True)
 class CounterOptions:
-    """How to measure counters.
+    """Options of a measurement of counters.
 
     Attributes
     ----------

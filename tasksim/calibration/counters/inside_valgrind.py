@@ -1,4 +1,4 @@
-"""Process under Valgrind: executes kernels, each in a window of its own.
+"""Process under Valgrind that executes kernels, each in a window of its own.
 
 ``python -m tasksim.calibration.counters.inside_valgrind REQUEST.json`` reads the request, and
 writes facts that only this process knows to the file that the request names.

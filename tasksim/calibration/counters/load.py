@@ -1,4 +1,4 @@
-"""Load of the memory: processes that stream beside a measurement, each on a core of its own.
+"""Memory load by processes that stream beside a measurement, each on a core of its own.
 
 ``python -m tasksim.calibration.counters.load CORE BYTES PARENT`` is such a process.
 """

@@ -1,4 +1,4 @@
-"""Counts in Valgrind's simulated caches: exact and reproducible."""
+"""Exact and reproducible counts in Valgrind's simulated caches."""
 
 from __future__ import annotations
 
