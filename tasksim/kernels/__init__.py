@@ -1,4 +1,4 @@
-"""Executable kernels: BLAS and LAPACK on tiles, waiting, and Python functions."""
+"""Executable kernels, of BLAS and LAPACK on tiles, of waiting and of Python functions."""
 
 from __future__ import annotations
 

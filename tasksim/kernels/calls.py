@@ -1,4 +1,4 @@
-"""Calls of a program's tasks without Python: addresses of functions with all arguments.
+"""Calls of a program's tasks without Python, as addresses of functions with all arguments.
 
 ::
 
@@ -201,7 +201,7 @@ def address_of(reference: Reference | Any) -> int:
 
 
 class KernelError(TasksimError):
-    """A failure of a kernel: a matrix that is not positive definite, a zero pivot, an exception.
+    """Failure of a kernel, such as a matrix that is not positive definite or a zero pivot.
 
     ``kernel`` is the name of the kernel. The caller that executes a task knows which task failed.
     """

@@ -1,4 +1,4 @@
-r"""Dense kernels on tiles: their operands, and their BLAS or LAPACK routines.
+r"""Dense kernels on tiles, with their operands and their BLAS or LAPACK routines.
 
 The first twelve are the kernels of tiled Cholesky, LU and QR.
 

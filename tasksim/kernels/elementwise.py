@@ -1,4 +1,7 @@
-"""Elementwise C functions on arrays, compiled by Numba, because BLAS has no sum of two vectors."""
+"""Elementwise C functions on arrays, compiled by Numba.
+
+BLAS has no sum of two vectors.
+"""
 
 from __future__ import annotations
 

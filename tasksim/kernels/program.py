@@ -1,4 +1,4 @@
-"""Programs: task graphs that are bound to data and ready to execute, and their executors.
+"""Programs, task graphs that are bound to data and ready to execute, and their executors.
 
 An executor is a class or function, ``executor(graph, workers, seed)``, that returns the graph
 bound to data, a :class:`Program`. It is registered under the name of the generator whose graphs it
@@ -164,7 +164,7 @@ def _executor(graph: TaskGraph) -> Executor:
 
 
 class WaitingProgram:
-    """A program of tasks that only take time: each waits for its parameter ``duration_s``.
+    """A program of tasks that only wait, each for its parameter ``duration_s``.
 
     A task waits with a timeout for a lock that only an interruption releases. This is as exact and
     as cheap as sleeping.

@@ -73,7 +73,7 @@ class TiledProgram:
     """
 
     holds_parts = True
-    """Whether it can be made with a part of the data of its graph."""
+    """Whether the program can hold a part of the data of its graph."""
 
     def __init__(
         self, graph: TaskGraph, workers: int, held: NDArray[np.integer] | None = None

@@ -1,4 +1,4 @@
-"""Interpolation between particles and the Chebyshev expansions of their leaves: P2M and L2P.
+"""Interpolation between particles and the Chebyshev expansions of their leaves (P2M and L2P).
 
 A function on [-1, 1]^d is interpolated in p nodes per dimension, where p is the *order*, by
 polynomials of degree p - 1 in each coordinate. Its p^d coefficients are its values in the nodes.

@@ -1,4 +1,4 @@
-"""Data of a fast multipole method: particles by leaves, pairs of cells by groups, expansions."""
+"""Particles, groups of pairs of cells, and expansions of a fast multipole method."""
 
 from __future__ import annotations
 

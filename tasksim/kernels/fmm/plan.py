@@ -1,4 +1,4 @@
-"""Plan of a fast multipole method: the call of each task on its rows of the arrays of cells.
+"""Plan of a fast multipole method, with the call of each task on its rows of the arrays of cells.
 
 Calls are made by Python, or by entries of the compiled loops: C functions that any thread can call
 without Python. An entry takes the addresses of four tables: pointers to arrays of reals, pointers

@@ -84,7 +84,7 @@ class FmmProgram:
     """
 
     holds_parts = True
-    """Whether it can be made with a part of the data of its graph."""
+    """Whether the program can hold a part of the data of its graph."""
 
     def __init__(
         self,

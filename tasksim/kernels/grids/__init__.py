@@ -1,1 +1,1 @@
-"""Iterative programs on grids and matrices in blocks: their memory, loops and calls."""
+"""Iterative programs on grids and matrices in blocks, with their memory, loops and calls."""

@@ -1,4 +1,4 @@
-"""Block programs: tasks that call functions on aligned blocks of memory, one per datum of a graph.
+"""Programs of tasks that call functions on aligned blocks of memory, one per datum of a graph.
 
 A :class:`Computation` defines the blocks, the call of each task, the initial values of the blocks,
 and the expected result.
