@@ -1,1 +1,1 @@
-"""Kernel models: the duration of a kernel as a function of its parameters; coefficient files."""
+"""Models of the duration of a kernel as a function of its parameters, and their files."""

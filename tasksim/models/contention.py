@@ -1,4 +1,4 @@
-"""Contention: the slowdown of a kernel by tasks on cores that share its memory.
+"""Slowdown of a kernel by tasks on cores that share its memory.
 
 Measured slowdowns take precedence: factors on the kernel's duration beside one, two, ... tasks of
 another kernel. Other slowdowns follow from the bandwidth of the shared memory: a kernel that runs
@@ -30,7 +30,7 @@ __all__ = ["Contended", "Contention", "KnowsComputing", "compute_share"]
 
 @dataclass(frozen=True)
 class Contention:
-    """How one kernel on one architecture shares memory and cores with its neighbours.
+    """Contention of one kernel on one architecture with its neighbours for memory and cores.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _number(value: object, least: float) -> bool:
 
 @runtime_checkable
 class Contended(Protocol):
-    """Models that know how neighbours slow kernels down."""
+    """Models with the slowdown of kernels by neighbours."""
 
     def contention(self, kernel: str, architecture: str) -> Contention | None:
         """Return the contention of *kernel*; None if it is unknown."""

@@ -1,4 +1,4 @@
-"""Fitted models as others ask them: predictions, domains, and other fits of the same kind.
+"""Interface of fitted models, with predictions, domains and other fits of the same kind.
 
 A kernel model is asked for columns of parameters by name (:func:`columns`).
 """
@@ -33,9 +33,9 @@ __all__ = [
 
 
 class FittedModel(Protocol):
-    """What uncertainty, validation and columns ask of a model; :class:`KernelModel` has it all.
+    """Interface of a fitted model for uncertainty, validation and columns.
 
-    They are asked by that class in turn, so that it cannot be named where they are.
+    :class:`KernelModel` implements it, and uses these modules in turn, so that they cannot import it.
     """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Closed forms of fitted models: a sum of terms, a power law, measured means.
+"""Closed forms of fitted models, as a sum of terms, a power law or measured means.
 
 A kind of model returns the forms it has from
 :meth:`~tasksim.models.kernelmodel.KernelModel.linear`,

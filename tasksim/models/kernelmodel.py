@@ -1,4 +1,4 @@
-"""Kernel model: the base class of all kinds, built-in or from other packages."""
+"""Base class of all kinds of kernel models, built-in or from other packages."""
 
 from __future__ import annotations
 

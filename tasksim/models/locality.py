@@ -1,4 +1,4 @@
-"""Locality: the extra duration of a kernel whose data have left the cache.
+"""Extra duration of a kernel whose data have left the cache.
 
 A kernel's measured durations depend on when its data were last used, which a scheduler decides:
 one that walks through the whole matrix between two uses of a tile finds it in main

@@ -1,4 +1,4 @@
-"""Names of kernel models that differ from their kernels' names: a pattern, or a mapping."""
+"""Names of kernel models that differ from their kernels' names, as a pattern or a mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of samples: quantiles and draws, means of groups, outliers."""
+"""Quantiles, draws, means of groups and outliers of samples."""
 
 from __future__ import annotations
 

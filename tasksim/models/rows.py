@@ -1,4 +1,4 @@
-"""Rows of tables of parameters: distinct rows, their positions, the nearest row, special columns.
+"""Rows of tables of parameters, with searches for distinct, nearest and special ones.
 
 A row of parameters is one *configuration* of a kernel. All functions are vectorised, and
 work for kernels without parameters, too (a table without columns has one distinct row).

@@ -1,4 +1,4 @@
-"""Samples: measured durations of one kernel on one architecture.
+"""Measured durations of one kernel on one architecture.
 
 Samples may have columns of counters, of :data:`COUNTERS`, and know what their file has besides them
 (:class:`Unused`).
@@ -288,12 +288,12 @@ def _check_length(what: str, column: NDArray[Any], length: int) -> None:
 LEVELS: Final = ("l1", "l2", "l3", "memory")
 """Levels of memory, nearest first."""
 HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
-"""Level -> the counter of accesses that it served."""
+"""Counter of the accesses that a level served, by level."""
 REACHED: Final = {
     "l1": "l1_reached", "l2": "l2_reached", "l3": "l3_reached", "memory": "memory_accesses",
 }  # fmt: skip
-"""Level -> the accesses served by it or a more distant level: they increase monotonically with the
-data, whereas hits of a level increase and decrease."""
+"""Accesses that a level or a more distant one served, by level: they increase monotonically with
+the data, whereas hits of a level increase and decrease."""
 
 COUNTERS: Final[Mapping[str, str]] = {
     "instructions": "instructions executed, per execution of the kernel",
@@ -307,7 +307,7 @@ COUNTERS: Final[Mapping[str, str]] = {
     "frequency_hz": "cycles per second of the core while it was measured",
     "latency_factor": "how many times as long as alone an access took, beside a load of the memory",
 }
-"""Name of a column of samples -> its meaning, per execution. Counters are parameters only on
+"""Meaning of a column of samples, per execution, by its name. Counters are parameters only on
 request; a missing level was not distinguished from the next one."""
 
 

@@ -1,4 +1,4 @@
-"""Families of functions for a counter: polynomials, exponentials, logarithms, powers.
+"""Families of functions for a counter, such as polynomials, exponentials and power laws.
 
 All are linear in their coefficients, either for the counter or for its logarithm. R² chooses one,
 as in N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool

@@ -1,1 +1,1 @@
-"""Diagnosis of kernel models: findings about errors and missing parts."""
+"""Diagnosis of kernel models, as findings about errors and missing parts."""

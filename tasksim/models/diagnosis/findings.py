@@ -1,4 +1,4 @@
-"""Findings of a diagnosis, each with its evidence and an advice; the residuals they come from."""
+"""Findings of a diagnosis with evidence and advice, and the residuals that they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lack of fit: structure in residuals beyond noise.
+"""Lack of fit, the structure in residuals beyond noise.
 
 Repeated configurations whose mean is far from the prediction appear as stripes in a plot of
 residuals over fitted durations. If the means are a function of the known parameters, a term is

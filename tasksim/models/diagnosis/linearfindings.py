@@ -1,4 +1,4 @@
-"""Findings about a linear form: terms, precision, influence of samples on it."""
+"""Findings about the terms, the precision and the influential samples of a linear form."""
 
 from __future__ import annotations
 

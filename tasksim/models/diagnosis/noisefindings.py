@@ -1,4 +1,4 @@
-"""Findings about samples: outliers, wide spread, two peaks, uneven noise, runs unlike the others.
+"""Findings about outliers, spread, peaks and uneven noise of samples, and about odd runs.
 
 A bogus run (another frequency, another program on the machine) fits as well as a good one but
 misleads, so runs should be checked before fitting.

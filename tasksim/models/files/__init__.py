@@ -1,1 +1,1 @@
-"""Files of kernel models: coefficient files, model files, samples, slowdowns."""
+"""Files of kernel models, of their samples and of slowdowns."""

@@ -1,4 +1,4 @@
-"""Storage of kernel models: libraries of coefficient files and model files, and sample files.
+"""Libraries of coefficient files and model files, and files of samples.
 
 A sample file, ``<kernel>.samples.csv``, has the raw measurements beside a coefficient file. Its
 columns are ``run`` (empty if unknown), ``architecture``, one per parameter, constant and counter,

@@ -1,1 +1,1 @@
-"""Kinds of kernel models: histories, linear models, power laws, counter models, given durations."""
+"""Kinds of kernel models, such as histories, linear models and power laws."""

@@ -1,4 +1,4 @@
-"""Histories by size: means of the measured sizes, with power laws between and beyond them."""
+"""Histories by size, with power laws between and beyond the measured sizes."""
 
 from __future__ import annotations
 

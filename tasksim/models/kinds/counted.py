@@ -1,4 +1,4 @@
-"""Counter model: compute time plus the part of memory time that computing does not hide."""
+"""Counter model, with the part of memory time that computing does not hide."""
 
 from __future__ import annotations
 

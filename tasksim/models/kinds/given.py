@@ -1,4 +1,4 @@
-"""Given durations: constants per kernel, or durations that the tasks of a graph have.
+"""Models of given durations, constant per kernel or stored in the tasks of a graph.
 
 Every task of such a graph has a parameter ``duration_s``; or, if its durations depend on the
 processor, parameters ``NAME_s``.
@@ -42,7 +42,10 @@ __all__ = [
 
 
 class GivenDuration(KernelModel):
-    """A model of durations that are given, not measured: it learns nothing from samples."""
+    """A model of durations that are given, not measured.
+
+    It learns nothing from samples.
+    """
 
     needs_fit = False
     automatic = False
@@ -91,7 +94,9 @@ class GivenLibrary:
 
 
 class ConstantModel(GivenDuration):
-    """The same duration for any parameters. It needs no samples, and no fit.
+    """A model with the same duration for any parameters.
+
+    It needs no samples and no fit.
 
     Parameters
     ----------
@@ -221,7 +226,9 @@ def checked_duration(duration_s: object, label: str = "") -> float:
 
 
 class GivenModel(GivenDuration):
-    """A model that returns the task's own parameter ``duration_s``; it learns nothing.
+    """A model that returns the task's own parameter ``duration_s``.
+
+    It learns nothing.
 
     Examples
     --------
@@ -294,7 +301,9 @@ def parameter(processor: str) -> str:
 
 
 class ProcessorModel(GivenModel):
-    """A model that returns the task's duration on one processor; it learns nothing.
+    """A model that returns the task's duration on one processor.
+
+    It learns nothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""History models: statistics of the samples of each configuration."""
+"""History models, with statistics of the samples of each configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multiple linear regression: a duration as a sum of products of powers of the parameters."""
+"""Multiple linear regression on products of powers of the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power laws of the size: a·size^b, with or without a constant."""
+"""Power laws of the size, a·size^b, with or without a constant."""
 
 from __future__ import annotations
 

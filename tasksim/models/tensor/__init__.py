@@ -1,1 +1,1 @@
-"""Kernel models by tensor completion: a grid over the parameters with a low-rank table on it."""
+"""Kernel models by tensor completion, with a low-rank table on a grid over the parameters."""

@@ -1,4 +1,4 @@
-"""Bases that a tensor corrects: a power law, or a sum of products.
+"""Bases of tensor models, either a power law or a sum of products.
 
 A power law is linear in logarithms, with a factor per category. Sums of products of parameters with
 positive coefficients fit work and traffic: the flop and bytes of a kernel are such sums: 2mnk and

@@ -1,4 +1,4 @@
-"""Completion of a tensor from observed cells: of logarithms, or of durations with positive factors.
+"""Completion of a tensor of logarithms, or of durations with positive factors.
 
 The element at (i, j, ...) is modelled as the sum over r of U[i, r]·V[j, r]·...: a canonical
 polyadic (CP) decomposition of rank R. With all factors but one fixed, each row u of that one is

@@ -1,4 +1,4 @@
-"""Grid of a tensor: axes and their interpolation weights, observed cells, supported parts.
+"""Grid of a tensor, with axes, interpolation weights, observed cells and supported parts.
 
 A mode of the tensor is one parameter of the kernel. *Numerical* ones are divided into cells, with
 interpolation between their midpoints; *ordinal* ones have a point per measured

@@ -1,4 +1,4 @@
-"""Hybrid model: a power law or a sum of products, corrected by a completed tensor.
+"""Hybrid model, a power law or a sum of products corrected by a completed tensor.
 
 With the few samples that measurements can afford, a Gaussian process of the residuals completes the
 tensor: see :mod:`~tasksim.models.tensor.kriging`. The tensor is a copy of it; grid and rank are the

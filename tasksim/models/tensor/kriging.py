@@ -1,4 +1,4 @@
-"""Kriging: interpolation between few measurements by a Gaussian process.
+"""Kriging, the interpolation between few measurements by a Gaussian process.
 
 Least squares alone cannot complete a fine grid from few cells: each row of a factor has a handful
 of observations. A Gaussian process assumes in addition that similar parameters have similar

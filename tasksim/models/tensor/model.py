@@ -1,4 +1,4 @@
-"""Tensor model: durations as a completed tensor over a grid of the parameters."""
+"""Tensor model of durations, completed over a grid of the parameters."""
 
 from __future__ import annotations
 

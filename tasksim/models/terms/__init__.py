@@ -1,1 +1,1 @@
-"""Terms of linear models: formulas, search, least squares, source code."""
+"""Formulas, search, fit and source code of the terms of linear models."""

@@ -1,4 +1,4 @@
-"""Terms of a regression as text: ``"m*n*k + m^2*log(n)"``.
+"""Terms of a regression as text, such as ``"m*n*k + m^2*log(n)"``.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Least squares: weighted, with confidence intervals; non-negative; power laws; aliased columns."""
+"""Weighted and non-negative least squares, with confidence intervals, and power laws."""
 
 from __future__ import annotations
 

@@ -415,7 +415,7 @@ ROUNDS: Final = 2
 
 @dataclass(frozen=True)
 class Alternative:
-    """Terms that could replace *term*: the samples cannot distinguish them.
+    """Replacements of *term* that the samples cannot distinguish from it.
 
     *instead* are pairs of a term and the cross-validated MLogQ with it, the best first; *without*
     is the error of the model without any, if it is also within one standard error. If *term* is

@@ -1,1 +1,1 @@
-"""Uncertainty of kernel models: prediction intervals, noise, run-to-run variation, slowdowns."""
+"""Prediction intervals, noise, run-to-run variation and slowdowns of kernel models."""

@@ -1,4 +1,4 @@
-"""Doubt: the variance of the logarithm of a prediction itself, which repetitions do not reduce.
+"""Doubt, the variance of the logarithm of a prediction, which repetitions do not reduce.
 
 There are three kinds: by the covariance of coefficients, by counts of samples, and by models
 fitted to resampled configurations. A kind of model names its own in ``doubt_kind``.

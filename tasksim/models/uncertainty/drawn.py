@@ -1,4 +1,4 @@
-"""Drawn models: predictions of models of other, equally plausible samples of the same kernel.
+"""Drawn models, equivalent to fits to other, equally plausible samples of the same kernel.
 
 A draw shifts the logarithms of predictions by their uncertainty, and stretches the noise of
 tasks by the uncertainty of the noise: few samples determine neither well. Means of n samples follow

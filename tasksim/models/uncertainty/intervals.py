@@ -1,4 +1,4 @@
-"""Prediction intervals: bounds on the next measurement.
+"""Prediction intervals, the bounds on the next measurement.
 
 A measurement at *x* is modelled as m(x)·exp(s(x)·q), with m the model's prediction, s² the sum of
 variances of logarithms, and q a random number with known quantiles:

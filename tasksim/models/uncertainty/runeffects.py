@@ -1,4 +1,4 @@
-"""Run effects: variation between whole runs beyond the noise of their tasks.
+"""Variation between whole runs beyond the noise of their tasks.
 
 A duration in a run is modelled as the kernel's mean, times a factor of the run that all kernels
 share, times a factor of kernel and run, times noise. Variances are estimated by moments: the

@@ -1,4 +1,4 @@
-"""Noise of tasks around a drawn model: random factors between equal tasks.
+"""Random factors between equal tasks around a drawn model.
 
 Residuals are drawn in logarithms, from the quantiles of measured ones. Few measurements lie
 closer together than the distribution they come from, so they are stretched to the estimated

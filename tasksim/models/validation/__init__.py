@@ -1,1 +1,1 @@
-"""Validation of kernel models: errors on samples and configurations that a model has not seen."""
+"""Validation of kernel models on samples and configurations that they have not seen."""

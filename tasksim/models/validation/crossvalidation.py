@@ -1,4 +1,4 @@
-"""Cross-validation: predictions of a kind of model for samples left out of its fits.
+"""Cross-validated predictions of a kind of model, for samples left out of its fits.
 
 Kinds that predict only measured configurations, or refuse to extrapolate, are supported, too.
 
