@@ -1,6 +1,6 @@
 """Interface of fitted models, with predictions, domains and other fits of the same kind.
 
-A kernel model is asked for columns of parameters by name (:func:`columns`).
+A kernel model takes columns of parameters by name (:func:`columns`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ __all__ = [
 class FittedModel(Protocol):
     """Interface of a fitted model for uncertainty, validation and columns.
 
-    :class:`KernelModel` implements it, and uses these modules in turn, so that they cannot import it.
+    :class:`KernelModel` implements it. That class uses these modules in turn, so that they cannot
+    import it.
     """
 
     kind: ClassVar[str]

@@ -93,7 +93,7 @@ REPORT_COUNTS = {"count": "samples", "dropped": "dropped", "configurations": "co
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that kernels were measured on: its name, and a fingerprint as plain data."""
+    """The machine that kernels were measured on, by its name and a fingerprint as plain data."""
 
     name: str
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class CoefficientFile:
-    """The content of a coefficient file: one kernel's models on one machine, by architecture."""
+    """The content of a coefficient file, one kernel's models on one machine, by architecture."""
 
     kernel: str
     parameters: tuple[str, ...]
@@ -330,7 +330,7 @@ def _measured(node: Node) -> Measured:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """The content of a model file: the models of several kernels on one machine, by kernel."""
+    """The content of a model file, the models of several kernels on one machine, by kernel."""
 
     machine: Machine
     kernels: Mapping[str, CoefficientFile]

@@ -70,7 +70,7 @@ SAMPLES = ".samples.csv"
 
 
 class ModelLibrary:
-    """The kernel models of a machine: a folder of coefficient files, or one file.
+    """The kernel models of a machine, in a folder of coefficient files or in one file.
 
     Files in a folder are read on first use and cached.
 

@@ -58,7 +58,7 @@ and predictions are never needed below a thousandth."""
 
 @dataclass(frozen=True)
 class Place:
-    """Positions of values on an axis: the points around them, and the distance beyond its ends.
+    """Positions of values on an axis, by the points around them and the distance beyond its ends.
 
     Attributes
     ----------
@@ -277,7 +277,9 @@ def _middles(values: Floats, *, log: bool) -> Floats:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that contain measurements; the others are unknown, not zero.
+    """The cells that contain measurements.
+
+    The others are unknown, not zero.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ DEFAULT: Final = Lattice()
 class Candidates:
     """Candidate terms, simple ones first, without the constant.
 
-    *notes* list, as text, what the samples cannot determine.
+    *notes* are texts on the properties that the samples cannot determine.
     """
 
     terms: Terms

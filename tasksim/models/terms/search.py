@@ -66,7 +66,7 @@ MAX_REPLACEMENTS: Final = 20
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Normal equations: inner products of the columns, with the response, and of the response.
+    """Normal equations, as inner products of the columns and of the response.
 
     Columns in *free* are in every subset; with *positive*, the coefficients of the others must be
     positive.

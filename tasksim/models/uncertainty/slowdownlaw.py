@@ -58,7 +58,7 @@ MAX_DISTANCE: Final = 0.35
 PRIOR_RUNS: Final = 8
 """Weight of the prior, which holds for all machines, in runs."""
 CALM_SCATTER: Final = 0.02
-"""Standard deviation of the log slowdown on a machine that nobody else uses."""
+"""Standard deviation of the log slowdown on an otherwise idle machine."""
 BUSY_SCATTER: Final = 0.1
 """Standard deviation of a run's log slowdown, per unit of the log slowdown of the probe."""
 RESTLESS_SCATTER: Final = 0.5
@@ -139,7 +139,7 @@ class SlowdownLaw:
 
 @dataclass(frozen=True, eq=False)
 class ExpectedSlowdown:
-    """The distribution of a run's slowdown: those of similar runs, mixed with the prior.
+    """The distribution of a run's slowdown, a mixture of those of similar runs and the prior.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class ExpectedSlowdown:
 
 HEADER: Final = ["run", *SlowdownRow._fields]
 MAX_SLOWDOWN: Final = 1e6
-"""Largest slowdown accepted: nobody waits for a run that is slowed a million times."""
+"""Largest slowdown accepted: no user waits for a run that is slowed a million times."""
 
 
 def slowdown_path(folder: Path) -> Path:
