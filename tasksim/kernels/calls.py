@@ -201,7 +201,9 @@ def address_of(reference: Reference | Any) -> int:
 
 
 class KernelError(TasksimError):
-    """Failure of a kernel, such as a matrix that is not positive definite or a zero pivot.
+    """Failure of a kernel.
+
+    Examples are a matrix that is not positive definite, a zero pivot and an exception.
 
     ``kernel`` is the name of the kernel. The caller that executes a task knows which task failed.
     """

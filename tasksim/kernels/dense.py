@@ -73,7 +73,7 @@ _MAX_SIZE = 2**31 - 1  # the largest Fortran integer
 
 @dataclass(frozen=True)
 class DenseKernel:
-    """A kernel on tiles: the sizes of its operands, and its routine.
+    """A kernel on tiles, with the sizes of its operands and its routine.
 
     Attributes
     ----------

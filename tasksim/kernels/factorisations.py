@@ -212,7 +212,9 @@ def apply_q(graph: TaskGraph, tiles: Tiles, x: Floats, together: Together = ALON
 
 
 class _TravellingRows:
-    """The rows of a vector, each at the process that changed it last; at first all have them.
+    """The rows of a vector, each at the process that changed it last.
+
+    At first, all processes have all rows.
 
     All processes visit the same rows in the same order, so that they need no requests.
     """

@@ -56,7 +56,7 @@ _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
 
 
 class Precision(NamedTuple):
-    """A real type: the first letter of its routines, its NumPy name, and its size in bytes."""
+    """A real type, with the first letter of its routines, its NumPy name and its size in bytes."""
 
     letter: str
     dtype: str

@@ -253,7 +253,9 @@ cache lines, and thus at whole numbers."""
 
 
 class Tiles:
-    """The data of a tiled factorisation; each tile is contiguous, column-major and aligned.
+    """The data of a tiled factorisation.
+
+    Each tile is contiguous, column-major and aligned.
 
     The matrix is the handle block ``A``. The block ``T``, if there is one, has the data that the QR
     kernels keep beside it. ``V[k]`` has the reflectors below the diagonal of ``A[k, k]`` and no

@@ -298,7 +298,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The data that the tasks write: expansions of cells, potentials and forces.
+    """Expansions of cells, potentials and forces, the data that the tasks write.
 
     Attributes
     ----------

@@ -311,7 +311,7 @@ def entry_calls(calls: Sequence[LoopCall | None]) -> Calls:
 
 
 class _Tables:
-    """The four tables that the entries read: reals, indices, sizes and numbers."""
+    """The four tables of reals, indices, sizes and numbers that the entries read."""
 
     def __init__(self) -> None:
         self._reals: list[int] = []

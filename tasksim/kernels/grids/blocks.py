@@ -210,7 +210,7 @@ _UNTYPED = ctypes.CFUNCTYPE(None)
 
 
 class CalledTasks:
-    """The calls of a graph's tasks: addresses of functions that cannot fail, and of their data.
+    """The calls of a graph's tasks, as addresses of their data and of functions that cannot fail.
 
     Parameters
     ----------
