@@ -2,8 +2,8 @@
 
 All campaigns have the same steps, and differ in what they measure and how::
 
-    open       lock the output, read what earlier campaigns measured
-    measure    step by step; after each step, tell progress and save if it is time
+    open       lock the output, read the measurements of earlier campaigns
+    measure    step by step; after each step, report progress and save if it is time
     finish     fit, write
 
 An interruption ends the measurement once; from then on, further ones are only noted, so that they

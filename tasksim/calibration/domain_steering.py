@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 KINDS: Final = ("power", "mlr", "hybrid")
-"""Kinds to try by default: those that predict unmeasured sizes. A plain tensor, ``cp``, takes
+"""Kinds to try by default, all of which predict unmeasured sizes. A plain tensor, ``cp``, takes
 longest to fit, and does better on top of a law (``hybrid``)."""
 MIN_CONFIGURATIONS: Final = 16
 """Smallest number of configurations, as drawn, before the first model."""

@@ -52,7 +52,7 @@ MAX_LOST_SHARE: Final = 0.9
 
 
 class Seen(NamedTuple):
-    """Tasks of one kernel in runs: durations, and overlap with each kernel."""
+    """Durations of one kernel's tasks in runs, and their overlap with each kernel."""
 
     alone_s: Numbers
     duration_s: Numbers

@@ -170,7 +170,7 @@ does so in one of twenty cases."""
 
 @dataclass
 class Fits:
-    """Models of the measured kernels, and what is wrong with some of them.
+    """Models of the measured kernels, with the problems of some of them.
 
     Attributes
     ----------

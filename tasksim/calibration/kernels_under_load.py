@@ -40,7 +40,7 @@ WARM_UP_EXECUTIONS = 3
 """Number of dropped first executions: the first two touch memory and fill caches."""
 MAX_KEPT = 200
 """Largest number of repetitions kept per worker between two checks, evenly spaced: a tiny kernel
-has tens of thousands, and they tell no more about differences between runs."""
+has tens of thousands, and they show no more of the differences between runs."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Parallelism of this machine, measured by threads that run at the same time."""
+"""Parallelism of this machine, tested with threads that should run at the same time."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Counters of kernels, from the processor, a simulated processor or files."""
+"""Counters of single kernels, from the processor, a simulated processor or files."""

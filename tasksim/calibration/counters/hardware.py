@@ -33,7 +33,7 @@ READ_MISS: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Event:
-    """Event to count: its name in perf, and its type and configuration for the system call."""
+    """Event to count, with its name in perf, and its type and configuration for the system call."""
 
     name: str
     kind: int
