@@ -9,11 +9,11 @@
      "library": null, "scheduler": "dm", "seed": 0, "noise": "none", "pin": true,
      "runtime": "compiled", "cluster": {...}, "sha256": {"/.../xeon-2c.yaml": "..."}}
 
-Names are those of generators and libraries, paths are absolute; where both are there, the path
-counts as long as it exists. ``runtime`` is there if one was asked for, ``cluster`` if nodes were:
-network, nodes, grid and owner. ``sha256``, of the files that the run depends on, is only in runs.
-Version 1 had no number: that of simulations lacks ``clock`` and ``pin``, that of native runs has
-``workers`` and the name of the models at the top.
+Names are those of generators and libraries, and paths are absolute; if both are present, the path
+takes precedence as long as it exists. ``runtime`` is present if the scenario has one, ``cluster``
+(network, nodes, grid and owner) if it has nodes. ``sha256``, of the files that the run depends on,
+is only in runs. Version 1 had no number: simulations lack ``clock`` and ``pin``, and native runs
+have ``workers`` and the name of the models at the top.
 """
 
 from __future__ import annotations

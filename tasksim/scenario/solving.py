@@ -41,7 +41,7 @@ one."""
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A native run, with the outcome of its checks and its computed result.
+    """A native run, with the outcome of the checks of its result.
 
     Attributes
     ----------
