@@ -133,7 +133,10 @@ class Child:
 
 
 class Children:
-    """A set of children that threads borrow; idle ones wait for the next thread."""
+    """A set of children that threads borrow.
+
+    Idle children wait for the next thread.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Executor on Dask's workers: those of a running cluster, or local ones that it starts."""
+"""Executor on Dask's workers, in a running cluster or started locally."""
 
 from __future__ import annotations
 

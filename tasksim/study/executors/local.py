@@ -90,7 +90,7 @@ def open_processes(jobs: int, argument: str) -> Iterator[Pool]:  # noqa: ARG001
 PROCESS_START_S: Final = 0.3
 """Time to start a process in seconds, mostly for imports; all start at once, each on its core."""
 MIN_SAVING_RATIO: Final = 2.0
-"""Least ratio of the time that processes save to the time that they take to start: the rest of a
+"""Minimum ratio of the time that processes save to the time that they take to start: the rest of a
 study is known only roughly, and cores may be busy."""
 
 

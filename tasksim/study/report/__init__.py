@@ -1,1 +1,1 @@
-"""Reports on studies: statistics of their tables, with confidence intervals."""
+"""Reports on studies, with statistics of their tables and confidence intervals."""

@@ -40,7 +40,8 @@ __all__ = [
 
 
 MAX_TABLE_ROWS: Final = 30
-"""Most rows of a table on the page, which then fits on a screen; the CSV files have all rows."""
+"""Maximum number of rows of a table on the page, which then fits on a screen; the CSV files have
+all rows."""
 MAX_ERROR_CHARACTERS: Final = 160
 """Longest error in a table, in characters; the CSV files have the whole text."""
 SECTIONS: Final = {
@@ -424,7 +425,8 @@ def drawn_rows(findings: Findings) -> list[list[str]]:
 
 CHANCES_HEADER: Final = ("pair", "probability", "interval", "the other is longer by", "interval")
 MAX_CHANCE_ROWS: Final = 30
-"""Most rows of the table: eight schedulers have 28 pairs; the report's CSV files have all."""
+"""Maximum number of rows of the table: eight schedulers have 28 pairs; the report's CSV files have
+all."""
 
 
 def chance_rows(findings: Findings) -> list[list[str]]:

@@ -26,7 +26,7 @@ its width."""
 RESAMPLING_SEED: Final = 20020201
 """Seed of the resampling; it is fixed, so that the same table gives the same report."""
 _MAX_NUMBERS_AT_ONCE: Final = 4_000_000
-"""Most numbers of resamples in memory at a time: 32 MB."""
+"""Maximum number of resampled values in memory at a time: 32 MB."""
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["DrawnIndex", "drawn_sobol_indices", "estimated"]
 
 MAX_SIMULATIONS: Final = 1_000_000
-"""Most simulations, the same as the most cells of a study."""
+"""Maximum number of simulations, the same as that of cells of a study."""
 RESAMPLES: Final = 999
 """Number of bootstrap resamples: the ends of an interval then vary by a few hundredths of its
 width."""
 MIN_LOG_RANGE_RATIO: Final = 10.0
-"""Least ratio of a range's ends for draws on a logarithmic scale, on which people choose the values
-of wide ranges."""
+"""Minimum ratio of a range's ends for draws on a logarithmic scale, on which people choose the
+values of wide ranges."""
 NUMBER_FORMAT: Final = "{:.9g}"
 """Format of a drawn value; the text of a setting needs no more digits."""
 

@@ -20,7 +20,7 @@ CONFIDENCE: Final = 0.95
 """Confidence level of intervals, and one minus the significance level of tests, as in most
 papers."""
 MIN_BLOCKS: Final = 6
-"""Least number of blocks for a verdict: by chance, five differences have the same sign once in 16
+"""Minimum number of blocks for a verdict: by chance, five differences have the same sign once in 16
 times (2 / 2**5), which is more often than 1 - :data:`CONFIDENCE`; six have it once in 32 times."""
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["gantt_blocks"]
 
 MAX_SIMULATED_TASKS: Final = 20_000
-"""Most tasks of a run that is simulated again for a chart: it takes a second or two, as long as all
-other figures together."""
+"""Maximum number of tasks of a run that is simulated again for a chart: it takes a second or two,
+as long as all other figures together."""
 
 
 def gantt_blocks(findings: Findings) -> list[Block]:

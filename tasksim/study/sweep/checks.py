@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["problems"]
 
 MAX_TRIED_VALUES = 1000
-"""Most values of an axis that are all tried: a trial takes up to a millisecond."""
+"""Maximum number of values of an axis that are all tried: a trial takes up to a millisecond."""
 
 
 def problems(study: Study, *, trust: bool = False) -> list[FileProblem]:

@@ -21,7 +21,8 @@ __all__ = ["Estimate", "estimate", "known_cells"]
 SAMPLING_S: Final = 3.0
 """Time in seconds after which no further group is sampled: users wait for the estimate."""
 MAX_SAMPLES_PER_GROUP: Final = 4
-"""Most cells of a group that are computed: the first one also prepares what the others share."""
+"""Maximum number of cells of a group that are computed: the first one also prepares the data that
+all share."""
 
 
 class Estimate(NamedTuple):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CELLS", "Grid", "Row", "combinations", "draw_seed", "with_options"]
 
 MAX_CELLS: Final = 1_000_000
-"""Most cells of a grid: a cell takes 2 kB of memory while the study runs, and nobody looks at more
-cells than these, so a larger grid is a mistake."""
+"""Maximum number of cells of a grid: a cell takes 2 kB of memory while the study runs, and nobody
+looks at more cells, so a larger grid is a mistake."""
 LABEL_COLUMNS: Final = ("graph", "platform", "scheduler", "seed")
 """Columns that label the cells of every study."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Found", "difference", "find_cell", "scenarios_of"]
 
 MAX_LISTED_CELLS = 5
-"""Most cells that a message lists if several begin alike."""
+"""Maximum number of cells that a message lists if several begin alike."""
 
 
 class Found(NamedTuple):

@@ -33,10 +33,10 @@ __all__ = ["Progress", "Sweep"]
 BATCH_S: Final = 0.2
 """Duration of a batch, in seconds: a thousand times the time to send it."""
 FIRST_BATCH_CELLS: Final = 8
-"""Most cells of a batch as long as the time of a cell is unknown."""
+"""Maximum number of cells of a batch as long as the time of a cell is unknown."""
 MAX_BATCH_CELLS: Final = 2000
-"""Most cells of a batch: a larger one delays its answers, and loses more of them if its worker
-dies."""
+"""Maximum number of cells of a batch: a larger one delays its answers, and loses more of them if
+its worker dies."""
 MAX_ATTEMPTS: Final = 3
 """Attempts before a cell whose worker dies has failed: one death may be chance, and a second one a
 neighbour's fault."""
@@ -79,7 +79,7 @@ def _frozen() -> Iterator[None]:
 
 @dataclass
 class Sweep:
-    """One run of a study: its remaining cells, and the state of their computation.
+    """One run of a study, with its remaining cells and the state of their computation.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ def _failed(store: Store, cells: list[Planned], *, retry: bool) -> int:
 
 
 MAX_SHOWN_VALUES = 20
-"""Most values of an axis that a line lists; it counts the others."""
+"""Maximum number of values of an axis that a line lists; it counts the others."""
 
 
 def differences(before: Header, now: Header, study: Study, *, trust: bool = False) -> list[str]:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Job", "Workbench", "compute", "failed", "group_of", "put_away"]
 
 MAX_KEPT_GROUPS: Final = 8
-"""Most groups (cells that share a graph and a platform) that a workbench keeps: cells arrive group
-by group, and a graph of a million tasks has 200 MB."""
+"""Maximum number of groups (cells that share a graph and a platform) that a workbench keeps: cells
+arrive group by group, and a graph of a million tasks has 200 MB."""
 MAX_RESOLVED_GROUPS: Final = 64
 """Number of groups after which a workbench forgets all files that it has read, to bound its
 memory."""

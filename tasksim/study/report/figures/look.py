@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 MAX_PANELS: Final = 6
-"""Most panels of a figure: three rows of two fill a screen; its CSV file has all data."""
+"""Maximum number of panels of a figure: three rows of two fill a screen; its CSV file has all
+data."""
 BOUND_COLOUR: Final = "#777777"
 _PANEL_INCHES: Final = 3.0
 _COLOURS: Final = (

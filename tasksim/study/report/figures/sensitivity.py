@@ -90,11 +90,12 @@ SOBOL = StudyFigure("Share of variance that each axis explains.", _draw_sobol)
 
 
 MAX_MAPS: Final = 4
-"""Most heat maps in a report: those of the strongest interactions; weaker ones show little."""
+"""Maximum number of heat maps in a report: those of the strongest interactions; weaker ones show
+little."""
 MAX_NUMBERED_FIELDS: Final = 120
-"""Most fields of a map whose fields show their numbers."""
+"""Maximum number of fields of a map whose fields show their numbers."""
 MIN_STRENGTH: Final = 1.005
-"""Least strength of an interaction that is drawn: half a percent of the makespan."""
+"""Minimum strength of an interaction that is drawn: half a percent of the makespan."""
 LOG_COLOUR_RATIO: Final = 10.0
 """Ratio of the longest to the shortest makespan from which the colour scale is logarithmic: on a
 linear scale, all but the longest would look alike."""
