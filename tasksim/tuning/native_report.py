@@ -173,7 +173,7 @@ def _table(rows: Sequence[LoopSize], times: Sequence[Mapping[str, float]]) -> Pe
 
 @dataclass(frozen=True, eq=False)
 class _Simulator:
-    """Choices of the simulator: the best of each row in simulations, without training."""
+    """Choices of the simulator, the best of each row in simulations without training."""
 
     table: PerformanceTable
     nodes: None = None

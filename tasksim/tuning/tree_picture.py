@@ -1,6 +1,6 @@
 """Picture of a decision tree, with questions above and choices below.
 
-It is wider where more examples are.
+Its width grows with the number of leaves.
 """
 
 from __future__ import annotations
