@@ -1,1 +1,1 @@
-"""The command line: nothing but parsing, calling, printing."""
+"""The command line, which only parses, calls and prints."""

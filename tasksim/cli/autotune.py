@@ -1,4 +1,4 @@
-"""``tasksim autotune``: the best of some configurations, by runs that skip what is known."""
+"""The ``tasksim autotune`` command, which tunes with runs that skip well-known kernels."""
 
 from __future__ import annotations
 

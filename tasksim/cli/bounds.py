@@ -1,4 +1,4 @@
-"""``tasksim bounds``: how fast a run could be at best, and why one was not."""
+"""The ``tasksim bounds`` command, for lower bounds of a makespan and the losses of a run."""
 
 from __future__ import annotations
 

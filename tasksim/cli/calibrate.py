@@ -1,4 +1,4 @@
-"""``tasksim calibrate``: measure kernels on this machine and fit their models."""
+"""The ``tasksim calibrate`` command, which measures kernels here and fits their models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim calibrate memory``, ``network`` and ``power``: what a machine has beside kernels."""
+"""The ``tasksim calibrate memory``, ``network`` and ``power`` commands."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _memory_text(levels: Sequence[Level]) -> Iterator[str]:
 
 
 QUICK_S = 4.0
-"""Seconds of a quick calibration: ten rounds of each size on a quiet machine."""
+"""Duration of a quick calibration in seconds: ten rounds of each size on a quiet machine."""
 
 
 def calibrate_network(
@@ -119,7 +119,7 @@ def _print_network(found: Calibration, path: Path, *, as_json: bool) -> None:
 
 
 SIZES = {"m": 256.0, "n": 256.0, "k": 256.0}
-"""A gemm where no kernel is named: to it goes most of the time of factorisations."""
+"""Default kernel sizes, those of a gemm: factorisations spend most of their time in it."""
 
 
 def calibrate_power(

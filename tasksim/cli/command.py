@@ -1,4 +1,6 @@
-"""Commands and groups of commands: examples first in the help, exit codes last.
+"""Commands and groups of commands, with examples first in their help and exit codes last.
+
+A lazy group imports a command when it is called.
 
 Those of a lazy group are imported when they are called.
 """
@@ -54,7 +56,7 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """Commands by the name of *what* they deal with: a format, a subject."""
+    """A group that lists its commands by *what* they deal with, such as formats."""
 
     def __init__(self, *args: Any, what: str = "command", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,7 +74,10 @@ class Group(Command, click.Group):
 
 
 class LazyGroup(Group):
-    """The commands of *parts*: name -> where the command is, ``MODULE:NAME``, and what it does."""
+    """A group that imports a command when it is called.
+
+    *parts* maps each name to the location of the command, ``MODULE:NAME``, and its summary.
+    """
 
     def __init__(self, *args: Any, parts: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

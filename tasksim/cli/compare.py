@@ -1,4 +1,4 @@
-"""``tasksim compare``: two runs side by side."""
+"""The ``tasksim compare`` command, for two runs side by side."""
 
 from __future__ import annotations
 

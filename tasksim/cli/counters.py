@@ -1,4 +1,4 @@
-"""``tasksim counters``: count instructions and accesses per execution of a kernel."""
+"""The ``tasksim counters`` command, which counts instructions and accesses of a kernel."""
 
 from __future__ import annotations
 

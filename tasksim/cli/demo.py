@@ -1,4 +1,4 @@
-"""``tasksim demo``: the main job in one go, on this machine."""
+"""The ``tasksim demo`` command, which runs the main job on this machine."""
 
 from __future__ import annotations
 

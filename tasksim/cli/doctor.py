@@ -1,4 +1,4 @@
-"""``tasksim doctor``: what is installed, and what this machine can."""
+"""The ``tasksim doctor`` command, which checks the installation and this machine."""
 
 from __future__ import annotations
 

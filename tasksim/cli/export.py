@@ -1,4 +1,4 @@
-"""``tasksim export``: write runs and kernel models as other tools read them."""
+"""The ``tasksim export`` command, which writes runs and kernel models for other tools."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ WRITERS = {
     "wfformat": ("wfformat", "flow.json", "its graph as a workflow of WfCommons"),
     "tasks.rec": ("tasks.rec", "tasks.rec", "the records of StarPU's trace tool"),
 }
-"""Commands: the format that writes, the name of an example, what is written."""
+"""Commands, each with the format that writes, an example's name, and a summary."""
 
 _output = click.option(
     "-o",

@@ -1,4 +1,4 @@
-"""``tasksim fit``: make a kernel model of measured durations."""
+"""The ``tasksim fit`` command, which fits a kernel model to measured durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result of ``tasksim fit``: the model, its errors, and what the file has that it leaves out."""
+"""The result of ``tasksim fit``, with the model, its errors and the skipped data."""
 
 from __future__ import annotations
 

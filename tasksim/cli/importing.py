@@ -1,4 +1,4 @@
-"""``tasksim import``: machines, runs, task graphs and networks of other tools."""
+"""The ``tasksim import`` commands for machines, runs, task graphs and networks of other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim list``: what there is, by name."""
+"""The ``tasksim list`` commands, which list everything that has a name."""
 
 from __future__ import annotations
 

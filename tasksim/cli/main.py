@@ -1,4 +1,4 @@
-"""Entry point of the command line: which commands there are, and how errors end.
+"""The entry point of the command line, its commands and its handling of errors.
 
 A command is imported when it is called, so that ``tasksim --help`` takes no longer than Python
 itself.
@@ -53,7 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("tasksim.cli.demo:demo", "Calibrate, predict, run and compare, here."),
     "doctor": ("tasksim.cli.doctor:doctor", "Say what is installed and what this machine can."),
 }
-"""Name -> where the command is, and what it does."""
+"""Name -> the location of the command, and its summary."""
 
 EXAMPLES = (
     "tasksim simulate cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
@@ -62,7 +62,7 @@ EXAMPLES = (
 
 
 class Tasksim(LazyGroup):
-    """All commands; it ends with the exit codes of their errors."""
+    """The group of all commands, whose help ends with the exit codes."""
 
     def main(  # type: ignore[override]  # one signature for click's two overloads
         self, args: Any = None, prog_name: Any = None, **extra: Any

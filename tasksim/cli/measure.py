@@ -1,4 +1,4 @@
-"""``tasksim measure``: measure a kernel over a domain of its parameters."""
+"""The ``tasksim measure`` command, which measures a kernel over a domain of its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that mean the same in every command, and the types of their values."""
+"""Options that all commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ else:
 
 
 class Share(FloatType):
-    """A share of a whole: ``5%`` or ``0.05``."""
+    """A share of a whole, such as ``5%`` or ``0.05``."""
 
     name = "share"
 
@@ -68,7 +68,7 @@ class Share(FloatType):
 
 
 class Time(FloatType):
-    """A duration with its unit, in seconds: ``60s``, ``2 min``."""
+    """A duration with its unit, such as ``60s`` or ``2 min``, in seconds."""
 
     name = "time"
 
@@ -90,7 +90,7 @@ class Time(FloatType):
 
 
 class WholeNumber(click.IntRange):
-    """A whole number within limits; messages call it an integer, not an "integer range"."""
+    """A whole number within limits, called "integer" in messages and not "integer range"."""
 
     name = "integer"
 

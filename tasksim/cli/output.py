@@ -1,4 +1,4 @@
-"""Output of commands: one JSON object, or text; and the run that they keep."""
+"""The output of commands, as one JSON object or as text, and the run that they store."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def nodes_of(run: Run) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Results:
-    """Where the results of a command go."""
+    """The destination of a command's results."""
 
     output: Path | None
     gantt: Path | None
@@ -228,7 +228,7 @@ def _plain(value: Any) -> Any:
 
 
 _LARGE_BYTES: Final = 20_000_000
-"""A million tasks; what is larger takes a browser many seconds."""
+"""Size in bytes, of about a million tasks, above which a browser takes many seconds."""
 
 
 def refuse_html(path: Path, runs: int, *, force: bool) -> None:

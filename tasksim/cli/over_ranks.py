@@ -1,8 +1,8 @@
-"""Commands that ranks run together: their grid, their end, and errors said once, by rank 0.
+"""Commands that MPI ranks run together, with their grid and their errors.
 
-What is wrong with a command line is found before the ranks meet. A rank that has found it goes to
-where they all meet first, so that none waits for it in vain, and an error of one rank alone is
-told with its number.
+A command line is checked before the ranks meet. A rank that finds an error still goes to the first
+meeting point, so that no other rank waits for it. Rank 0 reports the errors, each once; an error of
+a single rank is reported with its number.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["agreed", "end_together", "grid_of"]
 
 TOGETHER = ("run", "autotune")
-"""Commands that meet the other ranks whenever there are some."""
+"""Commands that meet the other ranks whenever there are any."""
 NETWORK = ("calibrate", "network")
-"""The calibration that does; others measure on each rank by itself."""
+"""The only calibration that does; the others measure on each rank by itself."""
 
 
 def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:

@@ -1,4 +1,4 @@
-"""``tasksim predict``: ask a kernel model."""
+"""The ``tasksim predict`` command, which evaluates a kernel model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, else a line every ten percent."""
+"""Progress on stderr, as a bar on a terminal or as a line every ten percent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["counting", "showing"]
 
 QUIET_S = 1.0
-"""What takes less shows no progress."""
+"""Duration in seconds below which no progress is shown."""
 REDRAW_S = 0.5
-"""Twice a second looks alive, and costs nothing beside the work."""
+"""Interval between two redraws in seconds: it looks alive, and costs nothing beside the work."""
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class _Lines:
-    """A line for each ten percent, none for what is over at once."""
+    """A line for each ten percent, and none for short work."""
 
     def __init__(self, what: str) -> None:
         self._what = what

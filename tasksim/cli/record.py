@@ -1,4 +1,4 @@
-"""``tasksim record``: run a Python program, and record its tasks."""
+"""The ``tasksim record`` command, which runs a Python program and records its tasks."""
 
 from __future__ import annotations
 

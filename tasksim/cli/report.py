@@ -1,4 +1,4 @@
-"""``tasksim report``: what recorded runs tell of kernels, of their makespan, and of more ranks."""
+"""The ``tasksim report`` commands for kernels, makespan and scaling of recorded runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim run``: execute a task graph on this machine's cores, or over the ranks of mpiexec."""
+"""The ``tasksim run`` command, which executes a task graph on cores, or on MPI ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim simulate``: replay a task graph on a platform."""
+"""The ``tasksim simulate`` command, which replays a task graph on a platform."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _uncertainty_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked about uncertainty."""
+    """The options about uncertainty."""
 
     uncertainty: str = "none"
     replications: int | None = None
@@ -198,7 +198,7 @@ def _knows_others(resolved: Resolved) -> bool:
 
 
 class _Rival(NamedTuple):
-    """Another scheduler, and how much longer it takes."""
+    """Another scheduler, and how much longer its run takes."""
 
     scheduler: str
     difference: Difference
@@ -222,7 +222,7 @@ class _Rival(NamedTuple):
 WITH_FROM = {
     "from_run", "trust", "changes", "output", "gantt", "force", "as_json", "check", "engine",
 }  # fmt: skip
-"""What may be given together with ``--from``."""
+"""Options that are allowed together with ``--from``."""
 
 
 @command(

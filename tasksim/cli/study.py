@@ -1,4 +1,4 @@
-"""``tasksim study``: sweeps over graphs, platforms, schedulers, settings and seeds."""
+"""The ``tasksim study`` commands for sweeps over graphs, platforms, schedulers and settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
     "tree": ("tasksim.cli.study_tree:tree", "Make a decision tree: C, Python, text, picture."),
 }
-"""Name -> where the command is, and what it does."""
+"""Name -> the location of the command, and its summary."""
 
 EXAMPLES = (
     "tasksim study new study.yaml",

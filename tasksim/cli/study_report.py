@@ -1,4 +1,4 @@
-"""``tasksim study report``: what the table of a study says, and how surely."""
+"""The ``tasksim study report`` command, for the conclusions of a study and their confidence."""
 
 from __future__ import annotations
 

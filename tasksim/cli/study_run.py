@@ -1,4 +1,4 @@
-"""``tasksim study new``, ``run``, ``table`` and ``show``: from a study file to its cells."""
+"""The ``tasksim study new``, ``run``, ``table`` and ``show`` commands."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _tell_outcome(outcome: Outcome, output: Path) -> None:
 
 
 TABLE_COLUMNS = ("makespan_s", "lower_bound_s", "busy_share", "status")
-"""Columns of answers in the text, which has room for few."""
+"""Result columns in the text output, which has room for few."""
 
 
 @command(

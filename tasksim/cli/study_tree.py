@@ -1,4 +1,4 @@
-"""``tasksim study tree``: a decision tree of what a study says, as C, Python, text or a picture."""
+"""The ``tasksim study tree`` command, which fits a decision tree to the results of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim tune``: which choice is best, and what a wrong one costs; its subcommands are apart."""
+"""The ``tasksim tune`` command group, for the best choice and the cost of a wrong one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tasksim.cli.command import LazyGroup
 __all__ = ["tuning"]
 
 GRAPH = "GRAPH"
-"""In the place of a subcommand: a graph."""
+"""Placeholder for a graph in the place of a subcommand."""
 PARTS = {
     GRAPH: ("tasksim.cli.tune_graph:graph", "Find the best choice for a graph."),
     "report": ("tasksim.cli.tune_report:reporting", "Judge choices by real runs, here."),
     "table": ("tasksim.cli.tune_table:table", "Judge methods on measurements made elsewhere."),
 }
-"""Subcommand -> where it is, and what it does."""
+"""Subcommand -> its location, and its summary."""
 
 EXAMPLES = (
     "tasksim tune cholesky n=8192 --platform xeon-24c --over tile_size=128..1024:log"
@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 class Tuning(LazyGroup):
-    """The subcommands of :data:`PARTS`; what names none of them is about a graph."""
+    """The subcommands of :data:`PARTS`; any other first argument is a graph."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*; what begins with no subcommand is about a graph."""

@@ -1,4 +1,4 @@
-"""``tasksim tune GRAPH``: the best of some choices for a graph, and what the others cost."""
+"""The ``tasksim tune GRAPH`` command, for the best choice for a graph and the cost of others."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["graph"]
 
 MOST_LISTED = 40
-"""Choices in the text: two screens; JSON has all."""
+"""Maximum number of choices in the text, two screens; JSON has all."""
 
 
 class OverCommand(Command):
-    """A command whose ``--over`` takes all the texts NAME=VALUES that follow it."""
+    """A command whose ``--over`` takes all following arguments of the form NAME=VALUES."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse *args*, with ``--over`` before each of its texts."""

@@ -1,4 +1,4 @@
-"""``tasksim tune report``: what the simulator's choices lose in real runs, here."""
+"""The ``tasksim tune report`` command, for the loss of the simulator's choices in real runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tasksim tune table``: methods of choosing, judged on a table that was measured elsewhere."""
+"""The ``tasksim tune table`` command, which judges selection methods on a measured table."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["growth_options", "table"]
 
 PRETO, POSTO = ("tree", "logistic", "neural"), ("tree", "linear", "neural")
-"""As :mod:`tasksim.tuning.learners` has them, which this need not import to show its help."""
+"""Names from :mod:`tasksim.tuning.learners`, repeated here so that help needs no import of it."""
 
 
 class Part(click.ParamType):  # type: ignore[type-arg]  # click 8.2 has no generic one
-    """A part of a whole: ``1/3``, ``33%``, ``0.33``."""
+    """A part of a whole, such as ``1/3``, ``33%`` or ``0.33``."""
 
     name = "share"
 

@@ -1,4 +1,4 @@
-"""``tasksim validate``: check files."""
+"""The ``tasksim validate`` command, which checks files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["validate"]
 
 RUN_FILES = ("run.json", "tasks.parquet")
 PATTERNS = ("*.yaml", "*.yml", "*.json", "*.samples.csv", "*.npz", *RUN_FILES)
-"""What is checked in a folder."""
+"""Patterns of the files that are checked in a folder."""
 OTHER_JSON = (".schema.json", "demo.json")
-"""What ends like this is no kernel model."""
+"""Endings of JSON files that are no kernel models."""
 
 
 @command(
@@ -263,4 +263,4 @@ _OF_FORMATS: dict[Verb, Callable[[Path, Path | None], str]] = {
     "reads_platform": _platform,
     "reads_samples": _measured,
 }
-"""How files of other formats are checked, by what these read."""
+"""Checks for files of other formats, by verb."""

@@ -1,4 +1,4 @@
-"""``tasksim view``: figures and tables of runs."""
+"""The ``tasksim view`` commands for figures and tables of runs."""
 
 from __future__ import annotations
 
