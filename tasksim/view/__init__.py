@@ -1,1 +1,1 @@
-"""Runs to look at: figures (matplotlib) and text tables."""
+"""Figures of runs, drawn with Matplotlib, and text tables."""

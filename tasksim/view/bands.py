@@ -1,8 +1,7 @@
-"""Bands of boxes in a figure: pixels true to the time in PNG, vectors in PDF and SVG.
+"""Bands of boxes in a figure, as exact pixels in PNG and as vectors in PDF and SVG.
 
-A pixel that a task covers for a third of its time has a third of the task's colour, whatever
-happens in the rest. So a chart of a million tasks shows true shares, and no stripes that come
-from rounding to pixels.
+A pixel gets a third of a task's colour if the task covers a third of its time, whatever covers the
+rest. So a chart of a million tasks shows true shares, without stripes from rounding to pixels.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["MOST_VECTORS", "Bands", "Boxes", "add_bands", "coverage_image", "darker"]
 
 _CHUNK: Final = 64
-"""Bands that are worked on together: bounds the memory to some megabytes at any number of rows."""
+"""Number of bands per step: bounds the memory to some megabytes at any number of rows."""
 _CRISP: Final = 3.0
-"""Pixels from which on the edges of a band are moved to whole pixels: thinner ones would change
-their height by a third or more."""
+"""Height in pixels from which the edges of a band are moved to whole pixels: thinner bands would
+change their height by a third or more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Rectangles, each in the colour of its state; those of one band have the same two edges.
+    """Rectangles in bands, each in the colour of its state.
 
-    Boxes of a band come in order of time and should not overlap; where they do, they share the
-    pixel by their time.
+    The rectangles of one band have the same lower and upper edge. They come in order of time and
+    should not overlap; where they do, they share the pixel by their time.
     """
 
     start: Floats
@@ -51,7 +50,7 @@ class Boxes:
     band: NDArray[np.int64]
     """Index into ``edges``; ascending."""
     edges: Floats
-    """[bands, 2], the lower and the upper edge of each."""
+    """[bands, 2], the lower and the upper edge of each band."""
     colours: tuple[str, ...]
 
     @classmethod
@@ -194,9 +193,9 @@ MOST_VECTORS: Final = 20_000
 """Maximum number of boxes drawn as vectors: some 6 MB of SVG or 1 MB of PDF, which viewers scroll
 well."""
 _BORDER_POINTS: Final = 0.4
-"""Two of them, of neighbours, are a line that is just seen."""
+"""Width of a border in points: the borders of two neighbours make a line that is just visible."""
 _DIGITS: Final = 3
-"""Decimals of coordinates in points: a millionth of the width of a page."""
+"""Decimals of coordinates in points, a millionth of the width of a page."""
 _SEAM_POINTS: Final = 1.0
 """Overlap of a box with its neighbour, in points, so that no viewer shows the page between them."""
 

@@ -1,4 +1,4 @@
-"""Panels of curves over time: tasks ready, tasks submitted, GFlop/s, cores that others had."""
+"""Panels of curves over time, such as ready tasks, submitted tasks and GFlop/s."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ __all__ = [
 _HEIGHT_INCHES: Final = 2.6
 _OTHERS_INCHES: Final = 2.2
 _MIN_OTHERS_PERCENT: Final = 1.0
-"""Least upper end of the axis of what others had: less than that is nothing, and should look like
-it."""
+"""Minimum upper end of the axis of cores used by others, in percent: a smaller share is negligible,
+and should look like it."""
 
 
 def panel_ready(

@@ -1,4 +1,4 @@
-"""Figures of runs: panels laid out one above another, drawn, and written to files."""
+"""Figures of runs, with panels above one another, drawn and saved to files."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ __all__ = ["FORMATS", "PANELS", "Cell", "figure", "figure_rows", "graph_labels",
 
 
 _ALIKE: Final = 3.0
-"""Runs of which the longest is at most so many times the shortest share a time axis: a run that
-takes less than a third of the width cannot be read."""
+"""Maximum ratio of the longest to the shortest run on a shared time axis: a run that takes less
+than a third of the width cannot be read."""
 _AXIS_INCHES: Final = 0.4
-"""The labels of a time axis."""
+"""Height of the labels of a time axis, in inches."""
 _MOST_BARS: Final = 10
 """Maximum number of bars or boxes beside another panel with readable names below them."""
 _TITLE_LETTERS: Final = 80
@@ -51,7 +51,7 @@ letters."""
 
 @dataclass(frozen=True)
 class Cell:
-    """A panel, the runs that it draws, and the time axis that it is on; None: on none."""
+    """A panel, its runs, and its time axis, or None for a panel without one."""
 
     panel: Panel
     runs: Sequence[Run]

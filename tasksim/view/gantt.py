@@ -1,4 +1,4 @@
-"""Gantt charts: which worker ran which task when, and what was copied meanwhile."""
+"""Gantt charts of tasks per worker, and of copies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _WIDTH_OF_A_CHARACTER = 0.6  # of the font size; DejaVu Sans has 0.55 on average
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A time worth a line across the panel."""
+    """A time that is marked by a line across the panel."""
 
     at_s: float
     text: str

@@ -1,4 +1,4 @@
-"""Panel of iterations: when the tasks of each round of an algorithm ran, as StarVZ's k panel."""
+"""Panel of iterations, which shows when the tasks of each iteration ran, as in StarVZ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels of kernels: total times, distributions of durations, durations in two runs."""
+"""Panels of kernels, with total times and distributions of durations."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 
 _HEIGHT_INCHES = 2.6
 _LOG_FROM = 30.0
-"""Ratio of the longest to the shortest duration: on a linear axis the boxes of short kernels would
-be lower than a thirtieth of it, a line."""
+"""Ratio of the longest to the shortest duration from which the axis is logarithmic: on a linear
+one, the boxes of short kernels would be lower than a thirtieth of it, a line."""
 _HATCHES = ("", "////", "....", "xxxx", "----")
 _POINTS: dict[str, Any] = {
     "linestyle": "",
@@ -198,7 +198,7 @@ DISTRIBUTIONS = Panel(
 
 _SCATTER_INCHES = 3.6
 _RATIOS: Final = ((1.0, "-"), (1.1, ":"), (1 / 1.1, ":"), (2.0, "--"), (0.5, "--"))
-"""Lines of equal durations, of 10 % to both sides, of twice and half."""
+"""Lines of equal durations, of 10 % to both sides, and of twice and half the duration."""
 
 
 def panel_scatter(runs: Sequence[Run], ax: Axes | None = None) -> Axes:

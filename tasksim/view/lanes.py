@@ -1,4 +1,4 @@
-"""Copies and messages in a Gantt chart: lanes below the workers, and arrows."""
+"""Lanes and arrows for copies and messages in a Gantt chart."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 MOST_ARROWS: Final = 80
-"""On 9 inches of axis more than 80 arrows cross each other until none can be followed."""
+"""Maximum number of arrows: on 9 inches of axis, more cross each other until none can be followed.
+"""
 
 
 def arrows_shown(table: Moved) -> NDArray[np.intp]:
@@ -89,7 +90,7 @@ def draw_arrows_of(
 
 
 COLOUR: Final = "#5b3a8c"
-"""Violet: copies inside of nodes are red, kernels rarely violet."""
+"""Colour of messages, violet: copies inside nodes are red, and kernels are rarely violet."""
 
 
 def draw_message_arrows(axes: Axes, run: Run) -> str:
@@ -145,7 +146,8 @@ REASONS = {
 """Reason for a copy -> its name in the legend and its colour."""
 
 _MOST_LEVELS: Final = 6
-"""Copies at the same time beyond the sixth share its level: thinner ones could not be seen."""
+"""Maximum number of levels for simultaneous copies; further copies share the last level, as thinner
+ones would be invisible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class Lane:
     source: int
     target: int
     rows: NDArray[np.int64]
-    """Its rows of the transfer table."""
+    """Row numbers of its copies in the transfer table."""
     top: float
     height: float
 

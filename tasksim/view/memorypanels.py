@@ -1,4 +1,4 @@
-"""Panels of runs with several memories: how full they were, how fast data came."""
+"""Panels of the use of memories, and of the rates of copies between them."""
 
 from __future__ import annotations
 

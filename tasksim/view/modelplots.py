@@ -1,4 +1,4 @@
-"""Figures of one kernel model: residuals, Q-Q plot, curves per parameter, influence, domain."""
+"""Figures of one kernel model, such as residuals, Q-Q plot, curves and influence."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ POINTS: Final = 4000
 EXTREMES: Final = 100
 """Number of lowest and of highest points that are always drawn: readers look for outliers."""
 LOG_FROM: Final = 8.0
-"""Ratio of the largest to the least value from which an axis is logarithmic: below, the least is
-more than an eighth of the way along a linear one."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic: below, the smallest
+is more than an eighth of the way along a linear one."""
 
 
 def decimated(values: NDArray[np.float64], most: int = POINTS) -> NDArray[np.intp]:
@@ -149,9 +149,9 @@ def finish(axes: Axes, title: str) -> None:
 
 
 MEANS: Final = 1000
-"""Maximum number of means of configurations drawn: their dots are large, and more would merge."""
+"""Maximum number of configuration means drawn: their dots are large, and more would merge."""
 CURVE: Final = 100
-"""Points of a curve over a parameter: four pixels from each other, so it looks smooth."""
+"""Number of points of a curve over a parameter: four pixels apart, so that it looks smooth."""
 HEIGHT_INCHES: Final = 3.2
 BLUE, ORANGE, GREY, DARK = PALETTE[0], "#d55e00", "#9aa5b1", "#222222"
 

@@ -1,4 +1,4 @@
-"""Panels of runs on several nodes: messages in flight, bytes out of and into nodes, idle nodes."""
+"""Panels of runs on several nodes, with messages in flight, traffic per node and idle nodes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = [
 
 HEIGHT_INCHES: Final = 1.8
 SLICES: Final = 300
-"""Three pixels each at the usual width: narrower ones look like noise."""
+"""Number of slices of time, three pixels each at the usual width: narrower ones look like noise."""
 MOST_COLOURS: Final = 8
-"""Nodes that have colours of their own; of more, only the sum is drawn."""
+"""Maximum number of nodes with colours of their own; for more nodes, only the sum is drawn."""
 UNITS: Final = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 
 

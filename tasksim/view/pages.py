@@ -61,8 +61,8 @@ img { max-width: 100%; height: auto; display: block; margin: .8rem 0; }
 code, pre { background: var(--code); padding: 0 .25rem; }
 pre { padding: .5rem .9rem; overflow-x: auto; font-size: .85rem; }
 """
-"""Light or dark, as the reader's system is; figures, drawn on white, are turned dark as they are
-shown: lightness inverted, and hues turned back."""
+"""Style of a page, light or dark as the reader's system. Figures are drawn on white; in the dark,
+their lightness is inverted and their hues are turned back."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; columns of text are to the left, those of numbers to the right."""
+    """A table, with columns of text to the left and columns of numbers to the right."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -101,7 +101,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Image:
-    """A figure, or its PNG; *name* is part of its file's name, *alt* says what it shows."""
+    """A figure, or its PNG; *name* is part of its file's name, *alt* is its alternative text."""
 
     name: str
     figure: Figure | bytes
@@ -110,7 +110,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Callout:
-    """Something found: how severe, what, the numbers behind it, and what to do."""
+    """A finding with its severity, its numbers and a recommendation."""
 
     severity: str
     message: str
@@ -120,14 +120,14 @@ class Callout:
 
 @dataclass(frozen=True)
 class Listing:
-    """Lines as they are typed: commands."""
+    """A listing of commands."""
 
     lines: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Links:
-    """A line of links: what comes first, then what each is called and where it leads."""
+    """A line of links, with an introduction, and a label and a target for each link."""
 
     text: str
     targets: Sequence[tuple[str, str]]

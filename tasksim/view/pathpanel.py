@@ -1,4 +1,4 @@
-"""Panel of paths: what the practical critical path of each run is made of, beside its workers."""
+"""Panel of the practical critical path of each run, by kind of time."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _WAITING: Final = "waiting"
 _NOT_COMPUTING: Final = {_MESSAGES: "#8fb8de", _WAITING: "#d9d9d9"}
 _ROW_INCHES: Final = 0.3
 _LEGEND_INCHES: Final = 1.1
-"""For the legend above and the axis below."""
+"""Height of the legend above and the axis below, in inches."""
 _RUN_INCHES: Final = 0.55
-"""For each further run: two bars and a line of text above them."""
+"""Height of each further run in inches: two bars and a line of text above them."""
 _NAMED: Final = 0.85
 """Share of the width for names, beside the labels of rows."""
 

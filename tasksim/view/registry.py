@@ -1,7 +1,8 @@
-"""Panels of figures of runs, by name: the built-in ones, other packages', a user's own.
+"""Registry of the panels of figures.
 
-A panel is a :class:`Panel`; another package declares one by an entry point of the group
-``tasksim.panels``. Nothing here imports Matplotlib, so that the command line knows the names.
+Panels are built in, from other packages, or the user's own. A panel is a :class:`Panel`; another
+package declares one by an entry point of the group ``tasksim.panels``. This module does not import
+Matplotlib, so that the command line knows the names.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _always(run: Run) -> bool:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Panel:
-    """A sort of panel: what it draws, where it stands, how high it is, of which runs.
+    """A kind of panel, with its place, its height and its runs.
 
     Parameters
     ----------
@@ -136,5 +137,5 @@ PANELS: Registry[Panel] = Registry(
     },
     _adopt,
 )
-"""All panels, in the order in which figures have them; a new one is a file, and a line here or an
-entry point of its package."""
+"""All panels, in their order in figures; a new one needs a file, and a line here or an entry point
+of its package."""

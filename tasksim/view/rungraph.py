@@ -1,4 +1,4 @@
-"""Graphs of runs that are drawn: made once for all panels that ask for them."""
+"""Task graphs of drawn runs, built once for all panels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels of slices of time: how busy workers were, where ready tasks lacked, the power drawn."""
+"""Panels of slices of time, with busy workers, missing ready tasks and power."""
 
 from __future__ import annotations
 

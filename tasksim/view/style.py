@@ -1,4 +1,4 @@
-"""Style of figures: colours of kernels, sizes of texts, time axes, names of runs."""
+"""Style of figures, with colours, font sizes, time axes and names of runs."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ PALETTE = (
     "#53c683",
     "#472060",
 )
-"""For everything that has no colour of its own, in order."""
+"""Colours for everything that has no colour of its own, in order."""
 
 RUN_COLOURS = ("#222222", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
-"""For curves of several runs in one panel, in order; then from the start again."""
+"""Colours of the curves of several runs in one panel, in order; further runs start again."""
 
 
 _RED: Final = 0.11  # of the circle of hues, to both sides of red: what the copies' colours take
@@ -124,10 +124,10 @@ def _free_colour(name: str, taken: set[str]) -> str:
 
 
 class _RepeatableLayout(ConstrainedLayoutEngine):
-    """No overlaps, and the same figure each time.
+    """A layout engine without overlaps and with the same result each time.
 
-    The solver below adds up in an order that depends on addresses in memory; what differs in
-    the last digits then shows in the names inside SVG files.
+    The solver below sums in an order that depends on addresses in memory; differences in the last
+    digits would then show in the names inside SVG files.
     """
 
     def execute(self, fig: Figure) -> Any:
@@ -142,7 +142,7 @@ class _RepeatableLayout(ConstrainedLayoutEngine):
 
 
 class _ShownFigure(Figure):
-    """A figure that notebooks show, whether or not they know of Matplotlib."""
+    """A figure that notebooks display, even if they do not know Matplotlib."""
 
     def _repr_png_(self) -> bytes:
         drawn = BytesIO()

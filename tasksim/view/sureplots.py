@@ -1,4 +1,4 @@
-"""Figures of how sure a makespan is: a fan of replications, a tornado of kernels, runs inside."""
+"""Figures of the uncertainty of a makespan, such as a fan of replications and a tornado."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ __all__ = [
 ]
 
 INNER: Final = (0.5, 0.8)
-"""Bands within that of the level: half of the runs, and four of five."""
+"""Inner bands, within that of the confidence level: half of the runs, and four out of five."""
 SHADES: Final = ("#0b5394", "#4a90c8", "#a9cdea", "#e3e8ee")
-"""Colours of the bands from the inside, then of the outside; they differ in lightness alone."""
+"""Colours of the bands from the inside, then of the outside; they differ only in lightness."""
 TAILS: Final = (0.05, 0.95)
-"""Quantiles that tell far-off replications: these do not move them."""
+"""Quantiles that show the tails: a few far-off replications do not move them."""
 DARK, ORANGE = "#222222", "#d55e00"
 MOST_BINS: Final = 60
 """Maximum number of bins of a histogram: some ten pixels each, so that a step looks like one."""
 FILLED: Final = 0.62
-"""Share of the height of a row for the highest bin; the interval of the mean is below it."""
+"""Share of a row's height for the highest bin; the interval of the mean is below it."""
 MOST_KERNELS: Final = 12
-"""Rows of a tornado: others hardly matter where so many matter more."""
+"""Maximum number of rows of a tornado: beyond that many, the other kernels hardly matter."""
 ROW_INCHES: Final = 0.85
 BAR_INCHES: Final = 0.36
 AROUND_INCHES: Final = 1.5
-"""For titles, axis and legend."""
+"""Height of titles, axis and legend, in inches."""
 LABELS_INCHES: Final = 0.45
 """Height of the labels below an axis, in inches."""
 LEAST_INCHES: Final = 3.0
 FURTHEST: Final = 3.0
-"""Times the interval of one run, to both sides of the median: of kernels that lose their core now
-and then few runs are far beyond it, and would press all others together."""
+"""Maximum distance from the median, in intervals of one run: a kernel that sometimes loses its core
+has a few runs far beyond it, which would squeeze all others."""
 
 
 def figure_sure(predictions: Predictions) -> Figure:
@@ -176,7 +176,7 @@ def panel_tornado(prediction: Prediction, ax: Axes | None = None, name: str = ""
 
 
 class _Band(NamedTuple):
-    """Band in one shade: makespans from one to another."""
+    """A band of makespans in one shade."""
 
     low_s: float
     high_s: float
@@ -333,7 +333,7 @@ def _legend(axes: Axes, handles: Sequence[Artist], columns: int) -> None:
 
 LEVELS: Final = np.linspace(0.0, 1.0, 101)
 STYLES: Final = ("-", "--", ":", "-.")
-"""Besides colours: for those who see none, and printers that have none."""
+"""Line styles, besides colours, for colour-blind readers and black-and-white printers."""
 INCHES: Final = 5.0
 CHANCE: Final = 0.95
 """Probability of the grey band: as many independent runs lie in it if the intervals are right."""

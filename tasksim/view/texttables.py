@@ -1,4 +1,4 @@
-"""Plain text tables: what a run, its bounds, a comparison say, for terminals and files alike."""
+"""Plain text tables of runs, bounds and comparisons, for terminals and files."""
 
 from __future__ import annotations
 
@@ -340,7 +340,7 @@ def _spread(counts: Sequence[int]) -> str:
 
 
 MOST_PAIRS: Final = 12
-"""Rows of a table that is read at a glance: those of four nodes that all talk to each other."""
+"""Maximum number of rows of a table that is read at a glance, as for all pairs of four nodes."""
 
 
 def message_rows(messages: MessageComparison) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Series over time that figures draw: copies by pair of memories, rates, waits, overlaps."""
+"""Time series for figures, such as copies by pair of memories, rates, waits and overlaps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The page: runs to explore in a browser, in one HTML file."""
+"""Interactive page of runs for a browser, in one HTML file."""

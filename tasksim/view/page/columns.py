@@ -1,9 +1,9 @@
-"""Columns of numbers as text: what a page holds of a table, small and quick to read.
+"""Columns of numbers packed as text for a page, small and quick to read.
 
-Times come as whole ticks, so that all columns but one kind are whole numbers. Each is written as
-differences where neighbours are alike, signs folded in, split into planes of bytes (the upper ones
-of small numbers are all zero), and all planes together are deflated and written in base64.
-``script/columns.js`` reads it.
+Times are whole ticks, so that all columns but one kind are whole numbers. A column is written as
+differences if neighbours are similar, with signs folded in, and split into planes of bytes (the
+upper planes of small numbers are all zero). All planes together are deflated and written in base64.
+``script/columns.js`` reads them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Ticks", "unpacked"]
 
 _LEVEL: Final = 6
-"""Level of deflate: 9 takes three times as long and gains a percent."""
+"""Level of deflate: 9 takes three times as long and gains one percent."""
 
 
 class Ticks:
-    """The unit of times in a page: a power of ten of seconds.
+    """The unit of times in a page, a power of ten of seconds.
 
-    A nanosecond, the clock of real runs; finer in runs of less than a millisecond, which then have
-    a million ticks at least, and coarser where nanoseconds are more than a double counts.
+    It is a nanosecond, the clock of real runs. It is finer for runs of less than a millisecond,
+    which then have at least a million ticks, and coarser if a double cannot count the nanoseconds.
     """
 
     def __init__(self, until_s: float) -> None:
@@ -50,7 +50,7 @@ class Ticks:
 
 
 class Columns:
-    """Columns by name, packed together; :func:`unpacked` reads them back.
+    """Named columns, packed together; :func:`unpacked` reads them back.
 
     >>> packed = Columns()
     >>> packed.whole("start", [0, 10, 25], differences=True)

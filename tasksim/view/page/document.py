@@ -1,8 +1,8 @@
-"""Document of a page: one HTML file with runs, script and style in it, and nothing outside.
+"""HTML document of a page, which contains the runs, the script and the style.
 
 The sources of the script are plain modules of JavaScript that import each other by name; a browser
-or Node runs them as they are. In a page they stand one after another, each after those that it
-imports, without their imports and exports. Names are unique over all of them, which a test asks.
+or Node runs them as they are. A page contains them one after another, each after its imports,
+without import and export statements. Names are unique over all of them, which a test checks.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_RUNS", "VERSION", "bundle", "document", "refuse_page", "save_page", "source"]
 
 MOST_RUNS: Final = 4
-"""Above each other more would each have too little of a screen."""
+"""Maximum number of runs, above each other: more would leave each too little of a screen."""
 LARGE_BYTES: Final = 20_000_000
 """Size of a page in bytes that is easy to mail. Larger pages are complete, and a note states their
 size."""

@@ -1,8 +1,8 @@
-"""Runs of a page: what their graphs and models say of their tasks, and the columns of their tables.
+"""Tables of the runs in a page, with data from their graphs and kernel models.
 
-Each column holds what the others do not say: when a task began after the one before it on its
-worker, when it became ready after the end of the task that released it. Most of that is nothing,
-which takes no room. ``script/rundata.js`` puts the times together again.
+Each column holds only what the others do not: the start of a task after the end of the previous one
+on its worker, or the time until it became ready after the end of the task that released it. Most of
+these differences are zero and take no room. ``script/rundata.js`` restores the times.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _EXPECTED_BY_MEDIAN = "the median of its kind"
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A run to be shown.
+    """A run in a page.
 
     Attributes
     ----------
@@ -233,8 +233,8 @@ def _add_graph(columns: Columns, graph: TaskGraph) -> None:
 
 
 _MOST_SLICES: Final = 20_000
-"""Maximum number of slices of a curve of memory: finer than the pixels of a screen zoomed in
-ten times."""
+"""Maximum number of slices of a memory curve: finer than the pixels of a screen zoomed in ten
+times."""
 
 
 def add_copies(columns: Columns, run: Run, ticks: Ticks) -> list[dict[str, int]]:
