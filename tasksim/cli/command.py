@@ -1,8 +1,6 @@
 """Commands and groups of commands, with examples first in their help and exit codes last.
 
 A lazy group imports a command when it is called.
-
-Those of a lazy group are imported when they are called.
 """
 
 from __future__ import annotations
