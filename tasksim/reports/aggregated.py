@@ -29,8 +29,8 @@ __all__ = ["GRAPH", "MODELS", "aggregated_models", "write_aggregated"]
 GRAPH: Final = "graph.npz"
 MODELS: Final = "models.json"
 MAX_HISTORY_CONFIGURATIONS: Final = 40
-"""Most configurations of a kernel that gets a history; with more, a model is selected as in
-calibrations."""
+"""Maximum number of configurations of a kernel that gets a history; with more, a model is selected
+as in calibrations."""
 SELECTION_BUDGET_S: Final = 10.0
 """Time for the selection of one model, in seconds."""
 

@@ -1,4 +1,4 @@
-"""Demo of the main job: calibrate this machine, predict, run natively, compare, draw."""
+"""Demo of the main job, from a calibration of this machine to predictions and native runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ TILE_SIZE = 256
 """Rows of a tile: its gemm takes a millisecond, long beside the runtime's overhead, as in real
 use."""
 REPETITIONS = 5
-"""Native runs per case: the least odd number whose median two disturbed runs cannot disturb."""
+"""Native runs per case: the smallest odd number whose median two disturbed runs cannot disturb."""
 CALIBRATION_S = 15.0
 """Time of the calibration in seconds. It suffices for each kernel of the small graphs on two cores,
 over several moods of the machine, while the whole demo takes half a minute."""
@@ -91,7 +91,7 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class DemoCase:
-    """A case of the demo: its prediction just before it was run, and its native runs.
+    """A case of the demo, with its native runs and the prediction made just before.
 
     Attributes
     ----------

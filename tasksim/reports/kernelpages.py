@@ -1,4 +1,4 @@
-"""Pages on the kernels of recorded runs: one per kernel, and an index with links to them.
+"""Pages on the kernels of recorded runs, one per kernel, and an index of them.
 
 ::
 
@@ -39,7 +39,8 @@ MARK: Final = "kernels.json"
 EXPLORED_PAGE: Final = "runs.html"
 """Page of the runs, to explore in a browser."""
 MAX_EXPLORED_TASKS: Final = 1_000_000
-"""Most tasks that a browser shows within seconds; runs with more have only the kernels' pages."""
+"""Maximum number of tasks that a browser shows within seconds; larger runs have only the kernels'
+pages."""
 FITTED_ROW: Final = "samples that were fitted"
 REFIT_PREFIX: Final = "refitted to these tasks, "
 

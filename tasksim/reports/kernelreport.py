@@ -1,4 +1,4 @@
-"""Reports on the kernels of recorded runs: durations of their tasks, and models judged by them.
+"""Reports on the kernels of recorded runs, with measured durations and judged models.
 
 ::
 
@@ -47,9 +47,10 @@ __all__ = ["Fitting", "KernelReport", "report_kernels"]
 Origin = Literal["given", "fitted"]
 
 MIN_SEARCH_CONFIGURATIONS: Final = 4
-"""Fewest configurations for a search for terms, as in :class:`LinearModel`."""
+"""Minimum number of configurations for a search for terms, as in :class:`LinearModel`."""
 REFITTED_CODES: Final = ("overfit",)
-"""Codes of findings that compare with the model's own fit; left out, as its samples were others."""
+"""Codes of findings that compare with the model's own fit; left out, because its samples were
+others."""
 NO_PREDICTION: Final = "the given model can predict none of its tasks"
 SIMULATED_WITH_MODEL: Final = (
     "the runs were simulated with this model: its predictions are their durations, but for "

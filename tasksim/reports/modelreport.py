@@ -49,7 +49,8 @@ __all__ = ["REPORT_SUFFIXES", "findings_text", "report_blocks", "write_report"]
 
 REPORT_SUFFIXES: Final = (".html", ".htm", ".md")
 MAX_LISTED_CONFIGURATIONS: Final = 10
-"""Most configurations with large influence that the report names: the figure has all of them."""
+"""Maximum number of configurations with large influence that the report names: the figure has all
+of them."""
 
 
 def write_report(

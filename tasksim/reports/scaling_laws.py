@@ -1,9 +1,8 @@
-"""Scaling: speed-up and efficiency over nodes, and two empirical laws that predict them.
+"""Scaling over nodes, with speed-up, efficiency and two empirical laws that predict them.
 
 Two empirical laws from models of earth systems are the baselines. Both are fitted to times on few
 nodes and judged on many: Worley's ``a / P + b P^c + d``, for one size, and Nan's ``a size / P +
-b``,
-for several.
+b``, for several.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ __all__ = [
 ]
 
 WORLEY_NODES: Final = 4
-"""Fewest numbers of nodes for Worley's law: it has as many coefficients."""
+"""Minimum number of node counts for Worley's law: it has as many coefficients."""
 
 WORLEY_EXPONENTS: Final = np.linspace(0.05, 3.0, 60)
 """Exponents of P that the fit tries; nobody scales to costs that grow faster than P cubed."""
 MAX_FITTED_NODES: Final = 8
-"""Most nodes that a law is fitted to by default."""
+"""Maximum number of nodes that a law is fitted to by default."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Bulk-synchronous programs: their time on many ranks, from counters and messages on few."""
+"""Scaling predictions for bulk-synchronous programs, from counters and messages on few ranks."""

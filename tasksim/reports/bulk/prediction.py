@@ -1,4 +1,4 @@
-"""Prediction of bulk-synchronous programs: computing, memory, messages and the rest, by ranks.
+"""Prediction of the time of bulk-synchronous programs on many ranks, part by part.
 
 ``T(P) = sum over kernels (instructions · CPI / f + BF_mem · sum(hits · latency)) + BF_comm · T_comm
 + T_others`` (N. Ding et al., "APMT: an automatic hardware counter-based performance modeling tool

@@ -1,4 +1,4 @@
-"""Profile of a program on some ranks: the computing and the messages of the busiest rank."""
+"""Profile of a program on some ranks, with computing and messages of the busiest rank."""
 
 from __future__ import annotations
 

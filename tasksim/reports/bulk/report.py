@@ -1,4 +1,4 @@
-"""Report on the scaling of a program: its model, all methods' times, a figure."""
+"""Report on the scaling of a program, with its model, a table of all methods and a figure."""
 
 from __future__ import annotations
 
