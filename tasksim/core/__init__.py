@@ -1,6 +1,7 @@
-"""The compiled core: C++20 that does what the engines' parts do, in the same order, faster.
+"""Compiled core in C++20, a faster equivalent of parts of the engines.
 
-``tasksim_core.h`` declares what it offers, plain functions on plain arrays.
-:mod:`tasksim.core.build` makes a shared library of it; :mod:`tasksim.core.library` finds that and
-loads it. Nothing is missing without it: whoever asks gets None, and why.
+It does the same in the same order as the Python parts. ``tasksim_core.h`` declares its interface,
+plain functions on plain arrays. :mod:`tasksim.core.build` compiles the shared library;
+:mod:`tasksim.core.library` finds and loads it. Everything works without it: a request for the
+library then returns None and the reason.
 """

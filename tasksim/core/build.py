@@ -1,8 +1,8 @@
-"""The build of the core: ``python -m tasksim.core.build`` compiles what has changed, and links.
+"""Build of the core by ``python -m tasksim.core.build``, which compiles only what has changed.
 
-Needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
-``build/core/`` of the checkout, by compiler and flags; one is compiled again when the contents of
-its source or of a header that it includes have changed, whatever the times of the files.
+It needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
+``build/core/`` of the checkout, by compiler and flags; a unit is compiled again if the contents of
+its source or of an included header have changed, whatever the times of the files.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["SANITIZERS", "build", "build_beside", "main"]
 
 SANITIZERS: Final = ("address", "undefined", "thread")
 _TELLS: Final = "version.cpp"
-"""The unit that is told what the library is made of."""
+"""The unit that contains the description of the library's sources and compiler."""
 
 
 def build(
@@ -119,7 +119,7 @@ def _work_of(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A source, what it is compiled to, and by which command."""
+    """A source, its object file, and the command that compiles it."""
 
     source: Path
     target: Path

@@ -1,4 +1,4 @@
-"""The compiler of the core: which one, and with which flags."""
+"""Compiler of the core, and its flags."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
 __all__ = ["Compiler", "NotBuilt", "find_compiler", "sanitizing"]
 
 NAMES: Final = ("c++", "g++", "clang++")
-"""Looked for in this order where ``CXX`` names none."""
+"""Compilers in order of search, if ``CXX`` names none."""
 COMMON: Final = ("-std=c++20", "-fPIC", "-pthread", "-fvisibility=hidden")
 EXACT: Final = ("-ffp-contract=off",)
-"""A product and a sum stay two roundings, as in Python. Nothing that changes a result may be added
-here: no ``-ffast-math``, nor parts of it, no ``-march``."""
+"""Flags for exact results: a product and a sum stay two roundings, as in Python. Do not add a flag
+that changes a result: no ``-ffast-math`` or part of it, and no ``-march``."""
 FAST: Final = ("-O3",)
 SANITIZED: Final = ("-O0", "-g1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined")
-"""Lines without variables (``-g1``): what the checks say names them, and compiling takes half."""
+"""Flags for sanitizers. ``-g1`` keeps lines without variables: findings name the lines, and
+compiling takes half as long."""
 LINKED: Final = ("-shared", "-pthread", "-Wl,-z,relro,-z,now")
 WHOLE: Final = ("-Wl,-z,defs", "-Wl,--strip-debug", "-Wl,--version-script=offered.map")
-"""What is missing is found now, and not at the first call; nothing is offered but the interface."""
+"""Linker flags: a missing symbol is an error now, not at the first call, and the library exports
+only its interface."""
 OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
-"""Templates of C++'s library that the core uses are not: those of another library in the process
-would take their place, or they theirs."""
+"""Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
+library in the process could replace them, or be replaced by them."""
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
-"""C++'s own library goes in, so that the core needs the C library alone."""
+"""Flags that link C++'s own library statically, so that the core needs only the C library."""
 
 
 class NotBuilt(TasksimError):
-    """The core could not be built, and why."""
+    """Error for a core that could not be built, with the reason."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Interface of the core: its structures and functions as ctypes sees them.
+"""ctypes interface of the core, with its structures and functions.
 
-The mirror of ``tasksim_core.h``, in the same order. Whoever fills a structure keeps the arrays that
-it points to alive for as long as the core may look at them.
+It mirrors ``tasksim_core.h``, in the same order. The creator of a structure keeps the arrays that
+it points to alive for as long as the core may use them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _fields(text: str) -> list[tuple[str, Any]]:
 
 
 class Graph(ctypes.Structure):
-    """A task graph, in its arrays."""
+    """A task graph as arrays."""
 
     _fields_ = _fields(
         "i:tasks,handles,kernels,hints,edges,accesses,waits,apart"
@@ -104,7 +104,7 @@ class Graph(ctypes.Structure):
 
 
 class Platform(ctypes.Structure):
-    """A platform: workers, memories, links, and the costs of the runtime."""
+    """A platform, with workers, memories, links and the costs of the runtime."""
 
     _fields_ = _fields(
         "i:workers,classes,memories,links p:class_of,memory_of,node_of,pipeline,nominal_speed"
@@ -117,7 +117,7 @@ class Platform(ctypes.Structure):
 
 
 class Scheduler(ctypes.Structure):
-    """A policy of the core, with its numbers and tables by name."""
+    """A policy of the core, with its named numbers and tables."""
 
     _fields_ = _fields(
         "s:name i:numbers p:number_names,number_values i:tables"
@@ -131,7 +131,7 @@ Call2 = CFUNCTYPE(c_int64, c_int64, c_int64)
 
 
 class Callbacks(ctypes.Structure):
-    """A scheduler that is no policy of the core."""
+    """A scheduler that is not a policy of the core."""
 
     _fields_ = [
         ("attach", Call0),
@@ -145,7 +145,7 @@ class Callbacks(ctypes.Structure):
 
 
 class Python(ctypes.Structure):
-    """What the core calls of Python, and objects that it knows: see :func:`locked_functions`."""
+    """Python functions that the core calls, and objects that it uses: see :func:`locked_functions`."""
 
     _fields_ = _fields(
         "p:call,call_method,get_item,type_of,from_int,from_double,as_int,as_mask,as_index,"
@@ -155,7 +155,7 @@ class Python(ctypes.Structure):
 
 
 class Called(ctypes.Structure):
-    """A scheduler written in Python: the addresses of objects."""
+    """A scheduler written in Python, as addresses of objects."""
 
     _fields_ = _fields(
         "p:scheduler,push,pop,started,finished,choose,commit,number,workers,tasks,handles,memories"
@@ -163,7 +163,7 @@ class Called(ctypes.Structure):
 
 
 class Contention(ctypes.Structure):
-    """How tasks slow each other down: domains of memory, kinds of tasks."""
+    """Contention between tasks, by memory domain and kind of task."""
 
     _fields_ = _fields(
         "i:domains,kinds p:domain_of,kind_of,curve_ptr,curve,demand,share,beside_ptr,beside"
@@ -171,7 +171,7 @@ class Contention(ctypes.Structure):
 
 
 class Question(ctypes.Structure):
-    """What is asked: costs, estimates, and how the replay goes."""
+    """A replay to run, with its costs, estimates and rules."""
 
     _fields_ = _fields(
         "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted,contention"
@@ -181,13 +181,13 @@ class Question(ctypes.Structure):
 
 
 class Member(ctypes.Structure):
-    """A node of a cluster: what is replayed there, and who decides."""
+    """A node of a cluster, with its tasks and its scheduler."""
 
     _fields_ = _fields("p:graph,visible,platform,question,scheduler,order,message i:first_ready")
 
 
 class Cluster(ctypes.Structure):
-    """Nodes, the network between them, and messages."""
+    """A cluster, with its nodes, its network and its messages."""
 
     _fields_ = _fields(
         "i:nodes p:member i:links,ways,uses,messages p:capacity,way_limit,way_weight,way_ptr"
@@ -198,13 +198,13 @@ class Cluster(ctypes.Structure):
 
 
 class Outcome(ctypes.Structure):
-    """How a replay has ended, and how much it has noted."""
+    """The end of a replay, and the sizes of its records."""
 
     _fields_ = _fields("i:worker,task,number d:now_s i:events,evictions,copies,changes")
 
 
 class Tasks(ctypes.Structure):
-    """Columns of tasks, to be filled."""
+    """Columns of tasks, filled by the core."""
 
     _fields_ = _fields(
         "p:submitted_s,ready_s,popped_s,start_s,end_s,worker,released_by,state,cpu_s,preemptions"
@@ -212,13 +212,13 @@ class Tasks(ctypes.Structure):
 
 
 class Totals(ctypes.Structure):
-    """What a replay has come to, in few numbers."""
+    """Totals of a replay."""
 
     _fields_ = _fields("d:makespan_s i:copies,copied_bytes,evictions")
 
 
 class Log(ctypes.Structure):
-    """Columns of copies and of the use of memory, which are the core's."""
+    """Columns of copies and of the use of memory, owned by the core."""
 
     _fields_ = _fields(
         "p:handle,task,source,target,requested_s,start_s,end_s,reason,time_s,memory,used_bytes"
@@ -257,7 +257,7 @@ _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_owner": (py_object, [c_void_p]),
     "replay_function": (py_object, [py_object, c_char_p]),
 }
-"""What is called with Python's lock: it calls Python, or makes objects of it."""
+"""Functions that need Python's lock, because they call Python or create its objects."""
 
 _PYTHON: Final = {
     "call": "PyObject_Vectorcall",
@@ -280,7 +280,7 @@ _PYTHON: Final = {
     "set_error": "PyErr_SetString",
     "clear_error": "PyErr_Clear",
 }
-"""Functions of Python's C interface; all have been there, unchanged, since Python 3.9."""
+"""Functions of Python's C interface; all have existed, unchanged, since Python 3.9."""
 _OBJECTS: Final = {
     "none": None,
     "yes": True,

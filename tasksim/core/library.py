@@ -1,6 +1,7 @@
-"""The library of the core: found beside this file, loaded when first asked for; its sources.
+"""Shared library of the core, loaded at the first request.
 
-The environment variable ``TASKSIM_CORE`` says otherwise: ``off``, or the path of another library.
+The library is beside this file. The environment variable ``TASKSIM_CORE`` overrides that: ``off``,
+or the path of another library.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ __all__ = [
 ]
 
 VERSION: Final = 16
-"""``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``: what callers here know how to call."""
+"""Version of the interface that the callers use, ``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``."""
 FOLDER: Final = Path(__file__).resolve().parent
-"""Where the sources lie in a checkout. Wheels have the library instead."""
+"""Folder of the sources in a checkout. Wheels have the library instead."""
 BESIDE: Final = FOLDER / "libtasksim_core.so"
-"""The library, as it is built and as wheels have it."""
+"""Path of the library, in a build and in wheels."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
-"""Why there is none, as the build left it."""
+"""File with the reason of a failed build, written by the build."""
 _REBUILD: Final = "python -m tasksim.core.build"
 
 
 @dataclass(frozen=True)
 class Status:
-    """Whether the compiled core is there.
+    """Availability of the compiled core.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class _Loaded(NamedTuple):
 
 _lock = threading.Lock()
 _loaded: dict[str, _Loaded] = {}
-"""By what ``TASKSIM_CORE`` says."""
+"""Loaded libraries by the value of ``TASKSIM_CORE``."""
 
 
 def library() -> ctypes.CDLL | None:

@@ -1,4 +1,4 @@
-"""Interface of the core's native runs, as ctypes sees it; the mirror of the end of its header."""
+"""ctypes interface of the core's native runs, a mirror of the end of its header."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from tasksim.core.interface import Callbacks, Outcome, Scheduler, Tasks
 __all__ = ["KERNEL", "CalledBack", "Program", "declared", "with_lock"]
 
 KERNEL: Final = 14
-"""The status of a run in which a kernel has failed."""
+"""Status of a run in which a kernel failed."""
 
 CalledBack = CFUNCTYPE(c_int32, c_int64, c_int64, POINTER(c_double))
-"""A task that is called in Python: its number, its worker's, and where its times are noted."""
+"""Callback for a task in Python, with its number, its worker's number, and the place for its times.
+"""
 
 
 class Program(ctypes.Structure):
-    """What the tasks of a native run call."""
+    """The calls of the tasks of a native run."""
 
     _fields_ = [
         ("functions", c_int64),

@@ -1,11 +1,11 @@
-"""The sanitizers: Python with a core that is checked while it runs.
+"""Runs of Python with a core that sanitizers check.
 
-A library with sanitizers needs theirs to be there before anything else, which the dynamic linker
-sees to (``LD_PRELOAD``). A whole command so::
+A library with sanitizers needs their runtime to be loaded before anything else, which the dynamic
+linker does (``LD_PRELOAD``). A whole command is run in this way::
 
     python -m tasksim.core.sanitizers address,undefined python -m pytest tests/core
 
-It ends with a code that is not zero where a check fails. What is not the core is not checked.
+The exit code is not zero if a check fails. Only the core is checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RUNTIMES: Final = {
     "thread": ("libtsan.so", "libclang_rt.tsan.so"),
     "undefined": ("libubsan.so", "libclang_rt.ubsan_standalone.so"),
 }
-"""The libraries of the sanitizers, GCC's and Clang's."""
+"""Libraries of the sanitizers, for GCC and Clang."""
 _OPTIONS: Final = {
     # Python keeps to its end what it never frees.
     "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1",

@@ -1,4 +1,4 @@
-"""Interface of the core's selective runs, as ctypes sees it."""
+"""ctypes interface of the core's selective runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasksim.core.native_interface import Program
 __all__ = ["COUNTS", "Effort", "Selection", "declared"]
 
 COUNTS: Final = {"": 0, "own": 1, "path": 2, "profile": 3, "share": 4}
-"""``tasksim_counts`` in ``tasksim_core.h``, by what policies call them."""
+"""Values of ``tasksim_counts`` in ``tasksim_core.h``, by their names in policies."""
 
 
 class Selection(ctypes.Structure):
-    """Which tasks are executed, and what the others are charged."""
+    """The choice of executed tasks, and the charges of the others."""
 
     _fields_ = [
         *(
@@ -38,7 +38,7 @@ class Selection(ctypes.Structure):
 
 
 class Effort(ctypes.Structure):
-    """What was executed."""
+    """The amount of executed work."""
 
     _fields_ = [
         ("executed", c_int64),

@@ -1,6 +1,7 @@
-"""The tag of a wheel with the core in it: the processor, and the oldest C library that it runs on.
+"""Tag of a wheel with the core, with its processor and the oldest C library that it runs on.
 
-Read from the shared library itself, an ELF file, so that it holds for other machines' as well.
+The tag is read from the shared library itself, an ELF file, so that it holds for other machines'
+libraries as well.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _MACHINES: Final = {
     243: "riscv64",
     258: "loongarch64",
 }
-"""Processors by their number in ELF files, as wheels call them; those of 64 bits."""
+"""Names of 64-bit processors in wheels, by their number in ELF files."""
 _OLDEST: Final = (2, 17)
-"""The C library of the oldest Linux that Python's wheels are still made for (manylinux2014)."""
+"""Version of the oldest C library that Python's wheels are still built for (manylinux2014)."""
 _OF_GLIBC: Final = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux.*|ld64)\.so\.\d")
 _OF_VERSION: Final = re.compile(r"GLIBC_(\d+)\.(\d+)(\.\d+)?")
 _DYNAMIC, _VERSIONS_NEEDED = 6, 0x6FFFFFFE
@@ -36,7 +37,7 @@ _NEEDED: Final = 1
 
 @dataclass(frozen=True)
 class Needs:
-    """What a shared library needs to be loaded.
+    """Requirements of a shared library.
 
     Attributes
     ----------
