@@ -1,1 +1,1 @@
-"""The life of a task in simulated and native runs: states, release, rules and the view."""
+"""Common part of simulated and native runs, with the states, release and rules of tasks."""

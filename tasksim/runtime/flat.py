@@ -37,15 +37,15 @@ __all__ = [
 ]
 
 MOST_CLASSES: Final = 64
-"""Largest number of classes of workers in the core: a mask of classes is one word."""
+"""Maximum number of classes of workers in the core: a mask of classes is one word."""
 MOST_MEMORIES: Final = 64
-"""Largest number of memories in the core: a mask of memories is one word."""
+"""Maximum number of memories in the core: a mask of memories is one word."""
 
 T = TypeVar("T")
 
 
 class Refused(Exception):
-    """The core cannot take an object, for the given reason; the Python engines can."""
+    """Error for an object that the core cannot take, with the reason; the Python engines can."""
 
 
 class Flat:

@@ -1,4 +1,4 @@
-"""Ledger: the life of every task of a run, from its submission to its end.
+"""Ledger of a run, with the life of every task from its submission to its end.
 
 Both replays and native runs keep the same ledger: the state of each task, and the worker and the
 time of each legal move between states. It has flat columns with one entry per task, so that any

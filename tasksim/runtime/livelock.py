@@ -1,4 +1,4 @@
-"""Detection of livelocks: a scheduler that wakes workers for ever and gives them no task."""
+"""Detection of livelocks, in which a scheduler wakes workers for ever and gives them no task."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["AllDone", "Patience"]
 
 MIN_EMPTY_POPS: Final = 1_000
-"""Least number of pops without a task between two checks for progress: some milliseconds of a
+"""Minimum number of pops without a task between two checks for progress: some milliseconds of a
 replay, a second of threads that have to take turns."""
 EMPTY_POPS_PER_WORKER: Final = 10
-"""Least number of pops without a task per worker between two checks. Between two events, such as a
-push or an end, only the pop of another worker can wake a sleeping worker; a chain of such pops ends
-after one round of all workers, or never. Ten rounds leave room for schedulers that ask some workers
-twice."""
+"""Minimum number of pops without a task per worker between two checks. Between two events, such as
+a push or an end, only the pop of another worker can wake a sleeping worker; a chain of such pops
+ends after one round of all workers, or never. Ten rounds leave room for schedulers that poll some
+workers twice."""
 
 
 TASKS_PER_EMPTY_POP: Final = 10

@@ -1,4 +1,4 @@
-"""Path records: the practical critical path of every worker, updated during the run.
+"""Path records of the practical critical path of every worker, updated during the run.
 
 This is longest-path propagation. The start of a task waited for the previous task of its worker or
 for the task that released it, whichever ended later; its record is the record of that task, plus

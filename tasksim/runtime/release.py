@@ -1,4 +1,4 @@
-"""Release of tasks: the tasks that become ready at the end of another one."""
+"""Release of the tasks that become ready at the end of another one."""
 
 from __future__ import annotations
 

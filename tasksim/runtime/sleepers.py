@@ -14,7 +14,7 @@ __all__ = ["Sleepers"]
 
 
 class Sleepers:
-    """The set of sleeping workers; at first, all. ``asleep`` has a flag per worker."""
+    """The set of sleeping workers, initially all; ``asleep`` has a flag per worker."""
 
     def __init__(self, classes: Sequence[WorkerClass], class_of: Sequence[int]) -> None:
         self._class_of = class_of

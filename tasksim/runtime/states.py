@@ -1,4 +1,4 @@
-"""States of a task, and the moves between them that are legal."""
+"""States of a task, and the legal moves between them."""
 
 from __future__ import annotations
 
