@@ -1,1 +1,1 @@
-"""The native runtime: run a task graph for real on this machine's cores."""
+"""Native runtime, which runs a task graph on this machine's cores."""

@@ -1,4 +1,4 @@
-"""Measurements in calm moments: comparable values on a machine that others use, too.
+"""Measurements in calm moments, comparable on a machine that others use, too.
 
 A run that shares its cores with other programs takes twice as long, and means and medians over
 such minutes show how busy the neighbours were. A *gate* measures an action and returns how

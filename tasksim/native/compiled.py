@@ -1,4 +1,4 @@
-"""Compiled execution of a graph for real: worker threads that stay in the core.
+"""Compiled execution of a graph, with worker threads that stay in the core.
 
 The core takes the same steps as :mod:`tasksim.native.execution`, without Python between two tasks:
 one of its policies decides, and it calls kernels by their addresses. Schedulers and tasks written

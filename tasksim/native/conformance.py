@@ -71,7 +71,7 @@ RANDOM_ORDERS: Final = 4
 
 
 class Subject:
-    """An application with settings: builds its graph and binds it to data.
+    """An application with settings, which builds its graph and binds it to data.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def _names(subject: Subject, handles: Sequence[int]) -> str:
 
 
 MAX_BYTES_PER_TASK: Final = 8192
-"""Memory allowed per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
+"""Maximum memory per described task with its accesses, in bytes: 1.5 kB were measured, the rest is
 room for long lists. Smaller data cannot be told from other arrays by their size."""
 EXTRA_TASKS: Final = 64
 """Additional tasks of memory for the parts that do not depend on the number of tasks."""

@@ -1,4 +1,4 @@
-"""Cores of this machine: those that this process may use, and pinning of threads."""
+"""Usable cores of this machine, and the pinning of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Energy meter of this machine: reads RAPL's counters where the system allows it."""
+"""Energy meter of this machine, which reads RAPL's counters."""
 
 from __future__ import annotations
 

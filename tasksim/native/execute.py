@@ -1,4 +1,4 @@
-"""Native runs: execution of a task graph on this machine's cores."""
+"""Native runs of a task graph on this machine's cores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Execution of a graph for real: worker threads, real kernels, the wall clock.
+"""Execution of a graph in Python, with worker threads, kernels and the wall clock.
 
 One lock guards the scheduler and the dependencies; kernels run without it, and without Python's
 global lock. An idle worker waits on a condition variable of its own.

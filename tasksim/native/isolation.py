@@ -1,4 +1,4 @@
-"""Isolation: a native run in a child process that a kernel may crash.
+"""Isolation of a native run in a child process that a kernel may crash.
 
 A C kernel that writes out of bounds kills its process. Here that is a child process; a board in
 shared memory tells the parent which tasks were running.

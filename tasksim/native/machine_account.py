@@ -1,4 +1,4 @@
-"""System account of this machine: time taken by the host, by limits and by other programs."""
+"""Account of the time that the host, limits and other programs take on this machine."""
 
 from __future__ import annotations
 

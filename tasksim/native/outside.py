@@ -1,4 +1,4 @@
-"""Outside tasks: tasks of a native run that no worker executes, such as messages.
+"""Outside tasks of a native run, which no worker executes, such as messages.
 
 The runtime does not push a released outside task to the scheduler: it hands the task to the outside
 thread, which is no worker. This thread starts it and reports its end to the runtime, which then

@@ -1,4 +1,4 @@
-"""Processor time of threads: the time that a worker's thread had a core, as the system counts it.
+"""Processor time of threads, the time in which a worker's thread had a core.
 
 A task loses the part of its wall time in which its thread had no core: because other programs
 preempted it, the host of a virtual machine took the core, or its kernel blocked.

@@ -1,4 +1,4 @@
-"""Runtimes of native runs: the one in Python, and the compiled core, which does the same faster."""
+"""Runtimes of native runs, one in Python and the faster compiled core."""
 
 from __future__ import annotations
 

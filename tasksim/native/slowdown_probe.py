@@ -1,4 +1,4 @@
-"""Slowdown probe: ratio of the current duration of work on all cores to that on idle cores.
+"""Probe of the slowdown of work on all cores, relative to idle cores.
 
 The work is products of cached matrices, on all cores at once.
 """
@@ -101,7 +101,7 @@ PAUSE_S: Final = 0.35
 
 
 class SlowdownProbe:
-    """Keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
+    """A probe that keeps all cores busy for a moment; a call returns the slowdown, 1 or more.
 
     The ratio of the threads' processor time to the wall time is the share of the cores that they
     got. So neither the processor's speed nor the contents of its caches matter.

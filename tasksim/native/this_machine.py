@@ -1,4 +1,4 @@
-"""Platform of this machine: its name, and one worker per usable core."""
+"""Platform of this machine, with its name and one worker per usable core."""
 
 from __future__ import annotations
 

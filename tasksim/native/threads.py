@@ -1,4 +1,4 @@
-"""Threads of a native run: one per worker, and the main thread, which submits and waits.
+"""Threads of a native run, one per worker and the main thread, which submits and waits.
 
 Both runtimes share how a run begins, how it is interrupted and how it ends.
 """

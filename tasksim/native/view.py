@@ -1,4 +1,4 @@
-"""Views of runs on this machine: which workers sleep, which to wake; the wall clock.
+"""Schedulers' views of runs on this machine, with sleeping workers and the wall clock.
 
 :class:`WorkersView` keeps the sleepers, also for selective runs, whose clock is an account.
 """

@@ -1,1 +1,1 @@
-"""Real runs over MPI: a runtime per rank, messages between them, one run recorded."""
+"""Native runs over MPI, with a runtime per rank and messages between them."""

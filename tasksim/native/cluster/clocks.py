@@ -1,4 +1,4 @@
-"""Clocks of the ranks: their offset and drift relative to the clock of rank 0.
+"""Clocks of the ranks, with their offset and drift relative to the clock of rank 0.
 
 A rank asks rank 0 for the time and assumes that the answer was made half-way through the round
 trip, so its offset is known to within half of it. The fastest of many round trips counts. The

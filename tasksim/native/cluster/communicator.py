@@ -1,4 +1,4 @@
-"""Communicator of one rank: the thread that sends and receives while workers compute.
+"""Communicator of one rank, the thread that sends and receives while workers compute.
 
 It posts messages as the simulated one does. A send is ready when its task is released, that is when
 the last writer has ended; ready sends go by priority, then in arrival order, with a limited number
@@ -51,7 +51,7 @@ __all__ = [
 
 
 MAX_SENDS_IN_FLIGHT: Final = 10
-"""Largest number of sends in flight, that of StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
+"""Maximum number of sends in flight, that of StarPU's ``STARPU_MPI_NDETACHED_SEND``."""
 
 BUSY_SLEEP_S: Final = 200e-6
 """Sleep of the thread in seconds while all workers are busy and no message is in flight. A wake-up

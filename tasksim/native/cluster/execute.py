@@ -1,4 +1,4 @@
-"""Execution over ranks: every rank cuts the same graph and executes its part.
+"""Execution over ranks, each of which cuts the same graph and executes its part.
 
 Each rank runs the native runtime on its share of the cores, with a communication thread. Ranks do
 not exchange the graph: all of them derive the same messages from it.
@@ -140,7 +140,7 @@ def refuse_planner(scheduler: Scheduler) -> None:
 
 
 class RankExecution:
-    """Executes one rank's part, as often as wanted.
+    """Executor of one rank's part, for any number of runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Launch of ranks: facts known before MPI starts, the watcher of a rank, the end of all ranks.
+"""Launch of ranks, their supervision, and the end of all ranks after a failure.
 
 ``mpiexec`` ends all ranks when one of them dies, with a long message that does not name the rank.
 So the process that mpiexec started watches over its rank: it forks before anything is imported, and

@@ -1,4 +1,4 @@
-"""Parcels: the memory of data, sent and received by MPI in place.
+"""Memory of the data that MPI sends and receives in place.
 
 A datum is one or several pieces of memory, such as the rows of a result; an MPI datatype of their
 addresses sends several pieces. Nothing is packed or pickled.

@@ -1,4 +1,4 @@
-"""Ranks: the processes of one run over MPI, and their agreement on errors and actions.
+"""Ranks of one run over MPI, and their agreement on errors and actions.
 
 An error on one rank before the run is raised on all ranks, so that all of them end in an orderly
 way; only rank 0 reports it. Where the order of collective actions depends on what happens
@@ -141,7 +141,7 @@ FOLLOWER_POLL_S: Final = 1e-3
 
 
 class Leading(Generic[T]):
-    """Collective actions that start when rank 0 says so.
+    """Collective actions that rank 0 starts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Records of a run over ranks: the tables of all ranks merged on one clock."""
+"""Records of a run over ranks, merged from all ranks onto one clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result of a run over ranks: its final data, collected on rank 0 or judged where they are.
+"""Result of a run over ranks, collected on rank 0 or judged on each rank.
 
 Rank 0 receives each datum from the rank that owns it, directly into its own program's memory. To
 judge a result without collecting it, each rank judges the data that it owns, and sums go over all
@@ -31,7 +31,7 @@ __all__ = ["AmongRanks", "bring_to_rank_0"]
 
 
 MAX_MESSAGES_IN_FLIGHT = 64
-"""Largest number of messages in flight: enough to keep the ranks busy, few enough for any MPI."""
+"""Maximum number of messages in flight: enough to keep the ranks busy, few enough for any MPI."""
 
 
 def bring_to_rank_0(ranks: Ranks, cut: Distribution, parcels: Parcels) -> None:

@@ -1,4 +1,4 @@
-"""Program of one rank: the tasks of its part of a graph, executed by the whole program."""
+"""Program of one rank, in which the whole program executes the tasks of the rank's part."""
 
 from __future__ import annotations
 
