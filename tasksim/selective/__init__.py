@@ -1,1 +1,1 @@
-"""Selective execution: native runs that only charge tasks of well-known kernels."""
+"""Selective execution, that is native runs that only charge tasks of well-known kernels."""

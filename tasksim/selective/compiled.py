@@ -1,4 +1,4 @@
-"""Compiled account of a selective run: kept in the core, on threads that stay there.
+"""Compiled account of a selective run, kept in the core on threads that stay there.
 
 It takes the same steps as :mod:`tasksim.selective.execution`, without Python between two
 tasks: Python would take time and evict the tasks' data from the caches. Each task is executed on

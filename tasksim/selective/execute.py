@@ -1,4 +1,4 @@
-"""Selective runs: execution of a part of a task graph's tasks to predict the makespan of all."""
+"""Selective runs, which execute some tasks of a graph to predict the makespan of all."""
 
 from __future__ import annotations
 

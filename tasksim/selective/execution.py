@@ -1,4 +1,4 @@
-"""Selective execution of a graph: some tasks are executed, the others only charged to an account.
+"""Selective execution of a graph, in which some tasks are executed and the others only charged.
 
 The account is a simulated clock per run. Events are ends of tasks on the account, in the order of a
 replay. The end of a skipped task is known when it starts. The end of an executed task is known when
@@ -75,7 +75,7 @@ SKIPPED_BEFORE: Final = "; tasks before it were skipped, so that its data are no
 
 
 class Chooses(Protocol):
-    """Chooses between the execution of a task and a charge of its known mean."""
+    """Chooser between the execution of a task and a charge of its known mean."""
 
     def charge_s(self, task: int, worker: int, before: PathRecord, now_s: float) -> float | None:
         """Return the charge of *task* in seconds; None: execute it."""
@@ -85,7 +85,7 @@ class Chooses(Protocol):
 
 
 class Executes(Protocol):
-    """Executes tasks on the calling thread."""
+    """Executor of tasks on the calling thread."""
 
     def expect(self, worker: int) -> None:
         """Note that *worker* is about to execute a task that has not started yet."""

@@ -1,4 +1,4 @@
-"""Policies of selective execution: when a kernel is known well enough to be skipped.
+"""Policies of selective execution, which decide when a kernel is known well enough.
 
 The policies are those of E. Hutter and E. Solomonik, "Accelerating distributed-memory autotuning
 via statistical analysis of execution paths", applied to one node: there, every process keeps its
@@ -36,7 +36,7 @@ SAMPLINGS: Final = ("spread", "apart", "first")
 
 
 class Policy(NamedTuple):
-    """A policy.
+    """A policy of selective execution.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Rules(NamedTuple):
 
 
 class Chooser:
-    """Chooses, for each task of a run, between its execution and a charge of the known mean.
+    """Chooser between the execution of each task of a run and a charge of the known mean.
 
     Parameters
     ----------

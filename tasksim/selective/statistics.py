@@ -1,4 +1,4 @@
-"""Statistics of kernels: measured durations per signature, and the precision of their means.
+"""Statistics of kernels, with measured durations per signature and the precision of means.
 
 A signature is a kernel with its exact parameters; other sizes are other kernels. Model cells
 (:func:`estimate_from_sizes`) go beyond the paper: a kernel's duration is modelled as a power of its
@@ -165,7 +165,7 @@ class Statistics:
 
 
 MAX_DEGREES: Final = 1000
-"""Largest number of degrees of freedom with a quantile of its own: from there on, Student's is
+"""Maximum number of degrees of freedom with a quantile of its own: from there on, Student's is
 within 0.2 % of the normal one."""
 
 
@@ -239,9 +239,9 @@ def _touches(graph: TaskGraph) -> NDArray[np.bool_]:
 
 
 MIN_SIZES: Final = 3
-"""Smallest number of sizes: two define the line, the third shows the scatter about it."""
+"""Minimum number of sizes: two define the line, the third shows the scatter about it."""
 MIN_SAMPLES: Final = 2
-"""Smallest number of samples of a size: a single one may be an outlier."""
+"""Minimum number of samples of a size: a single one may be an outlier."""
 
 
 class SizeEstimate(NamedTuple):

@@ -1,4 +1,4 @@
-"""Timed tasks: tasks executed one by one, with the times just before and after each.
+"""Timed tasks, executed one by one with the times just before and after each.
 
 Time that others took is left out, by the processor time of the task's thread. The compiled core
 calls the tasks if it is available: then a holder of Python's lock cannot delay the second time.

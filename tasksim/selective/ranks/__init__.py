@@ -1,1 +1,1 @@
-"""Selective execution over ranks: one account of all of them, kept by rank 0."""
+"""Selective execution over ranks, with one account of all of them on rank 0."""

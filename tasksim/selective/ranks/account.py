@@ -1,4 +1,4 @@
-"""Account over ranks: one simulated clock for the workers of all ranks and their messages.
+"""Account over ranks, a simulated clock for the workers of all ranks and their messages.
 
 Rank 0 keeps it, so ranks need not agree on anything, whatever their schedulers do. If all durations
 are known, the run is a simulation of the cluster in which a message takes its mean duration,
@@ -167,7 +167,7 @@ class UnderWay:
 
 
 class ChoosesOverRanks(Protocol):
-    """Chooses between execution and charge, for tasks and messages of all ranks."""
+    """Chooser between execution and charge, for tasks and messages of all ranks."""
 
     def kind(self, rank: int, task: int) -> int:
         """Return the signature index of a task of a rank's part."""
@@ -188,7 +188,7 @@ class ChoosesOverRanks(Protocol):
 
 
 class Orders(Protocol):
-    """Has tasks executed and messages sent, and reports their progress."""
+    """Interface for ordering tasks and messages, and for reports on their progress."""
 
     def task(self, rank: int, worker: int, task: int, rehearsed: int, *, safe: bool) -> None:
         """Have *worker* of *rank* execute *task* of its part, after *rehearsed* unless it is -1."""

@@ -1,4 +1,4 @@
-"""Choices over ranks: each rank uses its own statistics, messages those of both their ends.
+"""Choices over ranks, by each rank's own statistics, and for messages by those of both ends.
 
 A message is a kernel whose signature is its size, source and target. Source and target time it
 independently. It is skipped if both would skip it or, as an option, if either would; as all choices
@@ -107,7 +107,7 @@ class RankRules(NamedTuple):
 
 
 class RankChoosers:
-    """Chooses for the tasks and messages of all ranks of one run.
+    """Chooser for the tasks and messages of all ranks of one run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Crew of one rank: a thread per worker, which executes the tasks that it is ordered to."""
+"""Crew of one rank, a thread per worker that executes tasks on order."""
 
 from __future__ import annotations
 

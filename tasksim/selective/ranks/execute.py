@@ -1,4 +1,4 @@
-"""Selective runs over ranks: execution of a part of a cut graph to predict the makespan of all."""
+"""Selective runs over ranks, which execute parts of a cut graph to predict the makespan."""
 
 from __future__ import annotations
 

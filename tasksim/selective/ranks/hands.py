@@ -1,4 +1,4 @@
-"""Hands of a rank: its workers, its mail, and the thread that gives them orders.
+"""Working threads of a rank, with its workers, its mail and the thread that orders them.
 
 Rank 0 keeps the account and gives orders; the other ranks follow them and report. Like the
 communication thread of a full run, the ordering thread sleeps between polls: workers need the
@@ -77,7 +77,7 @@ class Hands:
 
 
 class Leader:
-    """Rank 0: keeps the account, gives orders, receives reports.
+    """Rank 0, which keeps the account, gives orders and receives reports.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _failed(account: RanksAccount, rank: int, answer: Answer) -> TaskFailed:
 
 
 class Follower:
-    """Another rank: executes the orders of rank 0.
+    """A rank other than 0, which executes the orders of rank 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Mail of one rank: messages that are really sent and received, timed at both ends.
+"""Mail of one rank, with messages that are really sent, timed at both ends.
 
 The receiver is ready before the sender's clock starts, so that the time is that of the message and
 not of an end that waits for its order. The sender's time ends when the receiver has begun to take

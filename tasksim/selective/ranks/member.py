@@ -1,4 +1,4 @@
-"""Member of an account over ranks: one rank's part of the graph, its workers and its messages."""
+"""Member of an account over ranks, with one rank's part of the graph and its workers."""
 
 from __future__ import annotations
 
