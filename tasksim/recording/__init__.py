@@ -1,1 +1,1 @@
-"""Recording: the tasks of a program that uses ``concurrent.futures`` or Dask, as a run."""
+"""Recording of programs that use ``concurrent.futures`` or Dask, as runs."""

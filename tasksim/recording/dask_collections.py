@@ -93,4 +93,4 @@ def _graph_of(collection: Any, optimize: bool) -> tuple[dict[Hashable, Any], set
 
 
 class _CaughtError(Exception):
-    """A graph was given to the scheduler: that was all that was wanted."""
+    """Signal that the scheduler got the graph, which was the only purpose of the call."""

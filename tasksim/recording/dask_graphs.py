@@ -1,4 +1,4 @@
-"""Graphs of Dask: the tasks that its threads run, seen through its callbacks.
+"""Recording of the tasks that Dask's threads run, through its callbacks.
 
 Dask may be imported later: a finder of modules waits for that.
 """
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class DaskWatch:
-    """Watch over what Dask computes with threads, from when the program imports it."""
+    """Recorder of Dask's threaded computations, active once the program imports Dask."""
 
     def __init__(self, log: Log, patches: Patches) -> None:
         self._log = log
@@ -111,7 +111,7 @@ class DaskWatch:
 class DaskGraph:
     """A graph while Dask computes it.
 
-    What can wait is done when Dask has: its workers would wait for it.
+    Work that can wait is done after Dask has ended, because Dask's workers would wait for it.
     """
 
     def __init__(self, log: Log, state: Mapping[str, Any]) -> None:
@@ -174,7 +174,7 @@ def sizeof(value: Any) -> int:
 
 
 class WhenImported:
-    """A finder of modules that finds none itself, and sees when one has been imported."""
+    """A finder of modules that finds none itself, and notices when one has been imported."""
 
     def __init__(self, name: str, then: Callable[[], None]) -> None:
         self._name = name

@@ -1,6 +1,7 @@
-"""Futures: what a program submits to pools of ``concurrent.futures`` and when it sees the ends.
+"""Recording of the tasks that a program submits to pools of ``concurrent.futures``.
 
-A task's kernel is what the submitted function is called.
+The ends that the program sees are recorded, too. A task's kernel is the name of the submitted
+function.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ __all__ = [
 
 
 _NUMBERS = itertools.count(1)
-"""Numbers of calls in other processes. None is used again, so late results are ignored."""
+"""Counter for the numbers of calls in other processes. No number is used again, so late results are
+ignored."""
 
 
 def record_futures(log: Log, patches: Patches) -> None:
@@ -56,7 +58,7 @@ def _process_pools() -> Any:
 
 
 class _Watch:
-    """Replacements for methods and functions, which do what those do and tell a log."""
+    """Replacements for methods and functions, which call the original and report to a log."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -207,7 +209,7 @@ class _Watch:
 
 
 class _Submission:
-    """The moment of submission: a task whose submission is refused was none."""
+    """The moment of submission of a task; a task whose submission is refused is not recorded."""
 
     def __init__(self, log: Log, task: RecordedTask) -> None:
         self._log = log
@@ -235,7 +237,7 @@ def _carried(function: Any) -> tuple[Any, ...]:
 
 
 _RUNNERS = frozenset({"_process_chunk"})
-"""Functions by which ``Executor.map`` calls the user's function on a chunk of arguments."""
+"""Functions in which ``Executor.map`` calls the user's function on a chunk of arguments."""
 
 
 def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any]:

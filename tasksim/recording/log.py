@@ -1,4 +1,4 @@
-"""Log of a recording: the tasks of a program, their times, and what each had to wait for."""
+"""Log of a recording, with the tasks of a program, their times and their dependencies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["MAIN_THREAD", "Datum", "Log", "RecordedTask"]
 
 MAIN_THREAD: Final = "main thread"
-"""The kernel of what a thread that submits does between what it waited for and its next submit.
-No function can be called that."""
+"""Kernel of the work that a submitting thread does between a wait and its next submission. No
+function can have this name."""
 OWN_S: Final = 1e-3
 """Minimum work of a thread between two waits that counts as a task of its own, in seconds: some ten
 times the cost of waking a thread. Less cannot be told from that cost, and would double the number
@@ -40,26 +40,26 @@ class RecordedTask:
     """A task while it is recorded; times are those of :func:`time.perf_counter`."""
 
     kernel: tuple[str, str]
-    """Its name, and its name with the module before it."""
+    """Name of the kernel, and its name with the module before it."""
     submitted_s: float
     place: tuple[int, int]
-    """Its place in order of submission: all that were there at once have one first number."""
+    """Place in order of submission: simultaneous submissions share the first number."""
     after: list[RecordedTask] = field(default_factory=list)
-    """Tasks whose end the thread that submitted it had seen."""
+    """Tasks whose end the submitting thread had seen."""
     reads: list[Datum] = field(default_factory=list)
     result: Datum = field(default_factory=Datum)
     handed_s: float = nan
-    """When the runtime chose a worker for it, where that is known."""
+    """Time at which the runtime chose a worker for it, if known."""
     start_s: float = nan
     end_s: float = nan
     cpu_s: float = 0.0
-    """For how long it was on a core."""
+    """Processor time of the task, in seconds."""
     preemptions: int = -1
     """Number of preemptions; -1: unknown."""
     worker: Hashable = None
-    """The thread that ran it, or the number of the process."""
+    """Thread that ran the task, or the number of the process."""
     pool: int = 0
-    """The number of the pool whose worker that is."""
+    """Number of the pool of that worker."""
     raised: bool = False
     cancelled: bool = False
     by_dask: bool = False

@@ -1,4 +1,4 @@
-"""Patches: attributes of modules and classes that are others for a while, and then as before."""
+"""Temporary replacements of attributes of modules and classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Patches"]
 
 
 class Patches:
-    """Attributes that were replaced, to be put back in the other order."""
+    """Replaced attributes, restored in reverse order."""
 
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any, Any]] = []

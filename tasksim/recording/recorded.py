@@ -1,4 +1,4 @@
-"""Recorded tasks: what a recording gives when it has ended; the costs of the program's runtime."""
+"""Result of a recording, with the run, its graph and the costs of the program's runtime."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ __all__ = ["Recorded", "costs", "main_threads_lost_s", "platform_like", "workers
 
 
 BUSY: Final = 0.7
-"""The share of their time that workers had tasks, from which on it is asked what these did: with
-less, it is the program that does not keep them busy."""
+"""Share of the workers' time in tasks from which the tasks themselves are examined: with a smaller
+share, the program does not keep the workers busy."""
 ALONE: Final = (0.3, 1.25)
-"""Cores that a program uses whose tasks hold Python's lock: one, and up to a fifth more where they
-release it for moments; a third of one where others use the machine. With less, tasks wait."""
+"""Range of the cores that a program uses if its tasks hold Python's lock: one, and up to a fifth
+more if they release it for moments; a third of one if others use the machine. With less, tasks
+wait."""
 
 
 class Recorded:
-    """The run, the graph and the costs of a log that is closed."""
+    """The run, the graph and the costs of a closed log."""
 
     def __init__(self, log: Log, name: str, wall_s: float) -> None:
         tasks = ended(log)

@@ -1,4 +1,4 @@
-"""Recording of a program: a context manager that turns its tasks into a run and a task graph."""
+"""Context manager that records a program's tasks as a run and a task graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Recording", "record"]
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Held while a recording is open: functions are replaced for the whole process."""
+"""Lock held while a recording is open: functions are replaced for the whole process."""
 
 
 def record(name: str = "recorded") -> Recording:
@@ -75,10 +75,10 @@ def record(name: str = "recorded") -> Recording:
 
 
 class Recording:
-    """The tasks of a program, recorded while the ``with`` block of it is open.
+    """The tasks of a program, recorded while its ``with`` block is open.
 
-    Made by :func:`record`. What it holds can be asked for when the block has ended; tasks that
-    have not by then are left out.
+    :func:`record` makes one. The results are available after the end of the block, without tasks
+    that have not ended by then.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Results that a program holds in its hands, by which it is seen what it gives to later tasks."""
+"""Registry of task results in a program, which shows the results that later tasks receive."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Results", "size_of", "task_of"]
 
 
 SIZED_ITEMS: Final = 100
-"""Items of a container whose sizes are asked: enough for a mean within some ten per cent where
-sizes differ by their own size, and a few microseconds."""
+"""Maximum number of items of a container whose sizes are determined: enough for a mean within some
+ten per cent if sizes vary as much as their mean, and a few microseconds."""
 SIZED_DEPTH: Final = 3
-"""Containers in containers that are looked into: results are seldom nested deeper."""
+"""Maximum depth of nested containers for sizes: results are seldom nested deeper."""
 
 
 def size_of(value: Any, deep: int = SIZED_DEPTH) -> int:
@@ -62,13 +62,13 @@ def _inside(value: Any, deep: int) -> int:
 
 
 KEPT_BYTES: Final = 4096
-"""Containers that cannot be referred to weakly are kept up to this size, so that no other object
+"""Size in bytes up to which containers without weak references are kept, so that no other object
 gets their address: with a million tasks these are at most 4 GB, in practice a thousandth."""
 LOOKED_AT: Final = 1000
-"""Objects among the arguments of one call that are looked at: some tenths of a millisecond. What is
-left out was waited for all the same."""
+"""Maximum number of examined objects among the arguments of one call: some tenths of a millisecond.
+The program waited for the omitted ones all the same."""
 DEEP: Final = 3
-"""Containers in containers that are looked into."""
+"""Maximum depth of nested containers in arguments."""
 _MARK: Final = "_tasksim_task"
 
 
@@ -83,7 +83,7 @@ def mark(future: Any, task: Any) -> None:
 
 
 class Results:
-    """The results of tasks, found again by what they are, not by what they equal."""
+    """The results of tasks, found by identity and not by equality."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, Datum]] = {}
@@ -122,7 +122,7 @@ class Results:
 
 
 class _Kept:
-    """A reference to what cannot be referred to weakly."""
+    """A strong reference to an object without weak references."""
 
     def __init__(self, value: Any) -> None:
         self._value = value

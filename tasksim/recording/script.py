@@ -1,4 +1,4 @@
-"""Script that is recorded: a Python program, run as Python runs it."""
+"""Recorded script, a Python program that runs as Python would run it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a recording: its log as a task graph and a run, its threads as workers."""
+"""Tables of a recording, with its log as a graph and a run, and its threads as workers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["CPU", "MAIN", "NOTHING", "ended", "graph_of", "kernel_names", "run_o
 
 
 CPU, MAIN = "cpu", "main"
-"""Architectures: the workers of pools; threads that submit, for what they do in between."""
+"""Architectures of pool workers, and of submitting threads for their own work."""
 
 
 def workers_of(tasks: Sequence[RecordedTask]) -> tuple[tuple[WorkerInfo, ...], list[int]]:

@@ -1,4 +1,4 @@
-"""Timed calls in other processes: a result that brings its times home, and is itself there.
+"""Timed calls in other processes, whose results carry their times.
 
 Only this module is imported in the processes of a pool, and the clock of threads.
 """
@@ -22,7 +22,7 @@ processor time, its preemptions, and its process. Calls that nobody waits for ar
 
 
 class TimedCall:
-    """A function to be called in another process, and the number under which its times arrive."""
+    """A function to call in another process, and the number under which its times arrive."""
 
     def __init__(self, function: Callable[..., Any], number: int) -> None:
         self.function = function
