@@ -1,1 +1,1 @@
-"""Schedulers: policies that assign ready tasks to workers, in simulated and native runs."""
+"""Scheduling policies that assign ready tasks to workers, in simulated and native runs."""

@@ -32,7 +32,7 @@ other architectures have 0.5."""
 
 
 class Readiness(Protocol):
-    """An index of tasks by the bytes that they lack in a memory, updated as data come and go."""
+    """An index of tasks by their missing bytes in a memory, updated as data come and go."""
 
     def add(self, task: int) -> None:
         """Add *task* behind the others."""
@@ -51,7 +51,7 @@ class Readiness(Protocol):
 
 
 class View(ABC):
-    """A scheduler's view of a run, simulated or native: its state, and the requests it takes.
+    """A scheduler's view of a simulated or native run, with its state and its requests.
 
     The runtime makes one per run and passes it to :meth:`Scheduler.attach`. Tasks, workers,
     classes, memories and data are numbers from 0.
@@ -187,7 +187,7 @@ class View(ABC):
 
 
 class Scheduler:
-    """A scheduling policy: the runtime pushes ready tasks, and workers pop them.
+    """A scheduling policy, to which the runtime pushes ready tasks and from which workers pop them.
 
     The same object works in simulated and native runs. It has no clock of its own, and draws random
     numbers only from the generator that it is given. Subclasses override :meth:`pop`, and either

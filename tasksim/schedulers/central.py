@@ -1,4 +1,4 @@
-"""eager and prio: one queue for all workers; the first worker to ask gets its first task."""
+"""The ``eager`` and ``prio`` schedulers, with one queue for all workers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Eager(Central):
 
 
 class Prio(Central):
-    """A central queue: highest priority first, first-in first-out within a priority.
+    """A central queue by priority, first-in first-out within a priority.
 
     A push wakes one sleeping worker that can run the task. This is StarPU's ``prio``
     (``sched_policies/eager_central_priority_policy.c``).

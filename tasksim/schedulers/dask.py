@@ -1,4 +1,4 @@
-"""dask: one stack for all workers; the first worker to ask gets the newest task."""
+"""The ``dask`` scheduler, with one stack for all workers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ task."""
 
 
 class Dask(Scheduler):
-    """A central stack: tasks released by the last end come first, by priority; as Dask's threads.
+    """A central stack, as Dask's threads use it.
 
-    Tasks that waited only for their submission are at the bottom, by priority. A push wakes one
-    sleeping worker that can run the task. This is the policy of ``dask/local.py``. Priorities are
-    Dask's order, which recorded graphs have.
+    Tasks released by the last end come first, by priority. Tasks that waited only for their
+    submission are at the bottom, by priority. A push wakes one sleeping worker that can run the
+    task. This is the policy of ``dask/local.py``. Priorities are Dask's order, which recorded
+    graphs have.
     """
 
     name: ClassVar[str] = "dask"

@@ -1,4 +1,4 @@
-"""The dm family: each task goes to the worker where it is expected to end first.
+"""The dm family of schedulers, which assign each task to the worker with the earliest expected end.
 
 dm looks at durations alone, dmda and its variants at transfers and energy too.
 """
@@ -54,7 +54,7 @@ class WorkerGroup(NamedTuple):
 
 
 class DequeModel(Scheduler):
-    """At push, each task goes to the worker where kernel models expect it to end first.
+    """A policy that assigns a task at push to the worker with the earliest expected end.
 
     This is StarPU's ``dm`` (``sched_policies/deque_modeling_policy_data_aware.c``). Each worker
     runs its own queue. The policy keeps three estimates per worker: the end of the tasks handed out

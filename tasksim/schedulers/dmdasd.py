@@ -1,4 +1,4 @@
-"""dmdasd: decisions by the work that would run before a task of its priority."""
+"""The ``dmdasd`` scheduler, which decides by the work that would run before a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""graph_test: tasks by their depth in the whole graph, each on the faster kind of worker."""
+"""The ``graph_test`` scheduler, which orders tasks by their depth in the whole graph."""
 
 from __future__ import annotations
 

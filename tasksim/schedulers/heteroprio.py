@@ -1,4 +1,4 @@
-"""heteroprio: buckets of tasks by kernel, with an order of buckets for each architecture.
+"""The ``heteroprio`` scheduler, with buckets of tasks by kernel and an order per architecture.
 
 The orders are given by the user, or learned from :mod:`tasksim.schedulers.heteroprio_statistics`.
 """
@@ -312,7 +312,7 @@ MAX_HELD_TASKS = 2
 
 
 class Heteroprio(Scheduler):
-    """Tasks in buckets by kernel; CPUs and accelerators take from them in different orders.
+    """Buckets of tasks by kernel, in a different order for CPUs and accelerators.
 
     This is StarPU's ``heteroprio`` (``heteroprio.c``) without locality. A bucket is a stack: the
     newest task comes first. A worker that asks for a task fills up to two held tasks from the

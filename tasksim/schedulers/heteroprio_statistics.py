@@ -1,4 +1,4 @@
-"""Statistics that heteroprio learns during a run, and the resulting order of buckets."""
+"""Statistics that ``heteroprio`` learns during a run, and the resulting order of buckets."""
 
 from __future__ import annotations
 

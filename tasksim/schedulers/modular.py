@@ -1,4 +1,4 @@
-"""The modular schedulers: StarPU's trees of components, flattened.
+"""The modular schedulers, StarPU's trees of components in flattened form.
 
 A tree has a central queue, a decision, a queue per worker, and the expected work of each worker.
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Expected:
-    """Expected work of one worker in seconds: tasks handed out to it, and tasks in its queue.
+    """Expected work of one worker in seconds, handed out and queued.
 
     ``start`` is the end of the tasks handed out and ``pipeline`` their duration. ``length`` is the
     duration of the task that was taken and has not started, and ``queued`` that of the queue above
@@ -145,7 +145,7 @@ number of the worker, and the cost of the task's energy."""
 
 
 class ModularDmda(Scheduler):
-    """Each task goes to the worker where it is expected to end first, transfers included.
+    """A policy that assigns a task to the worker with the earliest expected end, with transfers.
 
     This is StarPU's ``modular-dmda`` (``modular_heft.c``, ``component_mct.c``, ``helper_mct.c``).
     A task goes to the able worker with the least ``alpha·(end − earliest end) + beta·transfer +

@@ -1,4 +1,4 @@
-"""Queues of ready tasks: central ones, and those of a single worker.
+"""Ready-task queues, central or per worker.
 
 A central queue has a lane per set of classes that can run a task. A search for a task thus looks
 only at the heads of a few lanes and never walks along a queue. The queue of a worker keeps tasks

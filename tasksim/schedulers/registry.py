@@ -1,4 +1,4 @@
-"""Registry of schedulers: built-in ones, those of other packages, and the user's own classes."""
+"""Registry of schedulers, built-in, from other packages, or the user's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""random: each task goes to a random worker, with odds in proportion to its speed."""
+"""The ``random`` scheduler, which draws workers in proportion to their speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ws and lws: work stealing from a queue per worker, and the choice of victims."""
+"""The ``ws`` and ``lws`` schedulers, which steal work from a queue per worker."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _around(members: list[int], first: int) -> Iterator[int]:
 
 
 class _Queues(dict[int, "PriorityQueue"]):
-    """A queue per worker, made at its first use: most of many workers never have a task."""
+    """A queue per worker, made at its first use: many workers may never have a task."""
 
     def __init__(self, view: View) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Min-min and max-min: static plans by the earliest possible ends of ready tasks."""
+"""Min-min and max-min, static plans by the earliest possible ends of ready tasks."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class _Ready:
 
 
 class MinMin(StaticScheduler):
-    """A static plan: the ready task with the earliest possible end comes next (min-min)."""
+    """A static plan in which the ready task with the earliest possible end is next (min-min)."""
 
     name: ClassVar[str] = "min-min"
     core: ClassVar[str] = "static"
@@ -153,7 +153,7 @@ class MinMin(StaticScheduler):
 
 
 class MaxMin(StaticScheduler):
-    """A static plan: the ready task with the latest of the earliest ends comes next (max-min)."""
+    """A static plan in which the ready task with the latest earliest end is next (max-min)."""
 
     name: ClassVar[str] = "max-min"
     core: ClassVar[str] = "static"

@@ -1,4 +1,4 @@
-"""Static plan: the worker, the start and the end of each task, and timelines for making one.
+"""Static plan of a graph, with the worker, the start and the end of each task.
 
 A task may go into a gap between tasks placed before (the insertion-based policy of HEFT;
 H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for

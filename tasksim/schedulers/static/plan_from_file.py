@@ -1,4 +1,4 @@
-"""static: a scheduler that follows a plan from a file."""
+"""The ``static`` scheduler, which follows a plan from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problem of static scheduling: tasks, their duration per class of workers, and data flows."""
+"""Static scheduling problem, with tasks, their durations per class of workers, and data flows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _READS[[AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE]] = True
 
 
 class Flows(NamedTuple):
-    """The flows of a graph in columns: a *target* reads a *handle* that a *source* wrote.
+    """The flows of a graph in columns, in which a *target* reads a *handle* that a *source* wrote.
 
     A *source* of -1 means that no task wrote the datum, which is at its home. Data of size zero do
     not flow.
@@ -167,7 +167,7 @@ def _pointers(tasks: Int64, count: int) -> Int64:
 
 
 class Initial(NamedTuple):
-    """Data that a task reads and no task has written; they are at their homes at the start."""
+    """Data that a task reads and no task wrote, which are at their homes at the start."""
 
     task: Int64
     home: Int64

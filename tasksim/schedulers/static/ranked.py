@@ -1,4 +1,4 @@
-"""HEFT, CPOP and PEFT: list scheduling by ranks of tasks."""
+"""HEFT, CPOP and PEFT, list scheduling by ranks of tasks."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def heft(problem: Problem) -> Plan:
 
 
 class Heft(StaticScheduler):
-    """A static plan: tasks by upward rank, each where it ends first, gaps included (HEFT)."""
+    """A static plan by upward rank, with each task where it ends first, gaps included (HEFT)."""
 
     name: ClassVar[str] = "heft"
     core: ClassVar[str] = "static"
@@ -252,7 +252,7 @@ def _critical_worker(problem: Problem, critical: list[int]) -> int:
 
 
 class Cpop(StaticScheduler):
-    """A static plan: the critical path on one worker, other tasks where they end first (CPOP)."""
+    """A static plan with the critical path on one worker, and others where they end first (CPOP)."""
 
     name: ClassVar[str] = "cpop"
     core: ClassVar[str] = "static"
@@ -285,7 +285,7 @@ def peft(problem: Problem) -> Plan:
 
 
 class Peft(StaticScheduler):
-    """A static plan: each task where it and its successors can end first (PEFT)."""
+    """A static plan with each task where it and its successors can end first (PEFT)."""
 
     name: ClassVar[str] = "peft"
     core: ClassVar[str] = "static"

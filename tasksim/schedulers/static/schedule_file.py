@@ -30,7 +30,7 @@ MAX_MESSAGE_NAMES = 8
 
 
 class ScheduleRow(NamedTuple):
-    """A line of a schedule: the names of a task and a worker, and the order of the task."""
+    """A line of a schedule, with the names of a task and a worker, and the order of the task."""
 
     row: CsvRow
     task: str
