@@ -1,1 +1,1 @@
-"""Applications of one's own: task flows over described data, with kernels that execute."""
+"""User-defined applications, which insert tasks on described data, with executable kernels."""

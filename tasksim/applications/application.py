@@ -1,4 +1,4 @@
-"""Applications: functions that insert tasks, known by name, simulated and executed alike.
+"""Applications, that is functions that insert tasks, for simulation and execution.
 
 ::
 
@@ -9,7 +9,7 @@
             for i in range(blocks):
                 g.insert(smooth, x[i], x.get(i - 1), x.get(i + 1))
 
-It is a generator of task graphs, and an executor of them, as those that come with tasksim are.
+An application generates task graphs and executes them, as the shipped ones do.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Application", "application"]
 
 
 class Application:
-    """A function that inserts the tasks of an application, and what is known of its settings.
+    """A function that inserts the tasks of an application, and its settings.
 
     Parameters
     ----------

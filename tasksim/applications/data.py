@@ -1,7 +1,7 @@
-"""Data of an application, described: what there will be, of which form, and how it begins.
+"""Descriptions of an application's data, with their number, form and initial values.
 
-Nothing here has memory: a simulation never needs any. :class:`~tasksim.applications.store.Store`
-makes the arrays, when the application is to be executed.
+Descriptions take no memory for the data: a simulation never needs any.
+:class:`~tasksim.applications.store.Store` makes the arrays when the application is executed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Reduction:
-    """An operation that is associative and commutative, and what changes nothing under it.
+    """An associative and commutative operation, with its neutral element.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def reduction_of(given: str | Reduction) -> Reduction:
 
 
 class Datum:
-    """One datum, which tasks access: an array, a scalar, or an object.
+    """One datum that tasks access, an array, a scalar or an object.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Block:
 
 
 class DatumVector:
-    """Data in a row: ``x[i]`` is a datum; ``x.get(i)`` is None outside.
+    """Data in a row, with ``x[i]`` for a datum, and ``x.get(i)``, which is None outside.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class DatumVector:
 
 
 class DatumMatrix:
-    """Data in rows and columns: ``A[i, j]`` is a datum; ``A.get(i, j)`` is None outside.
+    """Data in rows and columns, with ``A[i, j]`` and ``A.get(i, j)``, which is None outside.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Flow of tasks over described data: what the function of an application is given."""
+"""Flow of tasks over described data, the argument of an application's function."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["COMBINE", "Call", "TaskFlow"]
 
 COMBINE = "combine"
-"""The kernel of the tasks that end a reduction."""
+"""Kernel of the tasks that end a reduction."""
 
 
 class Call(NamedTuple):
-    """Call of a task: the function, and per operand the number of a datum, or None."""
+    """A call of a task, with its function and the number of a datum, or None, per operand."""
 
     kernel: Kernel
     handles: tuple[int | None, ...]
@@ -43,10 +43,10 @@ class Call(NamedTuple):
 
 
 class TaskFlow:
-    """Tasks in the order in which the application would do them, and the data they work on.
+    """Tasks in the application's sequential order, and the data that they access.
 
-    Data are described, not made: simulating an application takes no memory for them, and calls no
-    kernel.
+    Data are described, not made: a simulation of an application takes no memory for them and calls
+    no kernel.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Foreign functions: kernels of C, Fortran or Numba, called by their addresses.
+"""Foreign functions, that is kernels of C, Fortran or Numba, called by their addresses.
 
 ::
 
@@ -33,7 +33,7 @@ TYPES: Final[dict[str, Any]] = {
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
 }
-"""Types of numbers, by NumPy's names."""
+"""Types of numbers by NumPy's names."""
 
 SIZES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
 """Properties of an operand, besides its address, that a function may take:
@@ -41,7 +41,7 @@ SIZES: Final = ("size", "nbytes", "shape0", "shape1", "shape2", "shape3")
 
 
 class Argument(NamedTuple):
-    """One argument of a foreign function; ``kind`` is None of an operand, whose address it is."""
+    """An argument of a foreign function; ``kind`` is None for an operand, passed by its address."""
 
     name: str
     kind: Any = None
@@ -49,7 +49,7 @@ class Argument(NamedTuple):
 
 
 class ForeignFunction:
-    """A function in memory, and how it takes the data and numbers of a task.
+    """A function in memory, with its arguments for the data and numbers of a task.
 
     Parameters
     ----------

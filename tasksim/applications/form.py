@@ -1,4 +1,4 @@
-"""Form of an array: its shape, its type and its layout, without the array."""
+"""Form of an array, with its shape, its type and its layout, without the array."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class ObjectForm:
-    """Declared size of an object that is no array."""
+    """Declared size of an object that is not an array."""
 
     nbytes: int
 

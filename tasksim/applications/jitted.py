@@ -1,9 +1,10 @@
-"""Jitted functions: those of Numba, called by an address, without Python.
+"""Jitted functions of Numba, called by an address, without Python.
 
-A function that lets go of Python's lock takes arrays, which are more than an address. So Numba
-compiles another function around it, which C could call: it takes the address of each array, and
-two tables, of whole numbers (sizes, strides, integers) and of real ones. The function itself is
-compiled as it is when Python calls it, for the same types, and does the same to the last bit.
+A function that releases Python's lock takes arrays, which are more than an address. So Numba
+compiles another function around it, which C can call: it takes the address of each array, and two
+tables, one of whole numbers (sizes, strides, integers) and one of real numbers. The function itself
+is compiled as for a call from Python, for the same types, and its results are the same to the last
+bit.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "JittedCalls", "entry_of"]
 
 MOST_ARRAYS: Final = 30
-"""The core calls with 32 arguments at most (``TASKSIM_MOST_ARGUMENTS``); two are the tables."""
+"""Maximum number of arrays: the core calls with 32 arguments at most (``TASKSIM_MOST_ARGUMENTS``),
+and two are the tables."""
 
 
 class Entry(NamedTuple):
     """Entry point of a function of Numba, for the core, for arguments of some types.
 
-    It returns 1 if the function has raised an exception. ``kept`` is what owns the machine code.
+    It returns 1 if the function has raised an exception. ``kept`` owns the machine code.
     """
 
     function: Function
@@ -53,7 +55,7 @@ class Entry(NamedTuple):
 
 
 class JittedCalls:
-    """The tasks of a program that call jitted functions, as they are collected."""
+    """Collector of the tasks of a program that call jitted functions."""
 
     def __init__(self) -> None:
         self._of: dict[Entry, list[tuple[int, list[int], list[int], list[float]]]] = {}
@@ -141,7 +143,7 @@ def around({", ".join([*arrays, "whole", "real"])}):
 
 
 class _Counter:
-    """Names the entries of a table, one after the other."""
+    """A counter that names the entries of a table one after the other."""
 
     def __init__(self, table: str) -> None:
         self._table, self._count = table, 0

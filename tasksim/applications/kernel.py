@@ -1,4 +1,4 @@
-"""Kernels of one's own: functions whose operands say how a task accesses its data.
+"""User-defined kernels, with operands that declare the accesses of a task.
 
 ::
 
@@ -36,7 +36,7 @@ __all__ = ["REQUIRED", "Kernel", "Operand", "kernel"]
 MODES: Final = (R, W, RW, Commute, Reduce, Scratch)
 """Legal annotations of operands: functions that make accesses of data."""
 REQUIRED: Final = inspect.Parameter.empty
-"""In the place of a default that a value does not have."""
+"""Placeholder for the default of a value that has none."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Operand:
 
 
 class Kernel:
-    """Kernel: a function, its operands, and the parameters of its model.
+    """A kernel, with its function, its operands and the parameters of its model.
 
     Parameters
     ----------

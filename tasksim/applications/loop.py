@@ -1,9 +1,9 @@
-"""Loops over blocks of vectors and matrices, in chunks: the operations of numerical libraries.
+"""Loops over blocks of vectors and matrices in chunks, as in numerical libraries.
 
-A library such as Blaze cuts an operation into blocks, and hands them to threads in chunks of some
-blocks each; whoever is free takes the next chunk. Small chunks cost more, large ones leave threads
-without work at the end. All chunks of one pass are done before the next pass begins, as in a
-parallel loop.
+A library such as Blaze cuts an operation into blocks and hands them to threads in chunks of some
+blocks each; a free thread takes the next chunk. Small chunks cost more, large ones leave threads
+without work at the end. All chunks of one pass end before the next pass begins, as in a parallel
+loop.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS", "loop"]
 
 ALPHA = 3.0
-"""The factor of daxpy."""
+"""Factor of daxpy."""
 NORMAL, TRANSPOSED = float(ord("N")), float(ord("T"))
-"""Fortran's words for a matrix: rows of C are columns of Fortran."""
+"""Fortran's codes for a matrix: the rows of C are the columns of Fortran."""
 
 
 def _sum_of_two() -> Any:
@@ -92,7 +92,7 @@ _NEXT_PASS = kernel(_next_pass, name="next_pass", operands={"passes": RW}, argum
 
 @dataclass(frozen=True)
 class Operation:
-    """One of the operations.
+    """An operation of the loops.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Program of an application: its graph bound to its data and kernels, ready to execute."""
+"""Program of an application, its graph bound to its data and kernels."""
 
 from __future__ import annotations
 

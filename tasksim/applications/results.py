@@ -1,4 +1,4 @@
-"""Results of an application, and how they are judged."""
+"""Results of an application, and their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Check", "Results"]
 
 @dataclass(frozen=True)
 class Check:
-    """Check of a result: ``function(results)`` must not exceed ``tolerance``."""
+    """A check of a result, by which ``function(results)`` must not exceed ``tolerance``."""
 
     function: Callable[[Any], float]
     tolerance: float
@@ -27,11 +27,11 @@ class Check:
 class Results:
     """Data after the run, for the function that checks them.
 
-    ``results[x]`` is the array or object of the datum *x*; of data in a row, a list of them; in
-    rows and columns, a list of lists, with None where no task needed any; of one array that was
-    cut, the whole. ``results.initial(x)`` is the same as it was at first.
+    ``results[x]`` is the array or object of the datum *x*. Data in a row are a list; data in rows
+    and columns are a list of lists, with None where no task needed a datum; an array that was cut
+    is the whole array. ``results.initial(x)`` is the same before the run.
 
-    Where the data are those of several processes, what is asked for is fetched, and nothing else.
+    If several processes hold the data, only the requested data are fetched.
     """
 
     def __init__(self, store: Store, fetch: Callable[[int], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Store of an application's data: the arrays and objects, made when it is to be executed."""
+"""Store of an application's data in memory, made before execution."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = ["Store"]
 class Store:
     """The data of a graph in memory, by the numbers of their handles.
 
-    Only what some task accesses is made; scratch memory and contributions to reductions, once per
-    worker. What tasks write is kept as it was at first, too.
+    Only data that some task accesses are made; scratch memory and contributions to reductions are
+    made once per worker. The initial values of written data are kept, too.
 
     Parameters
     ----------
