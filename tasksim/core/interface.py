@@ -145,7 +145,7 @@ class Callbacks(ctypes.Structure):
 
 
 class Python(ctypes.Structure):
-    """Python functions that the core calls, and objects that it uses: see :func:`locked_functions`."""
+    """Functions and objects of Python that the core uses; see :func:`locked_functions`."""
 
     _fields_ = _fields(
         "p:call,call_method,get_item,type_of,from_int,from_double,as_int,as_mask,as_index,"

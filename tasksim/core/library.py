@@ -44,15 +44,15 @@ class Status:
     Attributes
     ----------
     available
-        Whether it is loaded and can be called.
+        Whether the core is loaded and can be called.
     why
-        What the core is instead, to be said after these words: "switched off by ...".
+        The reason why it is not, to complete a sentence about it: "switched off by ...".
     path
         The library; None if there is none.
     version
-        Of what the library offers; None if there is none, or it does not tell.
+        Version of the library's interface; None if there is no library, or it states none.
     compiler
-        That made it, likewise.
+        Compiler of the library; None in the same cases.
     """
 
     available: bool
