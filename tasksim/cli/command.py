@@ -54,7 +54,7 @@ class Command(click.Command):
 
 
 class Group(Command, click.Group):
-    """A group that lists its commands by *what* they deal with, such as formats."""
+    """A group whose error for an unknown command says *what* its commands are, such as formats."""
 
     def __init__(self, *args: Any, what: str = "command", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
