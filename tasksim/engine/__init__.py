@@ -1,1 +1,1 @@
-"""The engine: replay a task graph on a platform, by SimPy's clock."""
+"""Replay of task graphs on a platform, by SimPy's clock or in the compiled core."""

@@ -1,6 +1,7 @@
-"""Batches: many simulations of few graphs and platforms, prices and series made once.
+"""Batches of simulations with shared prices and series for few graphs and platforms.
 
-The core replays several at a time, on threads of their own, as it runs without Python's lock.
+The core runs several replays at a time on threads of their own, because it runs without Python's
+lock.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ __all__ = ["Totals", "task_tables", "totals"]
 T = TypeVar("T")
 
 MAX_REPLAYS_PER_SHARE: Final = 16
-"""Limit of the replays that a thread gets at a time; a hand-over takes some 30 us."""
+"""Maximum number of replays that a thread gets at a time; a hand-over takes some 30 us."""
 SHARES_PER_THREAD: Final = 32
-"""Smallest number of shares per thread, so that all threads end at about the same time."""
+"""Minimum number of shares per thread, so that all threads end at about the same time."""
 
 
 class Totals(NamedTuple):
-    """The result of one replay in few numbers; *busy_s* is the sum over all workers."""
+    """Totals of one replay; *busy_s* is the sum over all workers."""
 
     makespan_s: float
     busy_s: float
@@ -85,7 +86,7 @@ def task_tables(
 
 
 class _Look(NamedTuple, Generic[T]):
-    """Readers of a replay that has ended: of a series, by itself, or of many nodes."""
+    """Readers of the result of a replay from a series, a single replay, or many nodes."""
 
     at_desk: Callable[[Desk], T]
     at_replay: Callable[[TaskGraph, Replayed], T]
@@ -131,7 +132,7 @@ def _by_core(here: _Here[T], items: Sequence[Simulation], threads: int) -> Itera
 
 
 class _Here(NamedTuple, Generic[T]):
-    """A place where simulations are replayed one after the other by one engine."""
+    """A replayer of simulations, one after the other, with one engine."""
 
     settled: Settled
     look: _Look[T]

@@ -1,6 +1,7 @@
-"""Choice of the engine that replays: the compiled core where it knows all, else SimPy's.
+"""Choice of the engine for a replay, the compiled core if it supports everything, else SimPy's.
 
-The bytes are the same; SimPy's engine is the one to read, to extend and to compare with.
+The results are the same to the last byte; SimPy's engine is the one to read, to extend and to
+compare with.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ __all__ = [
 T = TypeVar("T")
 
 Engine = Literal["auto", "simpy", "compiled"]
-"""``auto``: the compiled core if it is there and knows all that is asked, else SimPy's engine."""
+"""``auto``: the compiled core if it is available and supports the replay, else SimPy's engine."""
 ENGINES: Final = get_args(Engine)
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question to an engine: one replay.
+    """One replay for an engine.
 
     Attributes
     ----------
@@ -89,7 +90,9 @@ class Question:
 
 
 class Replayed(NamedTuple):
-    """A replay that has ended, the engine that made it, and why so.
+    """The result of a replay, the engine that made it, and the reason for that engine.
+
+    The reason tells why it was not the core, or that the core called the scheduler back.
 
     Why it was not the core, or that the core called the scheduler back.
     """

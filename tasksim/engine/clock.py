@@ -1,7 +1,7 @@
-"""Simulated clock: SimPy's environment, which counts whole nanoseconds.
+"""Simulated clock, SimPy's environment in whole nanoseconds.
 
-Sums of whole nanoseconds do not depend on the order in which they are added, so that things meant
-to happen at one instant do. Within an instant, events happen in the order of their *rank*.
+Sums of whole nanoseconds do not depend on the order of their terms, so that events meant for the
+same instant happen at that instant. Within an instant, events happen in the order of their *rank*.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Steps: TypeAlias = Generator[Event, Any, Any]
 """A generator of SimPy events, as :class:`simpy.Process` takes it."""
 
 END_RANK: Final = 1.0
-"""Rank of what ends at an instant: before all that begins there."""
+"""Rank of ends at an instant: before all beginnings there."""
 FIRST_RANK: Final = 0.0
-"""Rank of events without one, such as the start of a process: before all that has a rank."""
+"""Rank of events without one, such as the start of a process: before all events with a rank."""
 
 
 class Wait(Timeout):
@@ -35,7 +35,7 @@ class Wait(Timeout):
 
 
 class Clock(Environment):
-    """SimPy's environment, whose events of one instant are ordered by rank.
+    """SimPy's environment, with the events of one instant ordered by rank.
 
     Events of equal rank happen in the order in which they were scheduled, or in the reverse order
     after :meth:`end_waits_in_reverse`.

@@ -1,4 +1,4 @@
-"""Conformance of schedulers: a battery of checks for the built-in ones and for a user's own.
+"""Conformance checks for schedulers, built-in ones and a user's own.
 
 ::
 
@@ -36,7 +36,7 @@ Factory = Callable[[], "Scheduler"]
 Check = Callable[[Factory], None]
 
 KERNEL_COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0, "task": 1.0}
-"""In proportion to their flop; any would do."""
+"""Costs of kernels in proportion to their flop; any others would do."""
 
 
 def checks() -> Iterator[Check]:

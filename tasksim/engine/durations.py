@@ -1,4 +1,4 @@
-"""Durations of all tasks in each class of workers: settled before the clock starts."""
+"""Durations of all tasks in each class of workers, computed before the clock starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Models(Protocol):
-    """A source of kernel models: a folder of coefficient files, or given constants."""
+    """A source of kernel models, such as a folder of coefficient files, or given constants."""
 
     def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel* on *architecture*; :exc:`InputError` if there is none."""
@@ -85,7 +85,7 @@ def durations(
 
 
 class Demands:
-    """The questions to the models of a graph, found once, and their answers.
+    """The queries of a graph to the models, found once, and their answers.
 
     Parameters and errors are those of :func:`durations`.
     """
@@ -125,7 +125,7 @@ class Demands:
 
 
 class Demand(NamedTuple):
-    """Tasks of one kernel in one class of workers, and the model that says what they take."""
+    """Tasks of one kernel in one class of workers, and the model of their durations."""
 
     group: int
     tasks: NDArray[np.intp]

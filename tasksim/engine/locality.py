@@ -1,4 +1,4 @@
-"""Charging tasks for data that have left the cache, in the order in which they really start."""
+"""Cost of data that have left the cache, charged in the order of task starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FarCharge", "FarPart"]
 
 MIN_NEAR_SHARE = 0.1
-"""Smallest share of a modelled duration that is left when all data are near. Shares are regressed
+"""Minimum share of a modelled duration that is left when all data are near. Shares are regressed
 and durations may be drawn, so the estimated cost of far data may exceed a whole duration; a tenth
 keeps it positive. Models of large kernels never come near (those shipped leave 94 %); those of
 tasks of microseconds may."""
@@ -64,7 +64,7 @@ class FarCharge:
 
 
 class FarPart(NamedTuple):
-    """Cost of far data, and the part of it that the models' means contain, in seconds."""
+    """Cost of far data, and the part of it in the models' means, in seconds."""
 
     reach_bytes: NDArray[np.float64]
     seconds_per_byte: NDArray[np.float64]

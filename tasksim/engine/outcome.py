@@ -1,4 +1,4 @@
-"""Outcome of a replay: what is left when the clock has stopped, as the tables of a run."""
+"""Result of a replay, as the tables of a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Outcome", "machine", "records"]
 
 
 class Lives(Protocol):
-    """Lives of the tasks: a ledger, or the columns of the core."""
+    """Lives of the tasks, from a ledger or from columns of the core."""
 
     def table(self) -> TaskTable:
         """Return it as the table of a run."""
 
 
 class Copies(Protocol):
-    """Copies of the data: a log, or the columns of the core."""
+    """Copies of the data, from a log or from columns of the core."""
 
     def transfers(self, graph: TaskGraph) -> TransferTable:
         """Return the copies of the data of *graph* as the table of a run."""
@@ -32,7 +32,7 @@ class Copies(Protocol):
 
 
 class Outcome(NamedTuple):
-    """Result of a replay: lives of the tasks and, where there are several memories, copies."""
+    """Result of a replay, with the lives of the tasks and, for several memories, the copies."""
 
     ledger: Lives
     log: Copies | None = None

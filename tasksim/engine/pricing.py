@@ -1,6 +1,7 @@
-"""Prices: what the tasks of a graph cost on a platform, and what schedulers expect of them.
+"""Costs of the tasks of a graph on a platform, and schedulers' estimates of them.
 
-Single runs, batches, series and clusters all ask these, made once per graph, platform and models.
+Single runs, batches, series and clusters share them; they are made once per graph, platform and
+models.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Replay of a task graph on a machine: a clock, a ledger, a node and a submission.
+"""Replay of a task graph on a machine, with a clock, a ledger, a node and a submission.
 
-A core runs one task at a time. A device is driven by a worker that does nothing else: it brings the
-data of one task while the device runs another, and queues kernels ahead. Both go round loops, as
-the peer's workers do, but sleep whenever there is nothing to do instead of polling.
+A core runs one task at a time. A device is driven by a worker that does nothing else: it fetches
+the data of one task while the device runs another, and queues kernels ahead. Both run loops like
+those of StarPU's workers, but sleep instead of polling.
 
-Within one instant, ends come first, then the workers that ask for tasks, in order of their number,
-then the pushes that take time, in the order in which they were begun.
+Within one instant, ends come first, then the pops of workers, in order of their number, then the
+pushes that take time, in the order in which they were begun.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Replications: what tasks take if models, the run and the noise of tasks are drawn anew.
+"""Replications of durations, with new draws of the models, the run and the noise of tasks.
 
-Every draw has a generator of its own, by what it is of and which replication, and not by the
-scheduler: two schedulers, or two platforms, meet the same luck, and their difference has little.
+Every draw has a generator of its own, by its subject and the replication, and not by the scheduler:
+two schedulers, or two platforms, get the same draws, so that their difference has little noise.
 """
 
 from __future__ import annotations
@@ -38,24 +38,25 @@ SOURCES: Final = ("models", "runs", "tasks")
 """Sources of uncertainty, the outermost first."""
 _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN: Final = 0
-"""Key of the luck of slowdowns; those of kernels and architectures are checksums of their names."""
+"""Key of the random draws of slowdowns; those of kernels and architectures are checksums of their
+names."""
 MIN_MOOD_DEVIATION: Final = 0.03
-"""Least standard deviation of the logarithm of runs on this machine from minute to minute. Other
+"""Minimum standard deviation of the logarithm of runs on this machine from minute to minute. Other
 virtual machines of the host, which no account of processor time shows, slow it for minutes, and a
 calibration sees one or two of these (docs/fidelity.md)."""
 MAX_RUN_DEVIATION: Final = float(np.log(3.0))
-"""Largest deviation of a run, as a logarithm: runs differ by a factor of 3 at most, as a rule. From
+"""Maximum deviation of a run, as a logarithm: runs differ by a factor of 3 at most, as a rule. From
 two measured runs alone, Student's distribution would allow any difference."""
 VARIANCE_DRAWS: Final = 200
 """Number of draws for the variance of a model: to a tenth, which moves no quantile noticeably."""
 MAX_KEPT_MODELS: Final = 256
-"""Limit of the drawn models that are kept: each thread asks again for those of its group."""
+"""Maximum number of cached drawn models: each thread needs those of its group again."""
 MIN_RUNS_FOR_SPREAD: Final = 5
 """Number of runs below which the spread between runs is known to a factor of two at best."""
 
 
 class Replication(NamedTuple):
-    """Which luck a replication has: its group draws models, and within it a run, and the tasks."""
+    """The numbers of a replication, whose group draws models, and within it a run and the tasks."""
 
     group: int
     run: int
@@ -81,7 +82,7 @@ class Drawing(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A kernel in a class of workers, and how it is drawn."""
+    """A kernel in a class of workers, and the source of its draws."""
 
     demand: Demand
     expected_s: NDArray[np.float64]
@@ -93,7 +94,7 @@ class _Part(NamedTuple):
 
 
 class Replicator:
-    """Draws what tasks take; what graph, platform and models say is settled once.
+    """Generator of task durations, with everything from graph, platform and models computed once.
 
     Parameters
     ----------

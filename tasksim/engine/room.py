@@ -1,7 +1,7 @@
-"""Room for the data of a graph in the memories where they are at first.
+"""Space for the data of a graph in the memories where they are at first.
 
-Such a memory is not bounded: what the application has is there, and nothing of it can leave. A size
-that is too small for it changes no simulation, so it has to be said.
+Such a memory is not bounded: the application's data are there, and none can leave. A size too small
+for them changes no simulation, so the user gets a message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Simulations: from a graph, a platform and kernel models to the question that an engine replays.
+"""Simulations of a graph on a platform with kernel models, prepared for an engine.
 
-One becomes a run here, many at a time totals in :mod:`tasksim.engine.batch`.
+A single simulation becomes a run here; :mod:`tasksim.engine.batch` gives totals of many.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["Settled", "Simulation"]
 
 MAX_SUBMISSION_TIME_S: Final = 1e9
-"""Thirty years, in seconds: their nanoseconds are numbers of 64 bits."""
+"""Maximum submission time, thirty years in seconds: its nanoseconds fit into 64 bits."""
 
 
 class Simulation(NamedTuple):
-    """A simulation: what is replayed where, under which scheduler, and with which luck.
+    """A simulation, with its graph, its platform, its scheduler and its random draws.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Simulation(NamedTuple):
 
 
 class Settled:
-    """Prices, parts and series of graphs, platforms and models, each made once and kept.
+    """Prices, parts and series of graphs, platforms and models, each made once and cached.
 
     Threads may share it.
     """

@@ -1,9 +1,9 @@
-"""Slowing: how many times as long tasks take beside those that run on the same memory.
+"""Slowdown of tasks by neighbours on the same memory.
 
-What was measured of two kernels counts as far as there are so many neighbours; beyond, and for
-kernels that were not measured beside each other, the bandwidth of the memory says. All tasks of a
-kernel on an architecture are of one *kind*, and what slows them depends on how many tasks of which
-kind run in a domain. The core's ``engine/slowing.h`` computes the same, in this order.
+Measurements of two kernels count up to the measured number of neighbours; beyond, and for kernels
+that were not measured together, the bandwidth of the memory decides. All tasks of a kernel on an
+architecture are of one *kind*, and their slowdown depends on the number of tasks of each kind in a
+domain. The core's ``engine/slowing.h`` computes the same, in this order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
 
 _ALONE: Final = Contention()
 _MAX_KEPT_ANSWERS: Final = 1 << 16
-"""Answers that are kept: of four kinds on 24 cores there are fewer; of many kinds, some MB."""
+"""Maximum number of cached answers: four kinds on 24 cores have fewer; many kinds take some MB."""
 
 
 class Kinds:
@@ -72,7 +72,7 @@ class Kinds:
 
 
 class Slowing:
-    """Contention: the slowdown of tasks of *kinds* in the memory domains of *platform*."""
+    """Contention between tasks of *kinds* in the memory domains of *platform*."""
 
     def __init__(self, kinds: Kinds, platform: Platform) -> None:
         self.kinds = kinds

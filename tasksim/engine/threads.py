@@ -1,4 +1,4 @@
-"""Questions that threads can answer: which schedulers and machines they know."""
+"""Support check for replays with simulated threads, by scheduler and machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ticks of the clock that counts whole nanoseconds, and those that the runtime's own work takes."""
+"""Ticks of the clock in whole nanoseconds, and the runtime's overheads in ticks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TICK_S: Final = 1e-9
 """Length of a tick, in seconds."""
 
 TICKS_PER_S: Final = 1e9
-"""Ticks per second; ticks divided by it are the nearest to the last bit, which ticks
-multiplied by :data:`TICK_S` are not."""
+"""Ticks per second. Ticks divided by it are correctly rounded, unlike ticks multiplied by
+:data:`TICK_S`."""
 
 
 def ticks(seconds: float) -> int:

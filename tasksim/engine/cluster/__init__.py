@@ -1,1 +1,1 @@
-"""Replays of clusters: messages between nodes, each with a scheduler of its own."""
+"""Replays of clusters, with messages between nodes and a scheduler per node."""

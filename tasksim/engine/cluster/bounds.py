@@ -1,7 +1,8 @@
-"""Bounds on the makespan on a cluster: work per node, bytes through each node, paths with messages.
+"""Lower bounds on the makespan on a cluster, by work, traffic and paths with messages.
 
-No schedule of a graph that is cut in this way can beat them. They say what limits it: a node that
-has too much work, one that has too much to send or receive, or the path through nodes.
+No schedule of a graph that is distributed in this way can beat them. The largest one shows the
+limit: a node with too much work, a node with too much to send or receive, or the path through
+nodes.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class ClusterBounds:
     """Lower bounds on the makespan, in seconds."""
 
     node_area_s: float
-    """The work of the node that has most, divided over its workers."""
+    """The work of the node with the most work, divided over its workers."""
     volume_s: float
-    """The bytes out of, or into, the node that has most, over its narrowest way."""
+    """The bytes out of, or into, the node with the most traffic, over its narrowest way."""
     path_s: float
     """The longest path, with messages that nothing slows down."""
 

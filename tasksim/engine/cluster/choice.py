@@ -1,6 +1,6 @@
-"""Choice of the engine that replays a cluster: the compiled core where it knows all, else SimPy's.
+"""Choice of the engine for the replay of a cluster.
 
-As :mod:`tasksim.engine.choice` for a node alone.
+The rule is that of :mod:`tasksim.engine.choice` for a single node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["ClusterQuestion", "ClusterReplayed", "replayed", "replayed_by_core"]
 
 
 class ClusterQuestion(NamedTuple):
-    """A question to an engine: one replay of a cluster."""
+    """One replay of a cluster for an engine."""
 
     distribution: Distribution
     nodes: Sequence[NodeQuestion]

@@ -1,8 +1,8 @@
-"""Cluster: its replay, wired of a clock, a network, and per node a ledger, workers and a thread.
+"""Replay of a cluster, with a clock and a network, and a ledger and workers per node.
 
-Each node is that of a machine (:mod:`tasksim.engine.machine.node`), with a graph, ledger, release
-and submission of its own. Nodes share the clock and the network, and nothing else: no scheduler
-sees the queues of another.
+Each node is like that of a machine (:mod:`tasksim.engine.machine.node`), with a graph, ledger,
+release and submission of its own. Nodes share the clock and the network, and nothing else: no
+scheduler sees the queues of another.
 """
 
 from __future__ import annotations
@@ -56,15 +56,16 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS_PER_RUN", "ClusterReplay", "Member", "NodeQuestion", "messages_of"]
 
 SEEDS_PER_RUN: Final = 1 << 20
-"""Distance of the seeds of two runs; those of the nodes of one run are consecutive, and there are
-fewer nodes than this."""
+"""Distance between the seeds of two runs; the seeds of the nodes of one run are consecutive, and
+there are fewer nodes than this."""
 
 
 class NodeQuestion(NamedTuple):
-    """A node: what it is, who decides, and what tasks of the whole graph take there.
+    """A node of the cluster, with its scheduler and the costs of its tasks.
 
-    *costs* and *estimates* have a row per class of workers of *platform*; *slowing* says how tasks
-    slow each other down there, *far* what data that have left the cache add to *costs*.
+    *costs* and *estimates* have a row per class of workers of *platform* and a column per task of
+    the whole graph; *slowing* is the slowdown of neighbouring tasks, *far* the extra cost of data
+    that left the cache.
     """
 
     platform: Platform
@@ -76,7 +77,7 @@ class NodeQuestion(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A node of a replay, and what belongs to it."""
+    """A node of a replay, with its parts."""
 
     work: Work
     ledger: Ledger

@@ -1,8 +1,8 @@
-"""Communicator: the communication thread of a node, which sends and receives its messages.
+"""Communication thread of a node, which sends and receives its messages.
 
-It sleeps until there is something to do, and does it at the end of the instant: so of sends that
-become ready together the most urgent goes first. Its work costs nothing but the pushes of the tasks
-that a message releases. The *protocol* says how a message is brought from one node to another.
+It sleeps until there is work, and does it at the end of the instant, so that the most urgent of the
+sends that become ready together goes first. Its work costs nothing but the pushes of the tasks that
+a message releases. The *protocol* defines the steps of a message from one node to another.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Messages:
 
 
 class NotedMessages:
-    """Messages of a replay that has ended: when they moved, in ticks, and their two tasks."""
+    """Messages of an ended replay, with their times in ticks and their two tasks."""
 
     def __init__(self, send: Int32, receive: Int32) -> None:
         self.send, self.receive = send, receive
@@ -98,23 +98,24 @@ def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32,
 class Protocol(NamedTuple):
     """The steps around the data of each message.
 
-    StarPU-MPI sends an *envelope* before the data. A node awaits one envelope at a time, while a
-    receive of its is ready that none has come for, and asks for the data once it has it.
+    StarPU-MPI sends an *envelope* before the data. A node awaits one envelope at a time, while one
+    of its ready receives has none, and requests the data after it has arrived.
     """
 
     name: str
     envelope_bytes: float | None
     """Size of the envelope before the data; envelopes are handled one by one. None: no envelope."""
     in_flight: int
-    """Limit of the messages on their way from a node."""
+    """Maximum number of messages in flight from a node."""
 
 
 STARPU: Final = Protocol("starpu", envelope_bytes=32, in_flight=10)
-"""``STARPU_MPI_NDETACHED_SEND`` is 10; an envelope has mode, size, tag and a flag."""
+"""StarPU's protocol: ``STARPU_MPI_NDETACHED_SEND`` is 10; an envelope has mode, size, tag and a
+flag."""
 PLAIN: Final = Protocol("plain", envelope_bytes=None, in_flight=10)
 """Data alone, which move once the send is made and the receive is ready."""
 MPI: Final = Protocol("mpi", envelope_bytes=None, in_flight=sys.maxsize)
-"""Data alone, and no thread of a runtime that limits them."""
+"""Data alone, without a thread of a runtime that limits the messages."""
 
 
 def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
@@ -128,8 +129,8 @@ def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
 
 
 COMMUNICATION_RANK: Final = 1024.0
-"""The rank of communication within an instant: after all that workers do, even counted in steps,
-and before the shares of the links are settled."""
+"""Rank of communication within an instant: after all actions of workers, even counted in steps, and
+before the shares of the links are settled."""
 
 
 class Communicator:

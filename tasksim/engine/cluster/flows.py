@@ -1,14 +1,14 @@
-"""Flows: messages that are under way share the links of a network, weighted max-min fair.
+"""Flows of messages over the shared links of a network, weighted max-min fair.
 
-A message waits for the latency of its route; then it is a *flow*. The share of a flow is what its
-most contended link allows, in proportion to its weight, but no more than its own limit; what it
-moves is that share times the model's factor for its size.
+A message waits for the latency of its route; then it is a *flow*. The share of a flow is limited by
+its most contended link, in proportion to its weight, and by its own limit; its rate is that share
+times the model's factor for its size.
 
-A *note* is so small that the others do not feel it: it takes what it takes alone, and nothing of
-their shares.
+A *note* is so small that it does not affect other flows: it takes as long as it takes alone, and
+nothing of their shares.
 
-What comes and goes within an instant is settled once, at its end, and only the flows whose shares
-can change are settled anew: the messages of a thousand nodes cost what those of a few cost.
+All changes within an instant are settled once, at its end, and only for flows whose shares can
+change, so that a message among a thousand nodes costs as much as one among a few.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ __all__ = ["Flows"]
 
 
 LAST_RANK = inf
-"""The rank of what happens at the end of an instant."""
+"""Rank of events at the end of an instant."""
 FULL_LINK_SLACK = 1 + 1e-12
-"""Demand on a link, over its capacity, up to which it holds no flow back: sums are rounded."""
+"""Relative demand on a link, over its capacity, up to which it holds no flow back: sums are
+rounded."""
 
 
 class Flows:

@@ -1,6 +1,7 @@
-"""Outcome of a cluster's replay: what is left on all nodes, as the tables of one run.
+"""Result of a cluster's replay, with all nodes as the tables of one run.
 
-Tasks and data have their numbers in the whole graph; workers and memories come node after node.
+Tasks and data have their numbers in the whole graph; workers and memories are numbered node after
+node.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rounds: programs of ranks, step by step, over the flows of a network."""
+"""Rounds of messages, that is programs of ranks in steps, over the flows of a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["rounds_s"]
 
 PICOSECONDS_PER_S: Final = 1e12
-"""Picoseconds: collectives of many rounds keep the digits of each."""
+"""Ticks per second in picoseconds, so that collectives of many rounds keep the digits of each."""
 
 
 def rounds_s(
@@ -156,7 +156,7 @@ class _Message:
 
 
 class _Ahead:
-    """A receive that was posted ahead, for which its rank may wait."""
+    """A receive that was posted ahead, and for which its rank may wait."""
 
     def __init__(self, rank: _Rank) -> None:
         self.rank, self.number = rank, rank.number
@@ -175,7 +175,7 @@ class _Ahead:
 
 
 class _Rank:
-    """A rank, and how far it has come."""
+    """A rank, and its progress."""
 
     def __init__(self, replay: _Replay, number: int, programs: Program) -> None:
         self.replay, self.number, self.programs = replay, number, programs

@@ -1,4 +1,4 @@
-"""Shares: weighted max-min fair, each with a limit of its own.
+"""Weighted max-min fair shares of links, each with a limit of its own.
 
 A level rises for all flows at once, each getting ``level * weight``; those that reach their limit
 stop there, those on a link that is full stay at what they have (progressive filling; D. Bertsekas,
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["AT_LIMIT", "Claim", "Filling", "Flow", "On", "settle"]
 
 MIN_SHARE = 1e-18
-"""Smallest share, in bytes per tick: never zero, for a flow must end."""
+"""Minimum share, in bytes per tick: never zero, because a flow must end."""
 AT_LIMIT: Final = -1
 """The stop of a flow that no link held back."""
 
 
 class Claim(Protocol):
-    """The claim of a flow: its weight, its limit, and what a byte takes of each link it uses."""
+    """The claim of a flow, with its weight, its limit, and the cost of a byte on each link."""
 
     weight: float
     limit: float
@@ -111,7 +111,9 @@ class Filling:
 
 
 class Flow:
-    """A message under way; bytes, and shares in bytes per tick.
+    """A message under way, in bytes, with shares in bytes per tick.
+
+    :func:`settle` sets ``settled``, its new share, and ``stop``, the link that holds it back.
 
     ``settled`` and ``stop`` are what :func:`settle` says: the share
     it is to have, and the link that holds it back.
@@ -134,7 +136,7 @@ class Flow:
 
 
 On: TypeAlias = "Mapping[int, Mapping[int, tuple[Flow, float]]]"
-"""Per link, by number, the flows on it, each with what a byte takes."""
+"""Per link number, its flows, each with the cost of a byte on the link."""
 
 LEVEL_TOLERANCE = 1e-11
 """Relative difference of levels that count as equal: the rounding of sums of 10,000 flows."""

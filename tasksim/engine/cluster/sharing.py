@@ -1,7 +1,7 @@
-"""Sharing of cores: nodes that are ranks of one machine, with fewer cores than workers.
+"""Sharing of cores by nodes that are ranks of one machine, with fewer cores than workers.
 
-The system gives every task that runs its share of the cores, in turns that are short beside what
-tasks take: all go on at the same rate, that of cores over tasks where there are more tasks.
+The system gives every running task its share of the cores, in turns that are short relative to
+tasks: all tasks run at the same rate, cores over tasks if there are more tasks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ways: what all messages from one host of a network to another have in common."""
+"""Ways between hosts of a network, with the properties that all messages between two share."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ END_ROUNDING_TICKS: Final = 1e-6
 """Rounding error of ends, in ticks: without it, a message that ends on a tick would end later."""
 
 MAX_KNOWN_ROUTES: Final = 100_000
-"""Routes that are remembered: 40 MB. Nodes talk to few others, so only all-to-all programs on
-more than three hundred forget any."""
+"""Maximum number of cached routes: 40 MB. Nodes talk to few others, so only all-to-all programs on
+more than three hundred nodes drop any."""
 
 
 class Way:
     """The way from one host to another, which all messages between them share.
 
-    *limit* is the most that one gets, bytes per tick; *uses* are the links that they share with
-    others, each with what a byte takes of it.
+    *limit* is the maximum rate of one message, in bytes per tick; *uses* are the shared links, each
+    with the cost of a byte on it.
     """
 
     __slots__ = ("latency_s", "limit", "uses", "weight")

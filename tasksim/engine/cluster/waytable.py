@@ -1,4 +1,4 @@
-"""Way table: the ways of many pairs of hosts at once, the same numbers as those of ``ways``."""
+"""Table of the ways of many pairs of hosts at once, equal to those of ``ways``."""
 
 from __future__ import annotations
 

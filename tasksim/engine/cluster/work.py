@@ -1,7 +1,7 @@
-"""Work of a node: its part of a distributed graph, numbered as the replay needs it.
+"""Work of a node, its part of a distributed graph in the numbering of the replay.
 
-The tasks that workers run come first, communication behind them, each in the order in which it is
-submitted; so one comparison tells them apart, and a scheduler sees a graph without communication.
+Tasks for workers come first, communication behind them, each in the order of submission; so one
+comparison tells them apart, and a scheduler sees a graph without communication.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["NumberedGraph", "Work"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberedGraph(TaskGraph):
-    """A part of a graph whose messages have the numbers of the whole graph.
+    """A part of a graph, with messages numbered as in the whole graph.
 
     *numbers* has those of its tasks, -1 for communication, *data* those of its data.
     """

@@ -1,1 +1,1 @@
-"""The compiled core as an engine: what it is told of a replay, and what becomes of its answers."""
+"""Engine of the compiled core, with its inputs and its results."""

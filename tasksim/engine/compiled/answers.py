@@ -1,4 +1,4 @@
-"""Answers of the core: how a replay goes on until it ends, and the columns that it leaves."""
+"""Answers of the core, from the events of a replay to its columns of results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["NotedCopies", "ended", "read_tasks"]
 
 EVENTS_PER_CALL: Final = 100_000
-"""Limit of the events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
+"""Maximum number of events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
 
 
 def ended(go_on: Callable[[int | None, int], int], handle: int | None) -> int:
@@ -59,7 +59,7 @@ def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any
 
 
 class NotedCopies:
-    """The copies that the core has noted, and the use of memory: columns of its own, uncopied.
+    """Copies and use of memory that the core recorded, as its own columns without a copy.
 
     They are taken out of the replay, which has none left.
     """
@@ -97,7 +97,7 @@ class NotedCopies:
 
 
 class _Column:
-    """A column of the core as NumPy asks for it; it keeps what it is a part of."""
+    """A column of the core in NumPy's array interface, which keeps its owner alive."""
 
     def __init__(self, part_of: NotedCopies, place: int, rows: int, dtype: np.dtype[Any]) -> None:
         self._part_of = part_of

@@ -1,4 +1,4 @@
-"""Cluster on the compiled core: what SimPy's engine would do on many nodes, to the last bit."""
+"""Replay of a cluster on the compiled core, equal to SimPy's engine to the last bit."""
 
 from __future__ import annotations
 

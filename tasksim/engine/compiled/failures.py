@@ -1,6 +1,6 @@
-"""Failures of the core: the errors that its statuses become, those of SimPy's engine.
+"""Errors for the statuses of the core, the same as those of SimPy's engine.
 
-Imported where something has gone wrong.
+This module is imported only after a failure.
 """
 
 from __future__ import annotations

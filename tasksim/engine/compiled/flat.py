@@ -1,4 +1,4 @@
-"""Flat platforms: the arrays of a machine that the core reads, made once per object and kept."""
+"""Flat platforms, the arrays of a machine for the core, made once per object and cached."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:
 
 
 flat_platform: Final = Kept(_flat_platform)
-"""The flat form of a platform, kept while it is there."""
+"""The flat form of a platform, cached as long as the platform lives."""
 
 
 class FlatContention:
-    """A structure of the core, kept with all that it points to."""
+    """A structure of the core, kept with the arrays that it points to."""
 
     def __init__(self, given: interface.Contention, column: Arrays) -> None:
         self._given, self._column = given, column

@@ -1,8 +1,8 @@
-"""Foreign schedulers: those written in Python, which the core calls back.
+"""Schedulers in Python that the core calls back.
 
-The core calls their methods, and they the functions of its view, with the interpreter's own calls:
-either way costs less than a call of a Python function. All happens in the same order as in SimPy's
-engine: what a scheduler asks for is done before its call returns.
+The core calls their methods, and they call the functions of its view, with the interpreter's own
+calls: both cost less than a call of a Python function. The order is that of SimPy's engine: a
+request of a scheduler is done before its call returns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POP: Final = "pop"
 class CalledView(RunView):
     """The time and the waking in a replay of the core.
 
-    *function* returns a function of the core by its name; they need *kept* to be there.
+    *function* returns a function of the core by its name; the functions need *kept* to stay alive.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class CalledView(RunView):
 
 
 class CalledMachineView(CalledView):
-    """The same, and where data are, in a replay of a machine with devices."""
+    """The same view with the places of data, in a replay of a machine with devices."""
 
     def __init__(
         self, facts: Facts, function: Callable[[str], Callable[..., Any]], kept: object

@@ -1,6 +1,7 @@
-"""Replay on the compiled core: what SimPy's engine would do, to the last bit, much faster.
+"""Replay on the compiled core, equal to SimPy's engine to the last bit and much faster.
 
-The core is asked for some events at a time: between two calls a user's interruption is heard.
+Each call of the core processes some events; between two calls, an interruption by the user is
+noticed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Series of replays on the compiled core: one question with many seeds and many draws of costs.
+"""Series of replays on the compiled core, with many seeds and many draws of costs.
 
-The core is told once what is the same in all of them, and answers into arrays that are used again.
+The core gets the common part of all replays once, and writes its answers into arrays that are
+reused.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ __all__ = ["Desk", "Series"]
 T = TypeVar("T")
 
 SEED_RANGE: Final = 2**64
-"""The core's seeds are less; Python's may be any number."""
+"""Limit of the core's seeds; Python's may be any number."""
 
 
 class Series:
-    """Replays of the core that differ in seeds and costs only; several threads may ask at once.
+    """Replays of the core that differ only in seeds and costs, for several threads at once.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Series:
 
 
 class Desk:
-    """A desk for one replay after the other: the question to the core, and room for its answer."""
+    """Buffers for replays one after the other, with the core's input and space for its answer."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""View of a run that has not begun: what a scheduler of the core may ask to make its tables."""
+"""View of a run that has not begun, from which a scheduler of the core makes its tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["KnownView"]
 
 
 class KnownView(View):
-    """Facts that are known before the clock starts, each made when it is first asked for.
+    """Facts that are known before the clock starts, each made at its first use.
 
-    Most policies of the core ask for nothing; those that plan ask for all.
+    Most policies of the core use none of them; those that plan use all.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Data on machines with several memories: copies, requests, links, room."""
+"""Data on machines with several memories, with copies, requests, links and capacity."""

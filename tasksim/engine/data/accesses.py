@@ -1,4 +1,4 @@
-"""Accesses of tasks, and hints about data, in the order in which a replay goes through them."""
+"""Accesses of tasks, and hints about data, in the order of a replay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Need: TypeAlias = tuple[int, bool, bool]
-"""One of the data that a task accesses: which, whether it is read, whether it is written."""
+"""An access to a datum: the datum, whether it is read, whether it is written."""
 
 Needs: TypeAlias = Sequence[Need]
 """The accesses of a task."""
@@ -147,7 +147,8 @@ class Hints(NamedTuple):
 
 
 class HintWaits(NamedTuple):
-    """Tasks that hint *i* waits for: ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``."""
+    """Tasks that hint *i* waits for, as ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``.
+    """
 
     pointers: Int64
     tasks: Int64

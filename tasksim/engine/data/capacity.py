@@ -1,4 +1,4 @@
-"""Capacity: which tasks have data that do not fit in a memory by themselves."""
+"""Capacity of memories, and the tasks whose data alone exceed it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["keep_where_data_fit", "no_room", "too_large"]
 
 MAX_DISTINCT_SIZES: Final = 16
-"""Number of distinct sizes of data up to which a quick test is tried: do as many of each fit as any
-task has? Dense graphs have one to three sizes; among many sizes, one would not fit."""
+"""Maximum number of distinct data sizes for a quick test: whether as many of each fit as any task
+has. Dense graphs have one to three sizes; with many sizes, the test would fail."""
 
 
 def keep_where_data_fit(

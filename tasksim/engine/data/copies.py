@@ -1,8 +1,8 @@
-"""Copies: which memory holds a valid copy of which datum, a place for one, or awaits one.
+"""State of copies, that is valid copies, places and copies under way, per datum and memory.
 
-Bit masks, one per datum, say where it is: *valid* copies (as in MSI: one of them is the owner's
-if it is alone, else all are shared), *places* (memory set aside, with or without a valid copy
-in it), copies on their *way*. What is in the memory of a device is kept in the order of use.
+Bit masks, one per datum, say where it is: *valid* copies (as in MSI: one of them is the owner's if
+it is alone, else all are shared), *places* (memory set aside, with or without a valid copy in it),
+copies on their *way*. The data in the memory of a device are kept in the order of use.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["Changes", "Copies"]
 
 
 class Changes:
-    """The followers of *memories*, and what they are told.
+    """Followers of changes in *memories*.
 
-    ``followed`` is a mask of the memories that anybody follows: whoever changes where data are
-    looks at it first, so that nothing is spent while nobody does.
+    ``followed`` is a mask of the memories that have followers. Code that moves data checks it
+    first, so that nothing is spent without followers.
     """
 
     def __init__(self, memories: int) -> None:

@@ -1,4 +1,4 @@
-"""Log of copies and of the use of memory: what a replay notes of them, in columns."""
+"""Log of copies and of the use of memory during a replay, in columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CopyLog"]
 
 
 class CopyLog:
-    """The copies that were made and the use of memory, in columns."""
+    """Columns of the copies and of the use of memory."""
 
     def __init__(self) -> None:
         self.handle, self.task = array("q"), array("q")

@@ -1,14 +1,14 @@
-"""Copy engines: which copies may be under way together.
+"""Copy engines, which decide which copies may run together.
 
-Copies from one memory to another are made one after the other, in the order in which they were
-asked for, unless all the links between them are such that copies do not share them. With
-``serialised``, the further rules that were seen on CUDA devices hold (StarPU's
-simulation, ``core/simgrid.c``), where a copy is *direct* if neither end is main memory:
+Copies from one memory to another run one after the other, in the order of their requests, unless
+all links between them are of the kind that copies do not share. With ``serialised``, further rules
+hold that were observed on CUDA devices (StarPU's simulation, ``core/simgrid.c``), where a copy is
+*direct* if neither end is main memory:
 
 - direct copies between the same two memories exclude each other, in either direction;
 - a direct copy excludes every copy *into* either of its two ends.
 
-A copy waits for all copies asked for before it that exclude it, also those that wait themselves.
+A copy waits for all earlier requested copies that exclude it, also those that wait themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Copy", "CopyEngines"]
 
 
 class Copy:
-    """A copy that was asked for."""
+    """A requested copy."""
 
     __slots__ = ("blocked_by", "blocks", "done", "pair", "size", "started", "value")
 
@@ -39,10 +39,10 @@ class Copy:
 
 
 class CopyEngines:
-    """Starts copies on the *network* when the rules let them.
+    """Copy engines on the *network*, which start copies when the rules allow them.
 
-    *devices* says per memory whether it belongs to a device; *first_use* is the delay of the
-    first copy between two memories, in ticks.
+    *devices* says per memory whether it belongs to a device; *first_use* is the delay of the first
+    copy between two memories, in ticks.
     """
 
     def __init__(

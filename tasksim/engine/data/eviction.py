@@ -1,4 +1,4 @@
-"""Eviction: how room is made in a device's memory, what leaves it, and who waits for that."""
+"""Eviction from the memories of devices, with the choice of data and the wait for space."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Eviction"]
 
 WRITE_BACK_FACTOR = 2
-"""What has the only copy is written home this many times the size that is needed at a time: the
-next request then often finds room at once (StarPU frees twice what is asked for,
+"""Factor of the needed size up to which data with a single copy are written home at a time: the
+next request then often finds space at once (StarPU frees twice the requested size,
 ``datawizard/memalloc.c``)."""
 
 
 class Eviction:
-    """Places in limited memories, and the room that is made for them.
+    """Places in limited memories, and the evictions that make space for them.
 
-    *copies*, *requests* and *log* are those of the node, *allocation* what its devices charge.
+    *copies*, *requests* and *log* are those of the node, *allocation* has the costs of its devices.
     """
 
     def __init__(

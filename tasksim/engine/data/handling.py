@@ -1,4 +1,4 @@
-"""Handling of requests: drivers start copies, and take note of those that ended.
+"""Handling of requests by drivers, which start copies and process those that ended.
 
 A driver that begins a copy locks its datum until the copy is with the engine.
 """
@@ -36,10 +36,10 @@ __all__ = ["Handling", "Locks"]
 
 
 class Locks:
-    """Until when each datum is locked.
+    """The end of the lock of each datum.
 
-    A driver that begins a copy holds its datum until the copy is with the engine. Others look
-    again every *poll* ticks (StarPU's spinning, ``common/starpu_spinlock.c``).
+    A driver that begins a copy holds its datum until the copy is with the engine. Others look again
+    every *poll* ticks (StarPU's spinning, ``common/starpu_spinlock.c``).
     """
 
     def __init__(self, clock: Clock, poll: int) -> None:
@@ -67,9 +67,9 @@ class Locks:
 
 
 class Handling:
-    """From a request that waits to one that is done.
+    """Handling of requests from their wait to their end.
 
-    *devices* says per memory whether it is a device's, *copy_ticks* how long a driver takes to
+    *devices* says per memory whether it is a device's, *copy_ticks* is the time for a driver to
     start a copy; the rest are the parts of the node.
     """
 

@@ -1,8 +1,8 @@
-"""Landing: main memory for data that come from other nodes, pinned so that devices can copy them.
+"""Main memory for data from other nodes, pinned so that devices can copy them.
 
-To pin memory takes long (650 us per MiB with CUDA), so whole chunks are, and what is given back is
-kept for the next datum of its size. Whoever looks after main memory next pins it: a worker, which
-does nothing else meanwhile, nor does anybody who needs memory that is not pinned yet.
+Pinning takes long (650 us per MiB with CUDA), so whole chunks are pinned, and freed memory is kept
+for the next datum of its size. The next worker that handles main memory pins it and does nothing
+else meanwhile; all other requests for memory that is not pinned yet wait for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MAIN", "MAX_PIN_TURN_TICKS", "PIN_UNIT_BYTES", "Landing"]
 
 MAIN: Final = 0
-"""Main memory, from which messages are sent and into which they are received."""
+"""Main memory, the source and the target of messages."""
 
 PIN_UNIT_BYTES: Final = 1 << 20
 """Size in bytes whose pinning takes ``pin_s``."""
@@ -36,7 +36,7 @@ MAX_PIN_TURN_TICKS: Final = 1_000_000
 
 
 class Landing:
-    """The main memory of a node in which received data land.
+    """The main memory of a node for received data.
 
     Parameters
     ----------

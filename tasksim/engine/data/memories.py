@@ -1,4 +1,4 @@
-"""Memories of a node: where its data are, and the parts that move them, wired together."""
+"""Memories of a node, with its data and the parts that move them."""
 
 from __future__ import annotations
 

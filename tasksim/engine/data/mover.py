@@ -1,4 +1,4 @@
-"""Mover of data: what tasks ask for is brought, what they do not need any more may leave."""
+"""Mover of data, which fetches the data of tasks and releases data that are no longer needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Taker(Protocol):
 
 
 class Mover:
-    """Mover of data between the memories of a node, for tasks and hints."""
+    """A mover of data between the memories of a node, for tasks and hints."""
 
     def __init__(self, copies: Copies, requests: OpenRequests, eviction: Eviction) -> None:
         self._copies = copies

@@ -1,9 +1,9 @@
-"""Network: copies that are under way share the links, weighted max-min fair, as in SimGrid.
+"""Network of links that copies share, weighted max-min fair, as in SimGrid.
 
-A copy waits for the latency of its route; then it is a *flow*. The rate of a flow is what its
-fair share of the most contended link allows. With the settings that StarPU writes into its
-platform files (no TCP window, no cross traffic), SimGrid's shares are proportional to 1 / latency
-of the flow's route, and a link that a route crosses twice counts twice.
+A copy waits for the latency of its route; then it is a *flow*. The rate of a flow is its fair share
+of the most contended link. With the settings that StarPU writes into its platform files (no TCP
+window, no cross traffic), SimGrid's shares are proportional to 1 / latency of the flow's route, and
+a link that a route crosses twice counts twice.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Network", "Path", "fair_rates", "paths_of"]
 
 MIN_LATENCY_S = 1e-9
-"""A latency of zero counts as this many seconds when shares are weighted: a tick, the least that
-the clock knows, so that such a flow gets next to all that others leave."""
+"""Latency in seconds that replaces zero in the weights of shares: a tick, the least that the clock
+knows, so that such a flow gets almost everything that others leave."""
 
 
 class Path:
@@ -63,12 +63,12 @@ def _path(platform: Platform, number: int, links: Sequence[int]) -> Path:
 
 
 MAX_KNOWN_COMBINATIONS = 20_000
-"""Combinations of flows whose rates are remembered: 5 MB (measured: 250 bytes each). Runs with
-three devices have 400 to 900, so only machines with many more forget any."""
+"""Maximum number of flow combinations with cached rates: 5 MB (measured: 250 bytes each). Runs with
+three devices have 400 to 900, so only machines with many more drop any."""
 
 
 class Flow:
-    """A copy under way: what is left of it, and how fast it goes, in bytes and bytes per tick."""
+    """A copy under way, with its remaining bytes and its rate in bytes per tick."""
 
     __slots__ = ("done", "path", "rate", "remaining", "value")
 
@@ -80,8 +80,8 @@ class Flow:
 class Network:
     """The links of *platform*, and the flows on them.
 
-    Only the end of the flow that ends first is an event; when flows come or go it is settled anew,
-    and the one set before, known by its number, means nothing any more.
+    Only the end of the flow that ends first is an event. It is set anew whenever flows start or
+    end; the earlier event, known by its number, is then ignored.
     """
 
     def __init__(self, env: Clock, platform: Platform) -> None:

@@ -1,4 +1,4 @@
-"""Open requests: all that was asked for and is not done, by datum, and where each is queued."""
+"""Open requests of a node, by datum, with their queues."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ data have fewer, and going over them costs less than keeping them apart."""
 
 
 class OpenRequests:
-    """The requests of a node that are not done.
+    """The open requests of a node.
 
     Parameters
     ----------

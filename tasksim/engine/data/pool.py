@@ -1,4 +1,4 @@
-"""Pool: what is allocated in one memory of a device, in chunks or in blocks kept for reuse."""
+"""Pool of allocated space in one memory of a device, in chunks or in blocks kept for reuse."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Pool"]
 class Pool:
     """The allocator of a memory of *limit* bytes.
 
-    Small blocks are whole units out of chunks that the driver allocated at once; chunks are kept.
-    A large block that is given back is kept too, for the next one of exactly its size, until
-    the space is needed (StarPU's sub-allocator and allocation cache). Where small blocks lie inside
-    a chunk is not followed: their units are counted.
+    Small blocks are whole units of chunks that the driver allocated at once; chunks are kept. A
+    large block is kept, too, after it is freed, for the next request of exactly its size, until the
+    space is needed (StarPU's sub-allocator and allocation cache). The position of small blocks
+    inside a chunk is not tracked: their units are counted.
     """
 
     def __init__(self, limit: float, allocation: Allocation) -> None:

@@ -1,4 +1,4 @@
-"""Readiness: of many tasks that wait for one memory, the one that lacks the fewest bytes there."""
+"""Readiness index, which finds the waiting task that lacks the fewest bytes in a memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 __all__ = ["Readiness"]
 
 Lacks: TypeAlias = tuple[int, int, int, int, int]
-"""What a task lacks, in bytes: not there, of that on no way, without a place; then its place among
-the tasks, and itself."""
+"""Missing bytes of a task: not there, not there and not under way, and without a place; then its
+place among the tasks, and the task."""
 
 MAX_HEAP_ENTRIES_PER_TASK: Final = 4
-"""Entries per task at which a heap is cleaned of those that are out of date: seldom enough to cost
+"""Entries per task at which outdated entries are removed from a heap: seldom enough to cost
 nothing, and memory stays bounded."""
 
 
 class Readiness:
-    """Tasks, each with what it lacks in *memory*, kept right as data come and go.
+    """Tasks with their missing bytes in *memory*, updated as data come and go.
 
-    What every task lacks is what :meth:`~tasksim.engine.machine.view.NodeView.unready` says. When a
-    datum has changed, the tasks that access it are looked at, and no others: a choice costs as much
-    as has changed since the last one, not as many steps as there are tasks. *needs* are all tasks'.
+    The missing bytes of a task are those of :meth:`~tasksim.engine.machine.view.NodeView.unready`.
+    After a change of a datum, only the tasks that access it are updated: a choice costs as much as
+    has changed since the last one, independent of the number of tasks. *needs* has the accesses of
+    all tasks.
     """
 
     def __init__(self, copies: Copies, needs: Sequence[Needs], memory: int) -> None:

@@ -38,39 +38,41 @@ __all__ = [
 ]
 
 FETCH: Final = 0
-"""A task waits for the datum."""
+"""Class of requests for a datum that a task waits for."""
 PREFETCH: Final = 1
-"""The datum is brought ahead, for a task that was given to a worker."""
+"""Class of requests ahead of need, for a task that was given to a worker."""
 IDLE: Final = 2
-"""Nobody waits: data written back because they will not be used any more."""
+"""Class of requests that nobody waits for, such as writing back data that will not be used any
+more."""
 WRITE_BACK: Final = 3
-"""The reason, not a class, of what is written back to make room."""
+"""Reason, not a class, of data that are written back to make space."""
 
 NOWHERE: Final = -1
-"""The source of a request for a place alone: nothing is copied into it."""
+"""Source of a request for a place alone, without a copy."""
 NOBODY: Final = -1
-"""The task of a request that none asked for."""
+"""Task of a request that no task made."""
 
 WAITING: Final = 0
-"""It was asked for and has not begun; it may wait for another that it comes after."""
+"""State of a request that has not begun; it may wait for another one before it."""
 CANCELLED: Final = 1
-"""It is not needed any more; whoever handles it will find that it is."""
+"""State of a request that is no longer needed; its driver will notice."""
 PLACING: Final = 2
-"""A place is being made for it."""
+"""State of a request whose place is being made."""
 UNDER_WAY: Final = 3
-"""Its copy is being made, or that of another request which it follows."""
+"""State of a request whose copy runs, or that of another request which it follows."""
 DONE: Final = 4
-"""The datum is there, or the request was given up."""
+"""State of a request whose datum is there, or that was given up."""
 
 
 Purpose: TypeAlias = tuple[int, int, int]
-"""Why something is asked for: the class of the request, for which task, how urgent."""
+"""Purpose of a request: its class, its task, and its urgency."""
 
 
 class Request:
-    """A request for a copy of *handle* over one *hop*, or, from nowhere, for a place.
+    """A request for a copy of *handle* over one *hop*, or for a place if it has no source.
 
-    *write*: the datum will be written there, so all other copies are invalid once it came.
+    *write*: the datum will be written there, so all other copies become invalid once it has
+    arrived.
     """
 
     __slots__ = (
@@ -110,7 +112,7 @@ class Request:
 
 
 class Channel:
-    """The requests between a memory and one peer in one direction, at the one that handles them."""
+    """The requests between a memory and one peer in one direction, at their handler."""
 
     __slots__ = ("arrived", "pending", "queues", "waiting")
 
@@ -133,10 +135,10 @@ class Channel:
 
 
 class Post:
-    """The requests that one memory handles, and their coming and going.
+    """The requests that one memory handles, from their arrival to their end.
 
-    *inward* and *outward* have a channel per peer; *limits* says per class how many copies may be
-    under way in a channel.
+    *inward* and *outward* have a channel per peer; *limits* is the maximum number of copies under
+    way in a channel, per class.
     """
 
     def __init__(self, memories: int, limits: tuple[int, int, int]) -> None:

@@ -1,8 +1,9 @@
-"""Store: the limited memory of a device, the data in it, and which of them may leave first.
+"""Store of the data in a device's limited memory, with the order of their eviction.
 
-Eviction goes through a memory from the datum that would leave first. A datum that it passes may not
-leave now: it is used, or wanted, or has another size, or is the only copy. Such candidates are kept
-sorted by the reason, so that no search passes them again; a change of the reason sorts them anew.
+Eviction goes through a memory from the first datum in that order. It passes a datum that may not
+leave now, because it is used or wanted, has another size, or is the only copy. Such candidates are
+kept sorted by the reason, so that no search passes them again; a change of the reason sorts them
+anew.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["Candidates", "Store"]
 
 Entry: TypeAlias = tuple[int, int]
-"""A place in the order of leaving, and the datum that has it."""
+"""A place in the order of eviction, and the datum that has it."""
 Sort: TypeAlias = tuple[bool, int]
 """Whether a datum is wanted, and its size if it is valid elsewhere."""
 
 ONLY: Final = -1
-"""Instead of a size: the datum is valid nowhere else."""
+"""Placeholder for a size, if the datum is valid nowhere else."""
 UNNEEDED: Final = -(1 << 60)
-"""The place of the first datum that nobody needs: they come before the others, which count from 0,
-and there are fewer of either than this."""
+"""Place of the first unneeded datum: unneeded data come before the others, which count from 0, and
+there are fewer of either than this."""
 MAX_HEAP_ENTRIES_PER_DATUM: Final = 4
-"""Entries per sorted datum at which a heap is cleaned of those that do not count: seldom enough to
-cost nothing, and memory stays bounded."""
+"""Entries per sorted datum at which outdated entries are removed from a heap: seldom enough to cost
+nothing, and memory stays bounded."""
 
 
 class Candidates:
-    """The data sorted out so far, and those that may leave by size.
+    """The data sorted so far, and those that may leave, by size.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ class Candidates:
 
 
 class Store:
-    """The memory of a device: its allocator, and the data in it from the least recently used.
+    """The memory of a device, with its allocator and its data in least-recently-used order.
 
     ``pinned`` counts who uses a datum or its place right now, ``wanted`` the tasks for which it was
     brought ahead and that have not taken it yet. Who looks for victims goes through the data in

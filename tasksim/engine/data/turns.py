@@ -1,4 +1,4 @@
-"""Turns of workers that share a memory that may be too small for the data of all their tasks."""
+"""Turns of workers that share a memory too small for the data of all their tasks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Turns", "turns_of"]
 
 
 class Turns:
-    """Turns of workers that bring the data of their tasks to the memory of *pool*.
+    """Turns of workers that fetch the data of their tasks to the memory of *pool*.
 
-    A task keeps what it has of its data while the rest is brought. Two that do so in a memory too
-    small for both would wait for each other for ever; so the data of a task are brought only
-    when they fit together with all that other tasks hold, or when no other still waits for its own.
+    A task keeps the data that it has while the rest is fetched. Two tasks in a memory too small for
+    both would wait for each other for ever. So the data of a task are fetched only if they fit
+    together with all data of other tasks, or if no other task still waits for its own.
     """
 
     def __init__(self, pool: Pool, sizes: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Ways between memories: by one copy, or by two over a third memory; and who makes the copies."""
+"""Ways between memories, direct or over a third memory, with their handlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Hop", "Ways", "check_ways", "device_memories"]
 
 Hop = tuple[int, int]
-"""The memory that a copy comes from and the one it goes to; without a source: a place is made."""
+"""The source and the target memory of a copy; without a source, only a place is made."""
 
 
 class Ways:

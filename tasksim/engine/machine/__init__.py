@@ -1,1 +1,1 @@
-"""The replay on machines with devices: nodes, their workers, submission."""
+"""Replay on machines with devices, with nodes, workers and submission."""

@@ -1,4 +1,4 @@
-"""Driver: a worker of a machine as its node sees it, and how the data of its tasks come."""
+"""Drivers of the workers of a machine, and the intake of data for their tasks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["BLOCKED", "COMING", "EMPTY", "THERE", "Driver", "Intake"]
 
 EMPTY: Final = 0
-"""No task is taken in: the last was launched, or there was none yet."""
+"""State without a task: the last was launched, or there was none yet."""
 COMING: Final = 1
-"""Data of the task are missing, or it waits for its turn to ask for them."""
+"""State in which data of the task are missing, or it waits for its turn to request them."""
 THERE: Final = 2
-"""All data of the task are there, and it was not launched yet."""
+"""State in which all data of the task are there, and it was not launched yet."""
 BLOCKED: Final = 3
-"""They are there, but the task must be alone on the device, and others are before it."""
+"""State in which the data are there, but the task must be alone on the device, and others are
+before it."""
 
 
 class Driver:
-    """A worker: its number, its memory, its routine, and the intake of data for its tasks.
+    """A worker with its number, its memory, its routine, and the intake of data for its tasks.
 
-    *pipeline* is the number of tasks that it holds at a time; 0: it is a core, which runs them
-    itself. *turns* orders the workers that share a limited memory. *rank* is that of its pops among
-    the events of an instant.
+    *pipeline* is the number of tasks that it holds at a time; 0 means a core, which runs them
+    itself. *turns* orders the workers that share a limited memory. *rank* is the rank of its pops
+    among the events of an instant.
     """
 
     __slots__ = ("intake", "memory", "pipeline", "rank", "routine", "turns", "worker")
@@ -49,10 +50,10 @@ class Driver:
 
 
 class Intake:
-    """The data of the task that the worker of *routine* takes in.
+    """The data of the next task of the worker of *routine*.
 
-    *needs* and *priorities* have an entry per task of the graph, *cost* is what each datum costs
-    the worker in ticks. Without a *mover* there is but one memory, where all data are.
+    *needs* and *priorities* have an entry per task of the graph, *cost* is the cost of each datum
+    for the worker in ticks. Without a *mover* there is only one memory, with all data.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Hints that data will not be used any more, followed once those that they wait for have ended."""
+"""Hints that data will not be used any more, followed after the tasks that they wait for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["HintFollower", "Writing"]
 
 
 class HintFollower:
-    """Follower of the *hints* of a graph: each lets its datum leave first, and go home.
+    """Follower of the *hints* of a graph, each of which lets its datum leave first and go home.
 
     Hints are known by their numbers.
     """
@@ -97,9 +97,9 @@ class HintFollower:
 
 
 class Writing:
-    """Which data of *graph* are written by tasks that were taken and have not ended.
+    """The data of *graph* that are written by tasks that were taken and have not ended.
 
-    *needs* are what the tasks access.
+    *needs* has the accesses of the tasks.
     """
 
     def __init__(self, graph: TaskGraph, needs: Sequence[Needs], ledger: Ledger) -> None:

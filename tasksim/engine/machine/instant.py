@@ -1,10 +1,10 @@
-"""Instant: the ranks of what happens at one, by number of workers or by SimGrid's steps.
+"""Order of events within an instant, by number of workers or by SimGrid's steps.
 
 In StarPU-SimGrid each thread is an actor, and actors take turns: a lock, an unlock or a signal is
-one *step* of an actor, and all that are awake make their next step before any makes another one. So
-what threads do at one simulated instant is ordered by how many steps each needs to come to it.
-The numbers below were counted in StarPU 1.4.99: the calls of SimGrid between the moment when a
-thread wakes and the one at which it reads or writes what others see of the scheduler.
+one *step* of an actor, and all awake actors make their next step before any makes another one. So
+the actions of threads at one simulated instant are ordered by the number of steps that each needs
+to reach them. The numbers below were counted in StarPU 1.4.99: the calls of SimGrid from the moment
+when a thread wakes to the one at which it reads or writes shared state of the scheduler.
 """
 
 from __future__ import annotations
@@ -17,37 +17,38 @@ if TYPE_CHECKING:
 __all__ = ["BY_NUMBER", "SERVE_STEPS", "Instant", "SimultaneousPushes", "in_steps"]
 
 SimultaneousPushes = Literal["serial", "blind"]
-"""Whether a push sees the others of its instant that came before it."""
+"""Rule for simultaneous pushes: whether a push sees the earlier ones of its instant."""
 
 POP_RANK: Final = 2.0
-"""Rank of the pop of worker 0; those of the others follow in order of number."""
+"""Rank of the pop of worker 0; the others follow in order of number."""
 MAX_WORKERS: Final = 1 << 16
-"""Bound of the number of workers; a power of two, so that the ranks of pops are exact."""
+"""Limit of the number of workers; a power of two, so that the ranks of pops are exact."""
 PUSH_RANK: Final = 3.0
 """Rank of a push that takes time, and of a choice when pushes do not see each other."""
 COMMIT_RANK: Final = 4.0
 """Rank of the commitment to a choice that was made without seeing the others."""
 
 SERVE_STEPS: Final = 3.0
-"""Steps of a driver from the end of its wait to the requests that it looks after."""
+"""Steps of a driver from the end of its wait to its handling of requests."""
 CHOICE_STEPS: Final = 5.0
 """Steps of a push to the choice of a worker."""
 POP_STEPS: Final = 18.0
 """Steps of a worker from the end of its wait to the scheduler's pop, without devices."""
 POP_STEPS_PER_DEVICE: Final = 16.0
-"""More for each device's memory: a worker looks at the requests to and from every one."""
+"""Additional steps of a pop for each device's memory: a worker checks the requests to and from
+every one."""
 POP_STEPS_AFTER_COPY: Final = 15.0
-"""Steps of a driver that has just begun a copy to the pop: it waited for the copy's start."""
+"""Steps to the pop of a driver that has just begun a copy: it waited for the copy's start."""
 COMMIT_OWN_STEPS: Final = 56.0
-"""Steps of a push to the commitment of a choice of the worker that pushes."""
+"""Steps of a push to its commitment, if the pushing worker itself was chosen."""
 COMMIT_OTHER_STEPS: Final = 60.0
-"""The same for a choice of another worker, whose lock has to be taken."""
+"""Steps of a push to its commitment, if another worker was chosen, whose lock has to be taken."""
 
 
 class Instant(NamedTuple):
-    """The ranks of what happens at one instant, the lowest first.
+    """The ranks of events at one instant, the lowest first.
 
-    *stepwise*: they are steps, and waits that were begun at one instant end in reverse.
+    *stepwise*: ranks are steps, and waits that were begun at one instant end in reverse.
     """
 
     stepwise: bool
@@ -72,7 +73,7 @@ BY_NUMBER: Final = Instant(
     commit=COMMIT_RANK,
     commit_own=COMMIT_RANK,
 )
-"""Workers that ask come in order of their number, then pushes, then what they have chosen."""
+"""Order by number of worker: first pops, then pushes, then their commitments."""
 
 
 def in_steps(platform: Platform) -> Instant:

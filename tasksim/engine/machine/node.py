@@ -1,7 +1,7 @@
-"""Node: a scheduler, and all that it rules: its view, its workers, its memories.
+"""Node, that is a scheduler with its view, its workers and its memories.
 
-A machine has one, a cluster many. Those of a cluster have communication tasks, which come behind
-the tasks that workers run in numbers, and which no scheduler sees.
+A machine has one node, a cluster many. The nodes of a cluster have communication tasks, whose
+numbers follow those of the tasks for workers, and which no scheduler sees.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = ["Charges", "Membership", "Node"]
 
 
 class Charges:
-    """Durations of tasks on each worker, which schedulers do not know.
+    """Durations of tasks on each worker, unknown to schedulers.
 
-    They are the *costs* per class of workers and task, and what *far* data add to these.
+    They are the *costs* per class of workers and task, plus the extra cost of *far* data.
     """
 
     def __init__(
@@ -65,24 +65,24 @@ class Charges:
 
 
 class Membership(NamedTuple):
-    """A node's part in a cluster: its communication, and what it shares with the other nodes."""
+    """A node's part in a cluster, with its communication and the objects that nodes share."""
 
     visible: TaskGraph
-    """The tasks that its workers run: all that its scheduler sees."""
+    """The tasks for its workers, the only ones that its scheduler sees."""
     order: Sequence[int]
-    """All tasks, communication among them, as they are submitted."""
+    """All tasks, with communication, in order of submission."""
     hints: Hints
-    """Its hints; they count what was submitted, in that order."""
+    """Its hints, which count submitted tasks in that order."""
     first_ready: Sequence[int]
     """The tasks that wait for nothing, not even a message."""
     communicate: Callable[[int], None]
-    """Takes a communication task that was released."""
+    """Callback for a released communication task."""
     ended: Callable[[int], None]
-    """Hears of each task that has ended, where received data land in pinned memory."""
+    """Callback for each task that has ended, if received data land in pinned memory."""
     idle: Callable[[], bool]
     """Whether nothing happens on any node, nor between them."""
     over: Callable[[], bool]
-    """Whether all nodes have done everything."""
+    """Whether all nodes are finished."""
     cores: SharedCores | None = None
     """Cores that its workers share with those of other nodes; None: each has a core of its own."""
 

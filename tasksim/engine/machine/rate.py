@@ -1,9 +1,9 @@
-"""Rate of tasks whose neighbours slow them down: remaining work, timed again whenever those change.
+"""Rate of tasks that slow each other down, with their remaining work.
 
-A task's work is what it takes alone, in ticks. It is done at a rate, one over the stretch that
-:class:`~tasksim.engine.slowing.Slowing` says, which changes when a task of its memory domain starts
-or ends. What starts and ends within an instant is settled once, at its end, as messages that share
-a network are (:mod:`tasksim.engine.cluster.flows`).
+The work of a task is its duration alone, in ticks. Its rate is one over the stretch from
+:class:`~tasksim.engine.slowing.Slowing`, and changes whenever a task of its memory domain starts or
+ends. All changes within an instant are settled once, at its end, as for messages that share a
+network (:mod:`tasksim.engine.cluster.flows`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Rate"]
 
 LAST_RANK: Final = inf
-"""The rank of what happens at the end of an instant."""
+"""Rank of events at the end of an instant."""
 END_ROUNDING_TICKS: Final = 1e-6
 """Rounding error of ends, in ticks: without it, a task that ends on a tick would end one later."""
 
 
 class _Running:
-    """A task under way: the ticks of work that remained *since*, and its stretch from then on."""
+    """A task under way, with its ticks of work that remained *since*, and its stretch since then.
+    """
 
     __slots__ = ("begun", "kind", "remaining", "routine", "since", "stretch", "worker")
 
@@ -40,10 +41,10 @@ class _Running:
 
 
 class _Domain:
-    """The tasks that run in a memory domain: their number by kind, and the task of each worker.
+    """The tasks that run in a memory domain, with their number by kind and the task of each worker.
 
     Tasks do not move as others end: each worker has its place, where *ends* is infinite while it
-    runs nothing, and until it is known.
+    runs nothing, and until the end is known.
     """
 
     __slots__ = ("alarm", "counts", "ends", "fresh", "number", "running", "stretches")

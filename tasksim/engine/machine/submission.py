@@ -1,4 +1,4 @@
-"""Submission: the main thread, which submits task after task while others run already."""
+"""Submission by the main thread, task after task while earlier tasks run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Submission"]
 class Submission:
     """The main thread of a replay.
 
-    Task *i* is submitted at ``i * cost`` ticks, later where earlier ones were ready and had to be
-    pushed first; hints cost as much as tasks do. Without a cost all are submitted at once. Where it
-    is known when each is *due*, in ticks, none is submitted before that, and nothing costs besides.
-    On a node of several, communication is submitted among the tasks and costs nothing.
+    Task *i* is submitted at ``i * cost`` ticks, or later if earlier tasks were ready and had to be
+    pushed first; hints cost as much as tasks. Without a cost, all are submitted at once. If the
+    submission of each task is *due* at a known tick, none is submitted earlier, and there is no
+    other cost. On a node of several, communication is submitted among the tasks and costs nothing.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""View of a node: what its scheduler sees of it, and what it can ask of it."""
+"""View of a node for its scheduler, with its state and its requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["NodeView"]
 
 
 class NodeView(RunView):
-    """The time, the workers and where data are, for the scheduler of a node.
+    """The time, the workers and the places of data, for the scheduler of a node.
 
     *routines* are those of the workers.
     """

@@ -1,6 +1,6 @@
-"""Workers: the loops of cores and devices, as SimPy processes.
+"""Loops of cores and devices, as SimPy processes.
 
-The loops of StarPU's drivers, which sleep where those poll.
+They are the loops of StarPU's drivers, but sleep where those poll.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:
 class _Device:
     """A device and the worker that drives it, and does nothing else.
 
-    It pops while it holds fewer tasks than its pipeline, brings their data one task after the
-    other, and queues kernels on the device, which runs them in that order. *alone* says per task
-    whether its kernel cannot be queued: the worker sees it through by itself.
+    The worker pops while it holds fewer tasks than its pipeline, fetches their data one task after
+    the other, and queues kernels on the device, which runs them in that order. *alone* says per
+    task whether its kernel cannot be queued: the worker then waits for its end.
 
-    The loop of StarPU's ``drivers/cuda/driver_cuda.c``, which sleeps where that polls.
+    The loop is that of StarPU's ``drivers/cuda/driver_cuda.c``, but sleeps where that polls.
     """
 
     def __init__(

@@ -252,7 +252,7 @@ def _critical_worker(problem: Problem, critical: list[int]) -> int:
 
 
 class Cpop(StaticScheduler):
-    """A static plan with the critical path on one worker, and others where they end first (CPOP)."""
+    """A static plan with the critical path on one worker, and others where they end first."""
 
     name: ClassVar[str] = "cpop"
     core: ClassVar[str] = "static"
