@@ -40,7 +40,7 @@ __all__ = ["BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
 
 
 class OverNetwork:
-    """Message costs on a *network* with latencies by distance: the mean over some distances."""
+    """Mean message costs over some distances, on a *network* with latencies by distance."""
 
     def __init__(self, network: Network) -> None:
         self._network = network

@@ -64,7 +64,7 @@ MIN_DURATION_S: Final = 1e-9
 
 
 class MeanModels:
-    """Kernel models of recorded runs: the mean duration of each configuration.
+    """Kernel models of recorded runs, with the mean duration of each configuration.
 
     Architecture and far data do not matter: runs of bulk-synchronous programs have one
     architecture.
@@ -339,7 +339,7 @@ def report_scaling(
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A case to predict: a graph on ranks, distributed as a run."""
+    """A case to predict, with a graph on ranks that is distributed as a run."""
 
     graph: TaskGraph
     profile: Profile
