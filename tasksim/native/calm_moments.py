@@ -76,7 +76,7 @@ PROBE_CHUNKS, PRODUCTS_PER_CHUNK = 8, 2  # 20 ms of matrix products
 
 
 class Gate(Protocol[T]):
-    """Measures actions and returns how disturbed each was: a number, smaller if calmer."""
+    """A measurement of actions with their disturbance, a number that is smaller if calmer."""
 
     def during(self, action: Callable[[], T], until: float, /) -> tuple[T, float]:
         """Call *action*; return its value and how disturbed it was.
@@ -260,7 +260,7 @@ class CalmValues(Generic[T]):
 
 @dataclass
 class _Slot(Generic[T]):
-    """A wanted value: the calmest measurement so far, and its disturbance."""
+    """A wanted value, with the calmest measurement so far and its disturbance."""
 
     action: int
     value: T | None = None

@@ -42,7 +42,7 @@ __all__ = ["Execution"]
 
 
 class Execution:
-    """One native run: its threads and the record of its tasks.
+    """One native run, with its threads and the record of its tasks.
 
     ``ledger`` holds the times of each task, in seconds since the start of the submission. *paths*,
     if given, are updated after each task.

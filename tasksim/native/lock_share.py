@@ -158,7 +158,7 @@ def _typical(waits: _Waits, spans: list[list[float]]) -> float:
 
 
 class _Waits:
-    """Times at which the second thread asked for the lock and got it."""
+    """Times at which the second thread requested the lock and got it."""
 
     def __init__(self, asked: list[float], got: list[float]) -> None:
         self._asked, self._got = np.array(asked), np.array(got)

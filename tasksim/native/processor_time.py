@@ -193,7 +193,7 @@ class ThreadClock:
 
 
 class UsualLoss:
-    """Usual loss of a kernel: time without a core in executions that nothing interrupts.
+    """Usual loss of a kernel, that is time without a core in undisturbed executions.
 
     Such a kernel waits for something else. The core does the same
     (``core/native/processor_time.h``).

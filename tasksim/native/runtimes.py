@@ -19,7 +19,7 @@ RUNTIMES: Final[tuple[Runtime, ...]] = ("auto", "python", "compiled")
 
 
 class Chosen(NamedTuple):
-    """A runtime: its execution class, its name, and why it is not the core."""
+    """A runtime, with its execution class, its name, and the reason why it is not the core."""
 
     execution: type[Execution] | type[CompiledExecution]
     name: str

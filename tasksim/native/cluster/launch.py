@@ -23,11 +23,11 @@ SIZE_VARIABLES: Final = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PALS_SIZE")
 RANK_VARIABLES: Final = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID")
 
 ABORT_PATIENCE_S: Final = 2.0
-"""Time for which a rank that asked for the end of all ranks waits for it, in seconds: mpiexec takes
+"""Time for which a rank that requested the end of all ranks waits for it, in seconds: mpiexec takes
 milliseconds."""
 
 OUTPUT_PATIENCE_S: Final = 0.2
-"""Time for mpiexec to read the output of a rank before it is asked to end all ranks, in seconds:
+"""Time for mpiexec to read the output of a rank before the request to end all ranks, in seconds:
 output that it has not read by then is lost."""
 
 _DEATH_OF_PARENT: Final = 1
