@@ -123,7 +123,7 @@ class Effort:
 
 
 class SelectiveExecution:
-    """One selective run: its threads and its account.
+    """One selective run, with its threads and its account.
 
     Parameters
     ----------

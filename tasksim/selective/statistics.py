@@ -245,7 +245,7 @@ MIN_SAMPLES: Final = 2
 
 
 class SizeEstimate(NamedTuple):
-    """Estimate from other sizes: the mean, and the relative half-width of its interval."""
+    """Estimate from other sizes, with the mean and the relative half-width of its interval."""
 
     mean_s: float
     half_width: float

@@ -42,7 +42,7 @@ MESSAGE: Final = "message"
 
 
 class RankSignatures:
-    """The signatures of a cut graph: first its tasks', then its messages'.
+    """The signatures of a cut graph, first of its tasks, then of its messages.
 
     Attributes
     ----------

@@ -268,7 +268,7 @@ class Follower:
 
 
 class _Working:
-    """Threads of a working rank: its crew, and the thread that leads or follows."""
+    """Threads of a working rank, with its crew and the thread that leads or follows."""
 
     def __init__(self, crew: Crew, loop: Callable[[Callable[[], bool]], None]) -> None:
         self._crew, self._loop = crew, loop
