@@ -1,4 +1,4 @@
-"""Constant facts of a run: graph, platform, scheduler and estimates."""
+"""Constant facts of a run, with graph, platform, scheduler and estimates."""
 
 from __future__ import annotations
 
