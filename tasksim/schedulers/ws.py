@@ -101,7 +101,7 @@ def _around(members: list[int], first: int) -> Iterator[int]:
 
 
 class _Queues(dict[int, "PriorityQueue"]):
-    """A queue per worker, made at its first use: many workers may never have a task."""
+    """Queues per worker, each made at its first use, as many workers may never have a task."""
 
     def __init__(self, view: View) -> None:
         super().__init__()

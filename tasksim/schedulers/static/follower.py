@@ -145,7 +145,7 @@ class StaticScheduler(Scheduler):
 
 
 class DataSender:
-    """The prefetches of a plan: the data to send, and the events at which they are sent."""
+    """The prefetches of a plan, with the data to send and the events at which they are sent."""
 
     def __init__(self, view: View, problem: Problem, worker: list[int]) -> None:
         self._view = view
