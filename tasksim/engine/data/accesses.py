@@ -147,8 +147,7 @@ class Hints(NamedTuple):
 
 
 class HintWaits(NamedTuple):
-    """Tasks that hint *i* waits for, as ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``.
-    """
+    """Tasks that hint *i* waits for, ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``."""
 
     pointers: Int64
     tasks: Int64

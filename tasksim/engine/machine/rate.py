@@ -26,8 +26,7 @@ END_ROUNDING_TICKS: Final = 1e-6
 
 
 class _Running:
-    """A task under way, with its ticks of work that remained *since*, and its stretch since then.
-    """
+    """A task under way, with its work in ticks that remained *since*, and its stretch from then."""
 
     __slots__ = ("begun", "kind", "remaining", "routine", "since", "stretch", "worker")
 
