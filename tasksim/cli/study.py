@@ -1,4 +1,7 @@
-"""The ``tasksim study`` commands for sweeps over graphs, platforms, schedulers and settings."""
+"""The ``tasksim study`` commands for sweeps.
+
+A sweep goes over graphs, platforms, schedulers, settings and seeds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``tasksim study new``, ``run``, ``table`` and ``show`` commands."""
+"""The ``tasksim study new``, ``run``, ``table`` and ``show`` commands, from study file to cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ``tasksim study tree`` command, which fits a decision tree to the results of a study."""
+"""The ``tasksim study tree`` command, which fits a decision tree to the results of a study.
+
+The tree is written as C, Python, text or a picture.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ``tasksim tune table`` command, which judges selection methods on a measured table."""
+"""The ``tasksim tune table`` command, which judges selection methods on a given table.
+
+The table was measured elsewhere.
+"""
 
 from __future__ import annotations
 
