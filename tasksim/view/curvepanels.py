@@ -1,4 +1,4 @@
-"""Panels of curves over time, such as ready tasks, submitted tasks and GFlop/s."""
+"""Panels of curves over time, with ready and submitted tasks, GFlop/s and cores used by others."""
 
 from __future__ import annotations
 

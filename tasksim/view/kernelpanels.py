@@ -1,4 +1,4 @@
-"""Panels of kernels, with total times and distributions of durations."""
+"""Panels of kernels, with total times, distributions of durations and durations in two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of one kernel model, such as residuals, Q-Q plot, curves and influence."""
+"""Figures of one kernel model, with residuals, Q-Q plot, curves, influence and domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panel of the practical critical path of each run, by kind of time."""
+"""Panel of the practical critical path of each run and its parts, beside its workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of the uncertainty of a makespan, such as a fan of replications and a tornado."""
+"""Figures of the uncertainty of a makespan.
+
+They are a fan of replications, a tornado of kernels, and the share of runs inside their intervals.
+"""
 
 from __future__ import annotations
 
