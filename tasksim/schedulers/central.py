@@ -1,4 +1,7 @@
-"""The ``eager`` and ``prio`` schedulers, with one queue for all workers."""
+"""The ``eager`` and ``prio`` schedulers, with one queue for all workers.
+
+The first worker to pop gets the first task.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The ``dask`` scheduler, with one stack for all workers."""
+"""The ``dask`` scheduler, with one stack for all workers.
+
+The first worker to pop gets the newest task.
+"""
 
 from __future__ import annotations
 

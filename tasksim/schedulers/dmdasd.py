@@ -1,4 +1,4 @@
-"""The ``dmdasd`` scheduler, which decides by the work that would run before a task."""
+"""The ``dmdasd`` scheduler, which decides by the work that runs before a task of its priority."""
 
 from __future__ import annotations
 

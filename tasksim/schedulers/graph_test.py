@@ -1,4 +1,7 @@
-"""The ``graph_test`` scheduler, which orders tasks by their depth in the whole graph."""
+"""The ``graph_test`` scheduler, which orders tasks by their depth in the whole graph.
+
+Each task goes to the faster kind of worker.
+"""
 
 from __future__ import annotations
 
