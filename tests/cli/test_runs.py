@@ -271,7 +271,7 @@ def test_list_describes_what_there_is(tasksim):
         "executors",
         "study_executors",
     ]
-    assert result["kinds"]["constant"].startswith("The same duration for any parameters.")
+    assert result["kinds"]["constant"].startswith("A model with the same duration for any")
     assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")
     assert result["panels"]["kernels"] == "The total time of each kernel, a bar per run."
     assert result["generators"]["cholesky"].endswith(

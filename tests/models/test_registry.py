@@ -19,9 +19,8 @@ def test_kinds_are_those_of_their_classes():
         found = registry.model_class(kind)
         assert issubclass(found, KernelModel)
         assert found.kind == kind
-    assert registry.describe()["constant"] == "The same duration for any parameters. " + (
-        "It needs no samples, and no fit."
-    )
+    expected = "A model with the same duration for any parameters."
+    assert registry.describe()["constant"] == expected
 
 
 def test_unknown_kinds_get_the_nearest():
