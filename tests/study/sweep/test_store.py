@@ -287,7 +287,7 @@ def test_cells_of_files_that_have_changed_give_way(study_file, tmp_path):
     run_study(path, tmp_path / "study")
     before = answers(tmp_path / "study")
     platform.write_text("version: 1\nextends: xeon-24c\nname: mine\narch: {cpu: {speed: 2}}\n")
-    with pytest.raises(InputError, match=r"files that it names .* are not what"):
+    with pytest.raises(InputError, match=r"files that it names .* have changed"):
         run_study(path, tmp_path / "study")
     outcome = run_study(path, tmp_path / "study", extend=True)
     after = answers(tmp_path / "study")
