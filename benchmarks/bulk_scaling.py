@@ -36,7 +36,7 @@ from tasksim.platform.description import Platform
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts, parsed_collective
 from tasksim.reports.bulk.profile import KernelCounts, profile_of_graph, profile_of_run
 from tasksim.reports.bulk.report import (
-    METHODS,
+    SCALING_METHODS,
     MeanModels,
     median_errors,
     scaling_table,
@@ -197,13 +197,13 @@ def main() -> None:
     every = pd.concat(tables)
     for name, error in median_errors(every).items():
         worst = every[f"{name}_error_percent"].abs().max()
-        print(f"  {METHODS[name]:52} {error:6.1f} %  {worst:7.1f} %")
+        print(f"  {SCALING_METHODS[name]:52} {error:6.1f} %  {worst:7.1f} %")
 
 
 def text_of(table: Any) -> str:
     """Return measured times, and the error of each method."""
     few = table[["ranks", "measured_s"]].copy()
-    for name in METHODS:
+    for name in SCALING_METHODS:
         few[name] = table[f"{name}_error_percent"].map(
             lambda error: "-" if error != error else f"{error:+.1f} %"
         )

@@ -33,7 +33,7 @@ from tasksim.graph.distribution.owners import nearly_square
 from tasksim.reports.bulk.prediction import BulkModel, MessageCosts
 from tasksim.reports.bulk.profile import counts_in, profile_of_run
 from tasksim.reports.bulk.report import (
-    METHODS,
+    SCALING_METHODS,
     MeanModels,
     median_errors,
     scaling_table,
@@ -158,7 +158,7 @@ def main() -> None:
     print("\nmedian |error|, worst:")
     for name, error in median_errors(every).items():
         worst = every[f"{name}_error_percent"].abs().max()
-        print(f"  {METHODS[name]:52} {error:6.1f} %  {worst:7.1f} %")
+        print(f"  {SCALING_METHODS[name]:52} {error:6.1f} %  {worst:7.1f} %")
     print(f"{time.monotonic() - begun:.0f} s; load {os.getloadavg()[0]:.1f}")
 
 

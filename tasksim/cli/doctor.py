@@ -18,7 +18,7 @@ from tasksim.cli.output import print_json
 
 __all__ = ["doctor"]
 
-NEEDED = (
+REQUIRED_PACKAGES = (
     "click",
     "matplotlib",
     "networkx",
@@ -53,8 +53,8 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
     if graph is not None:
         _say_locks(graph, settings, as_json)
         return
-    packages = {name: _version(name) for name in NEEDED}
-    missing = [name for name in NEEDED if packages[name] is None]
+    packages = {name: _version(name) for name in REQUIRED_PACKAGES}
+    missing = [name for name in REQUIRED_PACKAGES if packages[name] is None]
     found: dict[str, Any] = {
         "tasksim": tasksim.__version__,
         "python": sys.version.split()[0],

@@ -275,7 +275,7 @@ def open_page(path: Path) -> None:
 
 
 def _page_names(paths: Sequence[Path]) -> list[str]:
-    """Return what to call runs: their folders, with as much before it as tells them apart."""
+    """Return names of runs: their folders, with enough parent folders to make them unique."""
     folders = [path.parent if path.name == "run.json" else path for path in paths]
     parts = [folder.resolve().parts for folder in folders]
     for count in range(1, max(map(len, parts)) + 1):

@@ -470,7 +470,7 @@ def scaling(
 
 def _scaling_text(report: ScalingReport) -> Iterator[str]:
     from tasksim.base.units import duration_text
-    from tasksim.reports.bulk.report import METHODS, median_errors
+    from tasksim.reports.bulk.report import SCALING_METHODS, median_errors
     from tasksim.view.texttables import table
 
     for name, model in report.model.kernels.items():
@@ -480,12 +480,13 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         yield f"{'other':10} {', '.join(report.rest)}"
     yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
     differ = bool(report.table["settings"].any())  # a column of nothing is no help
-    header = ("ranks", *["settings"] * differ, "measured", *METHODS, "counters: 95 %")
+    header = ("ranks", *["settings"] * differ, "measured", *SCALING_METHODS, "counters: 95 %")
     cells = []
     for row in report.table.to_dict("records"):
         known = row["measured_s"] == row["measured_s"]
         times = [
-            _cell(row[f"{name}_s"], row[f"{name}_error_percent"], known=known) for name in METHODS
+            _cell(row[f"{name}_s"], row[f"{name}_error_percent"], known=known)
+            for name in SCALING_METHODS
         ]
         interval = (duration_text(row[f"counters_{end}_s"]) for end in ("low", "high"))
         measured = duration_text(row["measured_s"]) if known else "-"
@@ -494,7 +495,7 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
     yield table(header, cells, left=0)
     yield ""
     errors, undetermined = median_errors(report.table), report.undetermined
-    for name, meaning in METHODS.items():
+    for name, meaning in SCALING_METHODS.items():
         error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
         why = f"; {undetermined[name]}" if name in undetermined else ""
         yield f"{name:10} {meaning}{error}{why}"

@@ -87,7 +87,7 @@ _MEANING: Final = {
 
 
 def meaning(event: str) -> str | None:
-    """Return what an *event* means, None if that is not known here; ``:u`` and such are left out.
+    """Return the counter of an *event*, None if unknown; suffixes such as ``:u`` are ignored.
 
     >>> meaning("instructions:u"), meaning("PAPI_L1_DCM"), meaning("branch-misses")
     ('instructions', 'l1_misses', None)

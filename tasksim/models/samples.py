@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNTERS",
     "HITS",
-    "LEVELS",
+    "MEMORY_LEVELS",
     "REACHED",
     "Samples",
     "Unused",
@@ -285,7 +285,7 @@ def _check_length(what: str, column: NDArray[Any], length: int) -> None:
         raise InputError(f"{what}: {rows} rows, but there are {length} durations")
 
 
-LEVELS: Final = ("l1", "l2", "l3", "memory")
+MEMORY_LEVELS: Final = ("l1", "l2", "l3", "memory")
 """Levels of memory, nearest first."""
 HITS: Final = {"l1": "l1_hits", "l2": "l2_hits", "l3": "l3_hits", "memory": "memory_accesses"}
 """Counter of the accesses that a level served, by level."""

@@ -386,7 +386,7 @@ class Setup:
 
     @property
     def cluster_file(self) -> ClusterFile | None:
-        """What the file of a cluster says, if the platform names one."""
+        """The content of the cluster file, if the platform names one."""
         name = self.platform
         if not isinstance(name, str) or not name.endswith((".yaml", ".yml")):
             return None

@@ -334,7 +334,7 @@ def _legend(axes: Axes, handles: Sequence[Artist], columns: int) -> None:
     )
 
 
-LEVELS: Final = np.linspace(0.0, 1.0, 101)
+CURVE_LEVELS: Final = np.linspace(0.0, 1.0, 101)
 STYLES: Final = ("-", "--", ":", "-.")
 """Line styles, besides colours, for colour-blind readers and black-and-white printers."""
 INCHES: Final = 5.0
@@ -414,15 +414,15 @@ def panel_inside(
     fewest = min(map(len, named.values()))
     low, high = _chance(fewest)
     axes.fill_between(
-        LEVELS, low, high, color="#e3e8ee", linewidth=0, label=f"chance, {fewest} runs"
+        CURVE_LEVELS, low, high, color="#e3e8ee", linewidth=0, label=f"chance, {fewest} runs"
     )
     axes.plot((0, 1), (0, 1), color="#9aa5b1", linewidth=1.0)
     axes.axvline(level, color="#9aa5b1", linewidth=0.8, linestyle=":")
     for number, (name, values) in enumerate(named.items()):
-        shares = [share_inside(values, at) for at in LEVELS]
+        shares = [share_inside(values, at) for at in CURVE_LEVELS]
         said = f"{name}: {100 * share_inside(values, level):.0f} % at {100 * level:g} %"
         colour, style = RUN_COLOURS[1:][number % 4], STYLES[number % len(STYLES)]
-        axes.plot(LEVELS, shares, color=colour, linestyle=style, linewidth=1.8, label=said)
+        axes.plot(CURVE_LEVELS, shares, color=colour, linestyle=style, linewidth=1.8, label=said)
     _finish(axes)
     return axes
 
@@ -438,7 +438,7 @@ def _chance(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     from scipy.stats import binom
 
     tails = ((1 - CHANCE) / 2, (1 + CHANCE) / 2)
-    low, high = (binom.ppf(tail, runs, LEVELS) / runs for tail in tails)
+    low, high = (binom.ppf(tail, runs, CURVE_LEVELS) / runs for tail in tails)
     # Of a level of 0, nothing is inside, and of 1 all.
     return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 

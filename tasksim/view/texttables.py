@@ -421,7 +421,7 @@ def _copies(profile: PathProfile) -> str:
 
 
 def path_message_line(found: PathMessages) -> str:
-    """Return how many messages between nodes are on the path, their bytes, and their time."""
+    """Return the number, the size and the time of the messages between nodes on the path."""
     many = "1 message" if found.count == 1 else f"{found.count} messages"
     times = f"moved {format_time(found.moving_s)}, waited {format_time(found.waiting_s)}"
     return f"{many} between nodes on the path: {format_size(found.size_bytes)}, {times}"

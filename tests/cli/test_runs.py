@@ -359,7 +359,7 @@ def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
 def test_doctor_fails_when_something_is_missing(tasksim, monkeypatch):
     from tasksim.cli import doctor
 
-    monkeypatch.setattr(doctor, "NEEDED", ("click", "no-such-package"))
+    monkeypatch.setattr(doctor, "REQUIRED_PACKAGES", ("click", "no-such-package"))
     called = tasksim("doctor")
     assert called.code == 1
     assert "no-such-package  MISSING" in called.out

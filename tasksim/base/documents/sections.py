@@ -22,7 +22,7 @@ __all__ = [
     "NAME",
     "NAMES",
     "NAME_PATTERN",
-    "NEEDED",
+    "REQUIRED",
     "TEXT",
     "Amount",
     "Field",
@@ -306,7 +306,7 @@ NAMES: Final = _Names()
 _LIST: Final = ListOf(NAME, least=1)
 
 
-NEEDED: Final = object()
+REQUIRED: Final = object()
 """Default of a required field."""
 
 
@@ -315,14 +315,14 @@ class Field(NamedTuple):
 
     kind: Kind
     default: Any
-    """Value if a file gives none; :data:`NEEDED` for a required field."""
+    """Value if a file gives none; :data:`REQUIRED` for a required field."""
     description: str
     alias: str | None
     """Name in files, if it differs from the name in Python."""
 
 
 def given(
-    kind: Kind, default: Any = NEEDED, description: str = "", *, alias: str | None = None
+    kind: Kind, default: Any = REQUIRED, description: str = "", *, alias: str | None = None
 ) -> Any:
     """Return a field, to be assigned in the class of its section."""
     return Field(kind, default, description, alias)
@@ -380,7 +380,7 @@ class Section:
         written = field.alias or name
         where = (*location, written)
         value = data.get(written, field.default)
-        if value is NEEDED:
+        if value is REQUIRED:
             found.append(FileProblem(where, "missing"))
             return BAD
         read = field.kind.read(value, where, found)
@@ -426,7 +426,7 @@ def json_schema(root: type[Section], sections: Iterable[type[Section]]) -> dict[
 
 def _schema_of(section: type[Section]) -> dict[str, Any]:
     fields = {field.alias or name: field for name, field in section.fields.items()}
-    needed = [name for name, field in fields.items() if field.default is NEEDED]
+    needed = [name for name, field in fields.items() if field.default is REQUIRED]
     return {
         "additionalProperties": False,
         "description": section.__doc__,
@@ -439,7 +439,7 @@ def _schema_of(section: type[Section]) -> dict[str, Any]:
 
 def _schema_of_field(name: str, field: Field) -> dict[str, Any]:
     schema = field.kind.json_schema()
-    if field.default is not NEEDED:
+    if field.default is not REQUIRED:
         schema["default"] = _default_of(field)
     if field.description:
         schema["description"] = field.description

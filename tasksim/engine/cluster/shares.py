@@ -179,7 +179,7 @@ def settle(
 
 
 def _left(link: int, region: Mapping[int, Flow], on: On, capacity: float) -> float:
-    """Return what the flows on *link* that stay as they are leave."""
+    """Return the capacity of *link* that the flows outside *region* do not use."""
     for number, (flow, use) in on[link].items():
         if number not in region:
             capacity -= use * flow.share

@@ -21,8 +21,8 @@ SimultaneousPushes = Literal["serial", "blind"]
 
 POP_RANK: Final = 2.0
 """Rank of the pop of worker 0; the others follow in order of number."""
-MAX_WORKERS: Final = 1 << 16
-"""Limit of the number of workers; a power of two, so that the ranks of pops are exact."""
+WORKERS_PER_RANK: Final = 1 << 16
+"""Number of workers whose pops come before all pushes; a power of two, so that ranks are exact."""
 PUSH_RANK: Final = 3.0
 """Rank of a push that takes time, and of a choice when pushes do not see each other."""
 COMMIT_RANK: Final = 4.0
@@ -67,7 +67,7 @@ class Instant(NamedTuple):
 BY_NUMBER: Final = Instant(
     stepwise=False,
     pop=POP_RANK,
-    per_worker=1 / MAX_WORKERS,
+    per_worker=1 / WORKERS_PER_RANK,
     pop_after_copy=POP_RANK,
     push=PUSH_RANK,
     commit=COMMIT_RANK,

@@ -134,7 +134,7 @@ def _metric(
 
 
 def _per_second(metric: str) -> float:
-    """Return how many of the units in a *metric*'s name are a second; 1 if there is none."""
+    """Return the number of units per second for the unit in a *metric*'s name; 1 without one."""
     try:
         return find_duration([metric], None, "")[1]
     except InputError:

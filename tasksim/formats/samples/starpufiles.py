@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CODELET", "SAMPLES", "read_codelet_samples", "read_samples", "read_starpu_out"]
 
-SIZE: Final = "size_bytes"
+SIZE_COLUMN: Final = "size_bytes"
 NOT_NAMED: Final = "not among the parameters named"
 
-DURATION: Final = "Duration"
+DURATION_COLUMN: Final = "Duration"
 US_PER_S: Final = 1e6
 ZERO: Final = "0 us, which is shorter than the clock tells"
 _NUMBER: Final = re.compile(
@@ -78,8 +78,8 @@ def read_codelet_samples(
     """
     _refuse(path, duration, "mean")
     for name in parameters or ():
-        if name != SIZE:
-            raise unknown("parameter", name, [SIZE], str(path))
+        if name != SIZE_COLUMN:
+            raise unknown("parameter", name, [SIZE_COLUMN], str(path))
     measured = {c.name: c for c in read_codelet(path).combinations if _entries(c)}
     if not measured:
         raise InputError(f"{path}: has no history entries with samples")
@@ -92,7 +92,7 @@ def read_codelet_samples(
     ]
     table: Any = [[size] for size, _ in entries]
     durations_s: Any = [mean for _, mean in entries]
-    return Samples((SIZE,), table, durations_s, unused=tuple(unused))
+    return Samples((SIZE_COLUMN,), table, durations_s, unused=tuple(unused))
 
 
 def _measured_entries(combination: Combination) -> int:
@@ -162,7 +162,7 @@ def read_samples(path: Path) -> Samples:
 
 def _names(line: str, path: Path) -> list[str]:
     head, *names = (name.strip() for name in line.split(","))
-    if head != DURATION or not names or not all(names):
+    if head != DURATION_COLUMN or not names or not all(names):
         got = line.strip()[:60]
         raise InputError(f"{path}:1:1: expected 'Duration, NAME, NAME, ...', found {got!r}")
     return names

@@ -9,7 +9,7 @@ Numbers stay in StarPU's units here: microseconds, bytes, flop.
 
 Codelets of energy have joules where others have microseconds. Nothing in such a file says so, as
 StarPU has one structure for both. The name tells: that of the model of durations with
-:data:`SUFFIX` behind it, as in StarPU's own programs.
+:data:`ENERGY_SUFFIX` behind it, as in StarPU's own programs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEVICE_TYPES",
-    "SUFFIX",
+    "ENERGY_SUFFIX",
     "Codelet",
     "Combination",
     "HistoryEntry",
@@ -341,7 +341,7 @@ def _float(value: float) -> str:
     return f"{mantissa}e{exponent}"
 
 
-SUFFIX: Final = "_energy"
+ENERGY_SUFFIX: Final = "_energy"
 """Suffix that StarPU's own programs append to the name of a duration model."""
 UNIT: Final = 1e6
 """Microseconds per second: models convert us to s, so energies need it to stay in joules."""
@@ -353,7 +353,7 @@ def energy_of(name: str, names: Collection[str]) -> str | None:
     >>> energy_of("gemm_energy", ["gemm", "gemm_energy"]), energy_of("kinetic_energy", ["gemm"])
     ('gemm', None)
     """
-    kernel = name.removesuffix(SUFFIX)
+    kernel = name.removesuffix(ENERGY_SUFFIX)
     return kernel if kernel != name and kernel in names else None
 
 

@@ -20,7 +20,13 @@ from tasksim.formats.starpu.bus import (
     read_latency,
     read_platform_xml,
 )
-from tasksim.formats.starpu.codelet_file import SUFFIX, Codelet, energy_of, read_codelet, to_joules
+from tasksim.formats.starpu.codelet_file import (
+    ENERGY_SUFFIX,
+    Codelet,
+    energy_of,
+    read_codelet,
+    to_joules,
+)
 from tasksim.formats.starpu.codelet_models import to_models
 from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
 from tasksim.formats.starpu.sampling import CODELETS, Sampling
@@ -206,7 +212,7 @@ class _Reader:
     problems: list[str] = field(default_factory=list)
 
     def read(self, read: Callable[[Path], Any], path: Path | None) -> Any:
-        """Return what *read* makes of the file, or None: there is none, or it is malformed."""
+        """Return the result of *read*, or None if the file is missing or malformed."""
         if path is None:
             return None
         try:
@@ -356,8 +362,8 @@ def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[
             "what STARPU_IDLE_POWER is"
         )
     for name in kernels:
-        if name.endswith(SUFFIX):
-            yield f"{name}: taken for durations, as there is no {name.removesuffix(SUFFIX)}"
+        if name.endswith(ENERGY_SUFFIX):
+            yield f"{name}: taken for durations, as there is no {name.removesuffix(ENERGY_SUFFIX)}"
     for name, kernel in kernels.items():
         for text in kernel.remarks():
             yield f"{name} {text}" if text.startswith("on ") else f"{name}: {text}"

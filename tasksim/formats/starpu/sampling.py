@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.files import exists, refuse_existing
-from tasksim.formats.starpu.codelet_file import SUFFIX, from_joules, write_codelet
+from tasksim.formats.starpu.codelet_file import ENERGY_SUFFIX, from_joules, write_codelet
 from tasksim.formats.starpu.codelet_models import from_models
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.modelnames import model_names_of, named
@@ -151,7 +151,9 @@ def _codelets(files: list[CoefficientFile], host: str, symbols: Mapping[str, str
         try:
             found.append(from_models(symbol, models, host=host, kernel=file.kernel))
             if energies:
-                energy = from_models(symbol + SUFFIX, energies, host=host, kernel=file.kernel)
+                energy = from_models(
+                    symbol + ENERGY_SUFFIX, energies, host=host, kernel=file.kernel
+                )
                 found.append(from_joules(energy))
         except InputError as error:
             problems.append(str(error))

@@ -355,7 +355,7 @@ def write_chrome(
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Return what slices do not say: workers as they are called, memories."""
+    """Return the names of workers and memories, which slices do not have."""
     return {
         "workers": [[worker.name, worker.architecture] for worker in run.workers],
         "memories": [memory.name for memory in run.memories],

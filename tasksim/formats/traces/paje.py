@@ -31,7 +31,7 @@ __all__ = ["EXTRA", "LINK_KEY", "PAJE", "PJ_DUMP", "add_states", "read_pj_dump",
 STATE: Final = (
     "Nature", "ResourceId", "Type", "Start", "End", "Duration", "Depth", "Value",
 )  # fmt: skip
-NEEDED: Final = ("ResourceId", "Type", "Start", "End", "Value")
+REQUIRED_FIELDS: Final = ("ResourceId", "Type", "Start", "End", "Value")
 EXTRA: Final = (
     "Size", "Params", "Footprint", "Tag", "JobId", "SubmitOrder", "Priority", "GFlop", "X", "Y",
     "Iteration", "Subiteration", "NumaNodes", "SubmitTime", "Scheduling",
@@ -101,7 +101,7 @@ def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for line, fields in csv_rows(path):
         if fields[0] == "Nature":
             names = tuple(fields)
-            missing = [name for name in NEEDED if name not in names]
+            missing = [name for name in REQUIRED_FIELDS if name not in names]
             if missing:
                 raise InputError(f"{path}:{line}: no column '{missing[0]}' among the names")
         elif fields[0] == "State":
@@ -109,10 +109,12 @@ def _states(found: Records, path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 found.bad(f"a state of {len(fields)} fields; legal: {len(STATE)} or more", line)
                 continue
             row = dict(zip(names, fields, strict=False))
-            if all(name in row for name in NEEDED):
+            if all(name in row for name in REQUIRED_FIELDS):
                 yield line, row
             else:
-                found.bad(f"a state of {len(fields)} fields, without {', '.join(NEEDED)}", line)
+                found.bad(
+                    f"a state of {len(fields)} fields, without {', '.join(REQUIRED_FIELDS)}", line
+                )
         elif fields[0] not in NATURES:
             legal = ", ".join(NATURES)
             found.bad(f"got '{fields[0][:40]}' at the beginning; legal: {legal}", line)

@@ -233,13 +233,13 @@ COPY_COLUMNS: Final = (
     "task",
 )  # fmt: skip
 """Columns of a copy; memories are names, and ``task`` is empty if no task needed the copy."""
-SUFFIX: Final = ".copies.csv"
+COPIES_SUFFIX: Final = ".copies.csv"
 
 
 def copies_beside(path: Path) -> Path:
     """Return where the copies are of the tasks in *path*: ``run.copies.csv`` of ``run.csv.gz``."""
     name = path.name.removesuffix(".gz").removesuffix(".csv")
-    return path.with_name(name + SUFFIX)
+    return path.with_name(name + COPIES_SUFFIX)
 
 
 def add_copies(found: Records, path: Path) -> None:

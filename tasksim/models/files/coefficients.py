@@ -308,7 +308,7 @@ def _entry(node: Node) -> Entry:
 
 
 def _plain(node: Node, read: Callable[[Any], T]) -> T:
-    """Return what *read* makes of the plain data in *node*; errors name the place."""
+    """Read the plain data in *node* with *read*; errors name the place in the file."""
     try:
         return read(node.mapping())
     except InputError as error:

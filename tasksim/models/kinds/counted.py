@@ -11,7 +11,7 @@ from tasksim.models.counters.families import CounterFunction, accesses, chosen_f
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import group_means, inliers
 from tasksim.models.rows import CLOCK
-from tasksim.models.samples import HITS, LEVELS, REACHED, with_clock, without_clock
+from tasksim.models.samples import HITS, MEMORY_LEVELS, REACHED, with_clock, without_clock
 from tasksim.models.terms.leastsquares import LEAST_S, log_normal
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class CounterModel(KernelModel):
         if CLOCK in samples.names:
             self._clock = samples.names.index(CLOCK)
             self.frequency_hz_ = float(samples.parameters[:, self._clock].max())
-        levels = [level for level in LEVELS if HITS[level] in counters]
+        levels = [level for level in MEMORY_LEVELS if HITS[level] in counters]
         self.latencies_s_ = self._latencies(levels)
         factor = counters.get("latency_factor", 1.0)
         memory_s = np.zeros(len(samples))
@@ -390,7 +390,7 @@ class CounterModel(KernelModel):
             raise node["functions"].error("'instructions' is missing")
         for level in self.latencies_s_:
             if level not in HITS:
-                raise node["latencies_s"].expected(f"levels of {', '.join(LEVELS)}")
+                raise node["latencies_s"].expected(f"levels of {', '.join(MEMORY_LEVELS)}")
             if not {HITS[level], REACHED[level]} & set(self.functions_):
                 raise node["functions"].error(f"'{REACHED[level]}' is missing")
         self.notes_ = node["notes"].texts()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tasksim.models.tensor.grid import Axis, Place
 
 
-__all__ = ["METHODS", "Completed", "end_slopes", "filled", "rank_one", "slopes"]
+__all__ = ["CONTINUATION_METHODS", "Completed", "end_slopes", "filled", "rank_one", "slopes"]
 
 BLOCK_ROWS: Final = 8192
 """Number of rows evaluated at once: their data, some 64 kB per mode and component, fit the
@@ -175,7 +175,7 @@ def _product(rows: list[Floats], chosen: Indices, without: int) -> Floats:
     return product
 
 
-METHODS: Final = ("line", "spline", "hold")
+CONTINUATION_METHODS: Final = ("line", "spline", "hold")
 MAX_KNOTS: Final = 2
 """Maximum number of knots of a spline: an overhead at one end, a cache at the other."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from tasksim.base.errors import unknown
 from tasksim.models.quantiles import FENCE
 from tasksim.models.tensor.bases import BASES, Trend, choose_base, fit_base
-from tasksim.models.tensor.completed import METHODS
+from tasksim.models.tensor.completed import CONTINUATION_METHODS
 from tasksim.models.tensor.fitting import Fitted, bounds_of, completed, errors_of, fit
 from tasksim.models.tensor.grid import Cells, cell_indices, observed, support_of
 from tasksim.models.tensor.kriging import MAX_ROWS, krige, learn_scales
@@ -261,7 +261,7 @@ class HybridModel(TensorBase):
 
     kind = "hybrid"
     base = "power"
-    methods = (AUTOMATIC, *METHODS)
+    methods = (AUTOMATIC, *CONTINUATION_METHODS)
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from tasksim.models.quantiles import (
     scattered,
 )
 from tasksim.models.tensor.bases import Trend, base_to_json, read_base
-from tasksim.models.tensor.completed import METHODS, Completed
+from tasksim.models.tensor.completed import CONTINUATION_METHODS, Completed
 from tasksim.models.tensor.fitting import Errors, Fitted, Recipe, fit
 from tasksim.models.tensor.grid import Axis, cell_indices, make_axis, read_axis, read_support
 from tasksim.models.tensor.tuning import Choice, Search
@@ -101,7 +101,7 @@ class TensorBase(KernelModel):
 
     base: ClassVar[str]
     """The base, as in :class:`~tasksim.models.tensor.fitting.Recipe`."""
-    methods: ClassVar[tuple[str, ...]] = METHODS
+    methods: ClassVar[tuple[str, ...]] = CONTINUATION_METHODS
     """The legal values of the option ``extrapolation``."""
 
     rank: int | None
@@ -320,7 +320,7 @@ class TensorBase(KernelModel):
         support = read_support(node["support"], axes)
         factors = _factors(node["factors"], axes, positive=self._positive())
         low, high = node["bounds"].vector(2).tolist()
-        tensor, beyond = None, node["beyond"].one_of(METHODS)
+        tensor, beyond = None, node["beyond"].one_of(CONTINUATION_METHODS)
         if factors:
             bounds = (low, high)
             tensor = Completed(

@@ -187,7 +187,7 @@ class ExpectedSlowdown:
         return float(BANDWIDTH_FACTOR * scale * len(self.seen) ** -0.2)
 
 
-HEADER: Final = ["run", *SlowdownRow._fields]
+CSV_COLUMNS: Final = ["run", *SlowdownRow._fields]
 MAX_SLOWDOWN: Final = 1e6
 """Largest slowdown accepted: no user waits for a run that is slowed a million times."""
 
@@ -208,8 +208,8 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
     if not path.is_file():
         return {}
     lines = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    if next(lines, []) != HEADER:
-        raise InputError(f"{path}:1: expected the columns {','.join(HEADER)}")
+    if next(lines, []) != CSV_COLUMNS:
+        raise InputError(f"{path}:1: expected the columns {','.join(CSV_COLUMNS)}")
     found: dict[int, SlowdownRow] = {}
     for fields in lines:
         try:
@@ -229,4 +229,4 @@ def read_slowdowns(path: Path) -> dict[int, SlowdownRow]:
 def write_slowdowns(folder: Path, rows: Mapping[int, SlowdownRow]) -> None:
     """Write *rows*, by run, to the slowdown file in a machine's *folder*."""
     lines = [",".join(map(repr, (run, *row))) for run, row in sorted(rows.items())]
-    write_text(slowdown_path(folder), "\n".join([",".join(HEADER), *lines]) + "\n", force=True)
+    write_text(slowdown_path(folder), "\n".join([",".join(CSV_COLUMNS), *lines]) + "\n", force=True)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tasksim.run.samples import RecordedRun
 
 __all__ = [
-    "METHODS",
+    "SCALING_METHODS",
     "MeanModels",
     "ScalingReport",
     "median_errors",
@@ -118,7 +118,7 @@ def simulated_s(
     return run.makespan_s
 
 
-METHODS: Final = {
+SCALING_METHODS: Final = {
     "counters": "counters and messages, functions of work and ranks",
     "counted": "counters and messages, counted in the program",
     "simulated": "tasksim's simulation",
@@ -173,7 +173,7 @@ def _row(
     row["simulated_s"] = simulated_s
     row["worley_s"] = _worley_s(fitted, profile)
     row["nan_s"] = _nan_s(fitted, profile)
-    for name in METHODS:
+    for name in SCALING_METHODS:
         row[f"{name}_error_percent"] = 100.0 * (row[f"{name}_s"] / profile.seconds - 1.0)
     return row
 
@@ -211,7 +211,7 @@ def _nan_s(fitted: Sequence[Profile], profile: Profile) -> float:
 def median_errors(table: pd.DataFrame) -> dict[str, float]:
     """Return method -> median absolute error in percent, for methods with errors."""
     found = {}
-    for name in METHODS:
+    for name in SCALING_METHODS:
         errors = np.abs(table[f"{name}_error_percent"].to_numpy(float))
         if np.isfinite(errors).any():
             found[name] = float(np.nanmedian(errors))
@@ -428,14 +428,14 @@ def _drawn(report: ScalingReport) -> Any:
     if table["measured_s"].notna().any():
         axes.plot(table["ranks"], table["measured_s"], "kx", label="measured")
     for look, (settings, part) in zip(cycle(SERIES_LOOKS), _series(table), strict=False):
-        for colour, name in zip(PALETTE, METHODS, strict=False):
+        for colour, name in zip(PALETTE, SCALING_METHODS, strict=False):
             if np.isfinite(part[f"{name}_s"]).any():
                 axes.plot(part["ranks"], part[f"{name}_s"], **look, color=colour)
         low, high = part["counters_low_s"], part["counters_high_s"]
         axes.fill_between(part["ranks"], low, high, color=PALETTE[0], alpha=0.15, linewidth=0)
         if settings:
             axes.plot([], [], **look, color="#777777", label=settings)
-    for colour, (name, meaning) in zip(PALETTE, METHODS.items(), strict=False):
+    for colour, (name, meaning) in zip(PALETTE, SCALING_METHODS.items(), strict=False):
         if np.isfinite(table[f"{name}_s"]).any():
             axes.plot([], [], ".-", color=colour, label=meaning)
     _finish(axes, sorted({*ranks, *table["ranks"].tolist()}))
