@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tasksim.base.errors import InputError
+
 if TYPE_CHECKING:
     from tasksim.platform.costs import Overheads
 
@@ -17,9 +19,18 @@ TICKS_PER_S: Final = 1e9
 :data:`TICK_S`."""
 
 
+MAX_TIME_S: Final = 1e200
+"""Longest time of a simulation's parts, in seconds: floats hold the ticks of their sums."""
+
+
 def ticks(seconds: float) -> int:
-    """Return *seconds* in whole ticks, rounded to the nearest."""
-    return round(seconds * 1e9)
+    """Return *seconds* in whole ticks, rounded to the nearest.
+
+    Raises :exc:`InputError` if they are more than :data:`MAX_TIME_S`.
+    """
+    if seconds > MAX_TIME_S:
+        raise InputError(f"a time of {seconds:g} s is too long; legal: at most {MAX_TIME_S:g} s")
+    return round(seconds * TICKS_PER_S)
 
 
 class OverheadTicks(NamedTuple):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.base.errors import InputError
 from tasksim.engine.clock import Clock, Routine
 from tasksim.engine.ticks import ticks
 
@@ -31,6 +32,12 @@ def test_alarms_go_off_in_order_of_time_then_of_setting(delays):
         env.alarm(delay, lambda event: heard.append((env.now, event.value)), number)
     env.run()
     assert heard == sorted((delay, number) for number, delay in enumerate(delays))
+
+
+def test_a_time_whose_sums_no_float_would_hold_is_refused():
+    assert ticks(1e200) == round(1e200 * 1e9)
+    with pytest.raises(InputError, match=r"a time of 1e\+300 s is too long"):
+        ticks(1e300)
 
 
 def steps(env, routine, log, waits):
