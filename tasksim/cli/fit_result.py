@@ -68,7 +68,8 @@ def _unused(samples: Samples, model: KernelModel) -> list[dict[str, Any]]:
     """Return the columns of the file that the model does not use."""
     found = list(samples.unused)
     for name, value in (samples.constants or {}).items():
-        found.append(Unused(name, f"{value:.15g} in all {len(samples)} samples"))
+        said = samples.text_of(name, value)
+        found.append(Unused(name, f"{said} in all {len(samples)} samples"))
     if not model.needs_counters:
         why = "counters, which models of kind counters take"
         found += [Unused(name, why, chosen=True) for name in samples.counters or {}]
@@ -87,8 +88,9 @@ def _tested(found: Selection, test: Samples, warnings: list[str]) -> dict[str, A
     if CLOCK in model.names_:
         test = with_clock(test, always=True)
     rows, group = test.configurations()
-    predicted = predicted_where_possible(model, columns(model, test.names, rows))
-    for name in unlike_fixed(model, test.names, rows):
+    table = columns(model, test.names, rows, categories=test.categories, keep_unseen=True)
+    predicted = predicted_where_possible(model, table)
+    for name in unlike_fixed(model, test.names, rows, test.categories):
         warnings.append(f"the test has other values of {name} than the samples have")
     known = np.isfinite(predicted)
     if not known.all():
@@ -112,7 +114,9 @@ def _coverage(found: Selection, test: Samples) -> float | None:
     """Return the share of the samples that are in their 90 % intervals."""
     if found.model.uncertainty_ is None:
         return None
-    low, high = found.model.interval(columns(found.model, test.names, test.parameters), 0.9)
+    model = found.model
+    table = columns(model, test.names, test.parameters, categories=test.categories)
+    low, high = model.interval(table, 0.9)
     return float(((low <= test.durations_s) & (test.durations_s <= high)).mean())
 
 

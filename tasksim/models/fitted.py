@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 
-from tasksim.base.errors import nearest
-from tasksim.models.rows import CLOCK
+from tasksim.base.errors import OutOfDomainError, nearest
+from tasksim.models.rows import CLOCK, describe_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,8 @@ __all__ = [
     "columns",
     "highest_clock",
     "in_box",
+    "model_numbers",
+    "row_text",
     "unlike_fixed",
 ]
 
@@ -46,9 +48,17 @@ class FittedModel(Protocol):
     names_: tuple[str, ...]
     domain_: dict[str, tuple[float, float]]
     fixed_: Mapping[str, float]
+    categories_: Mapping[str, tuple[str, ...]]
+    unmeasured_: Mapping[str, tuple[str, ...]]
 
     def predict(self, parameters: ArrayLike) -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds."""
+
+    def interval(self, parameters: ArrayLike, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the bounds that contain a measurement of each row with probability *level*."""
+
+    def knows(self, table: Floats) -> Bools:
+        """Return whether the categories of each row were measured."""
 
     def inside(self, parameters: ArrayLike) -> Bools:
         """Return whether each row lies within the fitted range."""
@@ -67,7 +77,7 @@ class FittedModel(Protocol):
 
     def _check_fitted(self, asked: str) -> None: ...
 
-    def _refusal(self, message: str) -> InputError: ...
+    def _refusal(self, message: str, kind: type[InputError] = ...) -> InputError: ...
 
     def _table(self, parameters: ArrayLike) -> Floats: ...
 
@@ -81,7 +91,13 @@ MAX_LISTED_NAMES: Final = 5
 
 
 def columns(
-    model: FittedModel, names: Sequence[str], table: Floats, clock_hz: float | None = None
+    model: FittedModel,
+    names: Sequence[str],
+    table: Floats,
+    clock_hz: float | None = None,
+    categories: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    keep_unseen: bool = False,
 ) -> Floats:
     """Return the columns of *table* that *model* needs, in its order.
 
@@ -92,11 +108,20 @@ def columns(
         not need are ignored.
     clock_hz
         The clock for a model measured at several clocks; by default its highest.
+    categories
+        Column -> the names of its categories, where *table* has their numbers. Other columns of
+        categories hold numbers that are names, such as 8 of the category ``"8"``.
+    keep_unseen
+        Whether categories that the model does not know become
+        :data:`~tasksim.models.categories.UNSEEN`.
 
     Raises
     ------
     InputError
-        If columns other than the clock are missing.
+        If columns other than the clock are missing, or a column is in categories that are numbers
+        for the model.
+    OutOfDomainError
+        If the model does not know a category, unless they are kept.
     """
     model._check_fitted("predict")
     missing = [name for name in model.names_ if name not in names and name != CLOCK]
@@ -108,7 +133,9 @@ def columns(
         names = (*names, CLOCK)
         table = np.column_stack([table, np.full(len(table), clock)])
     chosen: Floats = table[:, [names.index(name) for name in model.names_]]
-    return chosen
+    if not model.categories_ and not categories:
+        return chosen
+    return _recoded(model, chosen, categories or {}, keep_unseen=keep_unseen)
 
 
 def highest_clock(model: FittedModel) -> float:
@@ -135,18 +162,82 @@ def in_box(model: FittedModel, table: Floats) -> Bools:
     return np.asarray(((chosen >= low) & (chosen <= high)).all(axis=1))
 
 
-def unlike_fixed(model: FittedModel, names: Sequence[str], table: Floats) -> dict[str, Floats]:
+def unlike_fixed(
+    model: FittedModel,
+    names: Sequence[str],
+    table: Floats,
+    categories: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, Floats]:
     """Return the values in *table* that differ from a parameter's single value in the samples.
 
-    *names* are the columns of *table*. Parameters without a column are skipped.
+    *names* are the columns of *table*, *categories* the names of categories of some. Parameters
+    without a column are skipped.
     """
     found = {}
     for name, value in model.fixed_.items():
         if name in names:
             column = table[:, names.index(name)]
-            if (column != value).any():
-                found[name] = column[column != value]
+            other = model_numbers(model, name, column, categories) != value
+            if other.any():
+                found[name] = column[other]
     return found
+
+
+def row_text(model: FittedModel, row: Floats) -> str:
+    """Return a *row* of parameters of *model* as text, with the names of categories."""
+    return describe_row(model.names_, row, model.categories_)
+
+
+def _recoded(
+    model: FittedModel,
+    table: Floats,
+    categories: Mapping[str, tuple[str, ...]],
+    *,
+    keep_unseen: bool,
+) -> Floats:
+    """Return *table* with the numbers that *model* has for its categories."""
+    from tasksim.models.categories import UNSEEN, listed, text_of, unseen_message
+
+    result = table.copy()
+    for place, name in enumerate(model.names_):
+        known = model.categories_.get(name)
+        if known is None:
+            if name in categories:
+                raise model._refusal(
+                    f"{name}: got categories ({listed(categories[name])}); legal: numbers, as in "
+                    "the samples that the model was fitted to"
+                )
+            continue
+        result[:, place] = model_numbers(model, name, table[:, place], categories)
+        unseen = result[:, place] == UNSEEN
+        if unseen.any() and not keep_unseen:
+            value = float(table[unseen, place][0])
+            got = categories[name][int(value)] if name in categories else text_of(value)
+            raise model._refusal(unseen_message(name, got, known), OutOfDomainError)
+    return result
+
+
+def model_numbers(
+    model: FittedModel, name: str, column: Floats, categories: Mapping[str, tuple[str, ...]] | None
+) -> Floats:
+    """Return a *column* with the numbers that *model* has for the categories of parameter *name*.
+
+    *categories* are the names of those whose numbers the column holds; by default, it holds numbers
+    that are names. Categories that the model does not know become
+    :data:`~tasksim.models.categories.UNSEEN`.
+    """
+    known = model.categories_.get(name)
+    if known is None:
+        return column
+    from tasksim.models.categories import code_of, recoded
+
+    given = (categories or {}).get(name)
+    if given == known:
+        return column
+    if given is not None:
+        return recoded(column, given, known)
+    values, inverse = np.unique(column, return_inverse=True)
+    return np.array([code_of(value, known) for value in values.tolist()])[inverse]
 
 
 def _wrong_columns(missing: list[str], unseen: list[str]) -> str:

@@ -51,6 +51,10 @@ class KernelModel(ABC):
         Per parameter, the lowest and highest value in the samples.
     fixed_ : mapping
         Parameter with a single value in all samples, which the model leaves out -> that value.
+    categories_ : mapping
+        Parameter whose values are names -> the names of its categories. Tables hold the numbers
+        of categories, from 0, or, if they have texts, their names
+        (:mod:`tasksim.models.categories`).
 
     See Also
     --------
@@ -91,6 +95,8 @@ class KernelModel(ABC):
     """Whether the model is fitted to samples: False for given durations."""
     parameter_count: ClassVar[int | None] = None
     """The number of parameters that samples must have; None: any number."""
+    takes_categories: ClassVar[bool] = True
+    """Whether parameters may have categories; if not, fits to such samples are refused."""
     exact: ClassVar[bool] = False
     """Whether each configuration is known from its own samples only, and so needs repetitions."""
     extrapolates: ClassVar[bool] = True
@@ -118,6 +124,9 @@ class KernelModel(ABC):
     names_: tuple[str, ...]
     domain_: dict[str, tuple[float, float]]
     fixed_: Mapping[str, float] = MappingProxyType({})
+    categories_: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    unmeasured_: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Names of categories without samples, by parameter: a part of some samples may lack some."""
     uncertainty_: Uncertainty | None = None
     """The calibrated distribution of errors, if there is one; a fit discards it."""
     _report: dict[str, Any]
@@ -140,6 +149,7 @@ class KernelModel(ABC):
         InputError
             If the samples are too few, or do not determine the model.
         """
+        from tasksim.models.categories import listed
         from tasksim.models.samples import unfit_duration
 
         for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
@@ -151,8 +161,18 @@ class KernelModel(ABC):
                 f"{self.kind} models need samples with {self.parameter_count} parameter(s), "
                 f"got {len(samples.names)} ({', '.join(samples.names)})"
             )
+        named = [name for name in samples.names if name in samples.categories]
+        if named and not self.takes_categories:
+            raise self._refusal(
+                f"{self.kind} models need numbers: '{named[0]}' has categories "
+                f"({listed(samples.categories[named[0]])}); leave it out, or take another kind "
+                "(mlr, hybrid, history)"
+            )
         if not self.exact and (wrong := unfit_duration(samples)):
             raise self._refusal(wrong)
+        if samples.categories:
+            self.categories_ = dict(samples.categories)
+            self.unmeasured_ = _unmeasured(samples)
         kept = self._fit(samples)
         low, high = samples.parameters.min(axis=0), samples.parameters.max(axis=0)
         bounds = zip(low.tolist(), high.tolist(), strict=True)
@@ -162,14 +182,18 @@ class KernelModel(ABC):
         self._report = fit_report(self, samples, kept)
         return self
 
-    def predict(self, parameters: ArrayLike) -> Floats:
+    def predict(self, parameters: ArrayLike, *, unseen: str = "refuse") -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds.
 
         Parameters
         ----------
         parameters : array_like, shape (n, p)
             One row per task, the columns in the order of ``names_`` (see
-            :func:`~tasksim.models.fitted.columns`).
+            :func:`~tasksim.models.fitted.columns`). Categories are given by name in rows with
+            texts, such as ``["row", 64]``, and by number in tables of numbers.
+        unseen : {"refuse", "pooled"}, default="refuse"
+            The prediction for a category that was not measured: an error, or the mean, in
+            logarithms, of the predictions for all measured ones.
 
         Raises
         ------
@@ -178,17 +202,24 @@ class KernelModel(ABC):
         InputError
             If the table has other columns, or values that are negative or not finite.
         OutOfDomainError
-            If the model cannot extrapolate to a row (see :meth:`inside`).
+            If the model cannot extrapolate to a row (see :meth:`inside`), or a category was not
+            measured.
         """
         self._check_fitted("predict")
+        if self.categories_ or unseen != "refuse":
+            from tasksim.models.categories import checked_unseen
+            from tasksim.models.pooled import pooled_mean
+
+            if checked_unseen(unseen) == "pooled":
+                return pooled_mean(self, self._table(parameters, keep_unseen=True))
         table = self._table(parameters)
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._predict(table)
         beyond = np.flatnonzero(~np.isfinite(found))
         if len(beyond):
-            from tasksim.models.rows import describe_row
+            from tasksim.models.fitted import row_text
 
-            got = f"{found[beyond[0]]} s for {describe_row(self.names_, table[beyond[0]])}"
+            got = f"{found[beyond[0]]} s for {row_text(self, table[beyond[0]])}"
             raise OutOfDomainError(f"{self.kind}: the prediction is not a duration: {got}")
         return found
 
@@ -220,7 +251,9 @@ class KernelModel(ABC):
 
         return draws(self, self.uncertainty_, parameters, rng, size)
 
-    def interval(self, parameters: ArrayLike, level: float = 0.9) -> tuple[Floats, Floats]:
+    def interval(
+        self, parameters: ArrayLike, level: float = 0.9, *, unseen: str = "refuse"
+    ) -> tuple[Floats, Floats]:
         """Return prediction intervals: a measurement of a row lies inside with probability *level*.
 
         Parameters
@@ -229,6 +262,9 @@ class KernelModel(ABC):
             As in :meth:`predict`. Outside the domain, intervals widen with the distance.
         level : float, default=0.9
             The share of measurements inside the interval.
+        unseen : {"refuse", "pooled"}, default="refuse"
+            As in :meth:`predict`. Pooled bounds are the lowest and the highest of those for all
+            measured categories.
 
         Returns
         -------
@@ -246,19 +282,48 @@ class KernelModel(ABC):
         if self.uncertainty_ is None:
             message = "the model has no calibrated uncertainty, hence no intervals: fit it again"
             raise ModelError(f"{self.label}: {message}" if self.label else message)
+        if self.categories_ or unseen != "refuse":
+            from tasksim.models.categories import checked_unseen
+            from tasksim.models.pooled import pooled_interval
+
+            if checked_unseen(unseen) == "pooled":
+                return pooled_interval(self, self._table(parameters, keep_unseen=True), level)
         return self.uncertainty_.interval(self, self._table(parameters), level)
 
     def inside(self, parameters: ArrayLike) -> Bools:
         """Return whether each row lies within the fitted range, so that it is not extrapolated."""
         self._check_fitted("inside")
-        return self._inside(self._table(parameters))
+        if not self.categories_:
+            return self._inside(self._table(parameters))
+        table = self._table(parameters, keep_unseen=True)
+        inside = self.knows(table)
+        inside[inside] = self._inside(table[inside])
+        return inside
+
+    def knows(self, table: Floats) -> Bools:
+        """Return whether the categories of each row of numbers were measured."""
+        known = np.ones(len(table), dtype=bool)
+        for place, name in enumerate(self.names_):
+            if name in self.categories_:
+                lacking = self.unmeasured_.get(name, ())
+                fine = [category not in lacking for category in self.categories_[name]]
+                codes = table[:, place].astype(np.intp)
+                known &= (codes >= 0) & np.array(fine)[codes]
+        return known
 
     def measured(self) -> str:
         """Return the fitted range as text: ``m 64 to 512, n 64 to 512``."""
         self._check_fitted("measured")
-        return ", ".join(
-            f"{n} {low:.15g} to {high:.15g}" for n, (low, high) in self.domain_.items()
-        )
+        return ", ".join(self._measured(name) for name in self.domain_)
+
+    def _measured(self, name: str) -> str:
+        low, high = self.domain_[name]
+        if name not in self.categories_:
+            return f"{name} {low:.15g} to {high:.15g}"
+        from tasksim.models.categories import listed
+
+        lacking = self.unmeasured_.get(name, ())
+        return f"{name} {listed([c for c in self.categories_[name] if c not in lacking])}"
 
     @property
     def absolute_errors(self) -> bool:
@@ -344,6 +409,8 @@ class KernelModel(ABC):
             "parameters": self.names_,
             "domain": {n: tuple(map(plain_number, box)) for n, box in self.domain_.items()},
             **({"fixed": dict(self.fixed_)} if self.fixed_ else {}),
+            **({"categories": dict(self.categories_)} if self.categories_ else {}),
+            **({"unmeasured": dict(self.unmeasured_)} if self.unmeasured_ else {}),
             **self._to_json(),
             "report": self._report,
         }
@@ -378,6 +445,14 @@ class KernelModel(ABC):
             if parameter.default is parameter.empty and name not in options:
                 raise node["options"].error(f"'{name}' is missing")
         model = cls(**options)
+        if "categories" in node.mapping():
+            from tasksim.models.categories import read_categories
+
+            named = node["parameters"].texts()
+            fixed = node["fixed"].mapping() if "fixed" in node.mapping() else ()
+            model.categories_ = read_categories(node["categories"], (*named, *fixed))
+            if "unmeasured" in node.mapping():
+                model.unmeasured_ = read_categories(node["unmeasured"], named)
         model._from_json(node)
         if not cls.needs_fit:
             return model
@@ -459,13 +534,40 @@ class KernelModel(ABC):
         """Return the entries of the report that are specific to this kind."""
         return {}
 
-    def _table(self, parameters: ArrayLike) -> Floats:
+    def _table(self, parameters: ArrayLike, *, keep_unseen: bool = False) -> Floats:
+        """Return *parameters* as a checked table, with the numbers of categories.
+
+        Categories that were not measured are refused, or kept as they are.
+        """
         from tasksim.models.rows import checked_table
 
         try:
-            return checked_table(parameters, self.names_)
+            if not self.categories_:
+                return checked_table(parameters, self.names_)
+            from tasksim.models.categories import category_table
+
+            table = category_table(
+                parameters, self.names_, self.categories_, keep_unseen=keep_unseen
+            )
         except InputError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(str(error), type(error)) from None
+        if not keep_unseen and self.unmeasured_ and not (known := self.knows(table)).all():
+            raise self._refusal(self._unmeasured(table, int(np.argmin(known))), OutOfDomainError)
+        return table
+
+    def _unmeasured(self, table: Floats, row: int) -> str:
+        """Return the message that a category of *row* was not measured."""
+        from tasksim.models.categories import unseen_message
+
+        for place, name in enumerate(self.names_):
+            lacking = self.unmeasured_.get(name, ())
+            if not lacking:
+                continue
+            got = self.categories_[name][int(table[row, place])]
+            if got in lacking:
+                known = [other for other in self.categories_[name] if other not in lacking]
+                return f"row {row}: {unseen_message(name, got, known)}"
+        raise AssertionError("a row that the model knows")
 
     def _check_fitted(self, asked: str) -> None:
         if not hasattr(self, "names_"):
@@ -495,6 +597,19 @@ def fit_report(model: KernelModel, samples: Samples, kept: Bools) -> dict[str, A
     }
     plain: dict[str, Any] = to_data(report)
     return plain
+
+
+def _unmeasured(samples: Samples) -> dict[str, tuple[str, ...]]:
+    """Return the categories without samples, by parameter."""
+    found = {}
+    for name, categories in samples.categories.items():
+        if name not in samples.names:
+            continue
+        used = np.zeros(len(categories), dtype=bool)
+        used[samples.parameters[:, samples.names.index(name)].astype(np.intp)] = True
+        if not used.all():
+            found[name] = tuple(c for c, some in zip(categories, used, strict=True) if not some)
+    return found
 
 
 def nothing_reported(kind: str, samples: int = 0) -> dict[str, Any]:

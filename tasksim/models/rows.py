@@ -13,7 +13,7 @@ import numpy as np
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -118,14 +118,27 @@ def nearest_row(known: Floats, row: Floats) -> Floats:
     return nearest
 
 
-def describe_row(names: Sequence[str], row: Floats) -> str:
+def describe_row(
+    names: Sequence[str], row: Floats, categories: Mapping[str, tuple[str, ...]] | None = None
+) -> str:
     """Return a row as text, for messages and as a key in files.
+
+    *categories* are the names of those whose numbers some columns hold.
 
     >>> describe_row(("m", "n"), np.array([256.0, 0.5]))
     'm=256, n=0.5'
+    >>> describe_row(("layout",), np.array([1.0]), {"layout": ("col", "row")})
+    'layout=row'
     """
     pairs = zip(names, row.tolist(), strict=True)
-    return ", ".join(f"{name}={plain_number(value)}" for name, value in pairs)
+    return ", ".join(f"{name}={_value(name, value, categories)}" for name, value in pairs)
+
+
+def _value(
+    name: str, value: float, categories: Mapping[str, tuple[str, ...]] | None
+) -> str | int | float:
+    known = categories.get(name) if categories else None
+    return plain_number(value) if known is None else known[int(value)]
 
 
 def plain_number(value: float) -> int | float:

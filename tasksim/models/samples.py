@@ -6,13 +6,20 @@ Samples may have columns of counters, of :data:`COUNTERS`, and know what their f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.arguments import all_of, short
 from tasksim.base.errors import InputError, nearest
+from tasksim.models.categories import (
+    checked_categories,
+    coded_column,
+    is_text,
+    merged_categories,
+    recoded,
+)
 from tasksim.models.rows import CLOCK, checked_table, distinct_rows
 
 if TYPE_CHECKING:
@@ -69,6 +76,9 @@ class Samples:
     wall_s : array_like, shape (samples,), default=None
         Wall-clock durations, if ``durations_s`` exclude the time taken by other programs; None
         if they exclude nothing.
+    categories : mapping, default={}
+        Parameter (or constant) whose values are names -> the names of its categories. Its column
+        holds the number of the category, from 0.
 
     Raises
     ------
@@ -85,6 +95,12 @@ class Samples:
     >>> samples = Samples(("n",), [[64], [64], [128]], [1e-4, 1.2e-4, 8e-4])
     >>> len(samples), samples.configurations()[0].tolist()
     (3, [[64.0], [128.0]])
+
+    A parameter with categories:
+
+    >>> samples = Samples.from_columns({"layout": ["row", "col"], "duration_s": [1e-4, 2e-4]})
+    >>> samples.parameters.tolist(), samples.categories["layout"]
+    ([[1.0], [0.0]], ('col', 'row'))
     """
 
     names: tuple[str, ...]
@@ -95,6 +111,7 @@ class Samples:
     constants: Mapping[str, float] | None = None
     unused: tuple[Unused, ...] = ()
     wall_s: Floats | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -113,6 +130,9 @@ class Samples:
         if self.counters is not None:
             checked = checked_counters(self.counters, len(durations))
             object.__setattr__(self, "counters", checked)
+        if self.categories:
+            known = checked_categories(self.categories, names, table, self.constants or ())
+            object.__setattr__(self, "categories", known)
 
     def __len__(self) -> int:
         return len(self.durations_s)
@@ -142,6 +162,12 @@ class Samples:
         if not apart:
             return self
         counters = {name: self.parameters[:, self.names.index(name)] for name in apart}
+        named = [name for name in apart if name in self.categories]
+        if named:
+            raise InputError(
+                f"'{named[0]}' is a counter, a number per execution, so that it cannot have "
+                "categories"
+            )
         return replace(self.without(apart), counters={**(self.counters or {}), **counters})
 
     def with_constants_apart(self, parameters: Sequence[str] = ()) -> Samples:
@@ -157,23 +183,53 @@ class Samples:
             return self
         same = [name for name in same if name not in parameters]
         values = {name: float(rows[0, self.names.index(name)]) for name in same}
-        return replace(self.without(same), constants={**(self.constants or {}), **values})
+        return replace(
+            self.without(same),
+            constants={**(self.constants or {}), **values},
+            categories=self.categories,
+        )
+
+    def text_of(self, name: str, value: float) -> str:
+        """Return a *value* of parameter *name* as text: the name of its category, if it has one."""
+        known = self.categories.get(name)
+        return f"{value:.15g}" if known is None else known[int(value)]
+
+    def with_used_categories(self) -> Samples:
+        """Return the samples with the categories that occur, others left out.
+
+        A part of some samples may lack categories: it still knows their names.
+        """
+        table, categories = self.parameters.copy(), dict(self.categories)
+        for name in self.names:
+            if name not in categories:
+                continue
+            column = table[:, self.names.index(name)]
+            used = [categories[name][int(code)] for code in np.unique(column)]
+            table[:, self.names.index(name)] = recoded(column, categories[name], used)
+            categories[name] = tuple(used)
+        return replace(self, parameters=table, categories=categories)
 
     def without(self, names: Sequence[str]) -> Samples:
         """Return the samples without the parameters of these *names*."""
         kept = [index for index, name in enumerate(self.names) if name not in names]
+        left = {n: of for n, of in self.categories.items() if n not in self.names or n not in names}
         return replace(
             self,
             names=tuple(self.names[index] for index in kept),
             parameters=self.parameters[:, kept],
+            categories=left,
         )
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, ArrayLike]) -> Samples:
         """Return samples from named *columns*: ``duration_s``, optionally ``run``, parameters.
 
+        Parameters in columns of texts are categories.
+
         >>> Samples.from_columns({"m": [1, 2], "duration_s": [0.1, 0.2]}).names
         ('m',)
+        >>> Samples.from_columns({"layout": ["row"], "duration_s": [0.1]}).categories["layout"]
+        ('row',)
         """
         if not hasattr(columns, "keys"):  # a pandas table has keys, but is not a Mapping
             raise InputError(f"columns: got {short(columns)}; legal: columns by name")
@@ -189,13 +245,20 @@ class Samples:
         for name in names:
             _check_length(f"column '{name}'", np.asarray(columns[name]), len(durations))
         table = [np.asarray(columns[name]) for name in names]
+        categories = {}
+        for place, name in enumerate(names):
+            if is_text(table[place]):
+                table[place], categories[name] = coded_column(table[place].tolist())
         parameters = np.column_stack(table) if table else np.empty((len(durations), 0))
         runs: Any = columns.get("run")
-        return cls(names, parameters, durations, runs)
+        return cls(names, parameters, durations, runs, categories=categories)
 
     @classmethod
     def concat(cls, parts: Sequence[Samples]) -> Samples:
-        """Return the samples of all *parts*, in order; all must have the same parameters."""
+        """Return the samples of all *parts*, in order; all must have the same parameters.
+
+        Categories are those of all parts.
+        """
         parts = all_of(parts, Samples, "parts")
         if not parts:
             raise InputError("no samples to concatenate: the list is empty")
@@ -206,6 +269,7 @@ class Samples:
                     "samples with different parameters cannot be concatenated: "
                     f"({', '.join(names)}) and ({', '.join(part.names)})"
                 )
+        parts, categories = _with_equal_categories(parts)
         tables = [part.parameters[:, [part.names.index(n) for n in names]] for part in parts]
         durations = np.concatenate([part.durations_s for part in parts])
         constants = [dict(part.constants or {}) for part in parts]
@@ -233,8 +297,36 @@ class Samples:
         ]
         return cls(
             names, np.concatenate(tables), durations, runs, counters or None,
-            constants[0] or None, tuple(dict.fromkeys(unused)), wall_s,
+            constants[0] or None, tuple(dict.fromkeys(unused)), wall_s, categories=categories,
         )  # fmt: skip
+
+
+def _with_equal_categories(
+    parts: Sequence[Samples],
+) -> tuple[Sequence[Samples], dict[str, tuple[str, ...]]]:
+    """Return the *parts* with their categories numbered alike, and all categories."""
+    merged = merged_categories([part.categories for part in parts])
+    if all(part.categories == merged for part in parts):
+        return parts, merged
+    found = []
+    for part in parts:
+        table, constants = part.parameters.copy(), dict(part.constants or {})
+        for name, new in merged.items():
+            old = part.categories.get(name)
+            if old is None:
+                raise InputError(
+                    f"samples with numbers and with categories of '{name}' cannot be "
+                    f"concatenated: the categories are {', '.join(new)}"
+                )
+            if name in part.names:
+                column = part.names.index(name)
+                table[:, column] = recoded(table[:, column], old, new)
+            elif name in constants:
+                constants[name] = float(recoded(np.array([constants[name]]), old, new)[0])
+        found.append(
+            replace(part, parameters=table, constants=constants or None, categories=merged)
+        )
+    return found, merged
 
 
 def unfit_duration(samples: Samples) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 from tasksim.base.errors import InputError, OutOfDomainError, TasksimError, expect
 from tasksim.models.registry import KINDS, model_class
 from tasksim.models.registry import kinds as installed
-from tasksim.models.rows import plain_number
 from tasksim.models.samples import Samples, with_clock
 from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
@@ -187,7 +186,7 @@ def select(
         raise InputError(f"budget_s must be a number of seconds, not negative, got {budget_s!r}")
     asked = kinds is not None
     tried = list(automatic_kinds() if kinds is None else kinds)
-    samples = with_clock(samples)
+    samples = with_clock(samples).with_used_categories()
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
         samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))
         check_separable(samples)
@@ -375,7 +374,9 @@ def _in_terms(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) ->
 def _left_out_constants(samples: Samples) -> Iterator[str]:
     """Yield a warning about parameters with a single value in all samples."""
     if samples.constants:
-        said = ", ".join(f"{name} is {value:.15g}" for name, value in samples.constants.items())
+        said = ", ".join(
+            f"{name} is {samples.text_of(name, value)}" for name, value in samples.constants.items()
+        )
         yield (
             f"{said} in all {len(samples)} samples: left out, since its effect is unknown; "
             "predictions for other values are extrapolated"
@@ -424,16 +425,18 @@ def check_separable(samples: Samples) -> None:
     rows, _ = samples.configurations()
     for index, name in enumerate(samples.names):
         if len(rows) == 1 or np.ptp(rows[:, index]) == 0:
-            value = plain_number(float(rows[0, index]))
+            value = samples.text_of(name, float(rows[0, index]))
             raise InputError(
                 f"parameter {name} is {value} in all {len(samples)} samples, so that they cannot "
                 f"tell what it does: measure others, leave it out{_others(samples, name)}, or "
                 "take what was measured as it is (--kind history)"
             )
-    if len(rows) > len(samples.names) + 1:
-        _check_independent(samples, rows, "a linear combination")
+    numeric = samples.without([name for name in samples.names if name in samples.categories])
+    rows, _ = numeric.configurations()
+    if len(rows) > len(numeric.names) + 1:
+        _check_independent(numeric, rows, "a linear combination")
         if (rows > 0).all():
-            _check_independent(samples, np.log(rows), "a product of powers")
+            _check_independent(numeric, np.log(rows), "a product of powers")
 
 
 def _check_independent(samples: Samples, columns: Floats, what: str) -> None:
@@ -515,10 +518,11 @@ def percent(candidate: Candidate) -> str:
 
 def domain_text(model: KernelModel) -> str:
     """Return the range in which *model* makes predictions, as text."""
-    high = np.array([[high for _, high in model.domain_.values()]])
     # Twice the measured range: far enough to tell whether the model extrapolates.
+    named = model.categories_
+    beyond = [high if name in named else 2 * high for name, (_, high) in model.domain_.items()]
     try:
-        model.predict(2 * high)
+        model.predict(np.array([beyond]))
     except OutOfDomainError:
         return "only what was measured" if model.exact else f"only {model.measured()}"
     except TasksimError:

@@ -264,7 +264,8 @@ def _unfit(samples: Samples) -> str:
         return "it has no parameters that a model could depend on"
     rows = samples.configurations()[0]
     if len(rows) == 1:
-        return f"all its tasks have {describe_row(samples.names, rows[0])}, nothing varies"
+        where = describe_row(samples.names, rows[0], samples.categories)
+        return f"all its tasks have {where}, nothing varies"
     if len(rows) < MIN_SEARCH_CONFIGURATIONS:
         return f"{len(rows)} configurations are too few to search for terms"
     return ""
@@ -313,7 +314,8 @@ def _of_simulated(report: KernelReport) -> KernelReport:
 def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Finding]]:
     """Return the samples that *model* can predict, and findings about the others."""
     rows, group = samples.configurations()
-    known = np.isfinite(predicted_where_possible(model, columns(model, samples.names, rows)))
+    table = columns(model, samples.names, rows, categories=samples.categories, keep_unseen=True)
+    known = np.isfinite(predicted_where_possible(model, table))
     if known.all():
         return samples, []
     kept = samples.select(known[group])
@@ -322,7 +324,8 @@ def _predictable(model: KernelModel, samples: Samples) -> tuple[Samples, list[Fi
         "unpredictable",
         "warning",
         f"the model cannot predict {unknown} of {len(rows)} configurations, {tasks} of "
-        f"{len(samples)} tasks, such as {describe_row(samples.names, rows[~known][0])}",
+        f"{len(samples)} tasks, such as "
+        f"{describe_row(samples.names, rows[~known][0], samples.categories)}",
         {"configurations": unknown, "tasks": tasks},
         "calibrate with these parameters, or fit a model that extrapolates",
     )

@@ -13,7 +13,7 @@ from tasksim.base.units import duration_text
 from tasksim.models.diagnosis.diagnose import Coefficient, Diagnosis, diagnose
 from tasksim.models.diagnosis.findings import spread_by_fitted
 from tasksim.models.diagnosis.linearfindings import stars
-from tasksim.models.rows import describe_row, plain_number
+from tasksim.models.rows import plain_number
 from tasksim.view.modelplots import (
     domain_height_inches,
     panel_domain,
@@ -305,7 +305,7 @@ def _influence(diagnosis: Diagnosis) -> list[Block]:
     order = (-inf.group_cook).argsort()[:MAX_LISTED_CONFIGURATIONS].tolist()
     rows = [
         (
-            describe_row(res.samples.names, res.rows[i]),
+            res.row_text(i),
             f"{inf.group_cook[i]:.3g}",
             f"{inf.group_leverage[i]:.3g}",
             f"{inf.group_studentized[i]:+.3g}",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.base.errors import InputError, unknown
-from tasksim.models.fitted import bounding_parameters, unlike_fixed
-from tasksim.models.rows import describe_row, distinct_rows
+from tasksim.models.fitted import bounding_parameters, row_text, unlike_fixed
+from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -258,7 +258,7 @@ def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
             measured = _span(low, high) + ("" if low < high else " only")
             found.append(f"{name} {_span(beyond.min(), beyond.max())} (measured {measured})")
     # Kinds that know single configurations have gaps within the range of each parameter.
-    return ", ".join(found) or f"{describe_row(model.names_, outside[0])}, not measured"
+    return ", ".join(found) or f"{row_text(model, outside[0])}, not measured"
 
 
 def _span(low: float, high: float) -> str:

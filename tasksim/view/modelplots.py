@@ -249,7 +249,7 @@ def panel_influence(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     area = 8.0 + 120.0 * np.minimum(cook, 1.0)
     axes.scatter(h, t, s=area, color=BLUE, alpha=0.5, linewidths=0, rasterized=True)
     for rank, index in enumerate(np.argsort(-cook)[:3].tolist()):
-        where = describe_row(res.samples.names, res.rows[index])
+        where = res.row_text(index)
         axes.scatter(
             h[index : index + 1],
             t[index : index + 1],

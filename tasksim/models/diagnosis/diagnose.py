@@ -28,14 +28,14 @@ from tasksim.models.diagnosis.findings import (
 from tasksim.models.diagnosis.lackoffit import missing
 from tasksim.models.diagnosis.linearfindings import Influence, influence, linear_findings
 from tasksim.models.diagnosis.noisefindings import noise_findings, shifted_runs
-from tasksim.models.fitted import bounding_parameters, columns
+from tasksim.models.fitted import bounding_parameters, columns, model_numbers, row_text
 from tasksim.models.kernelmodel import KernelModel
-from tasksim.models.rows import CLOCK, describe_row
+from tasksim.models.rows import CLOCK
 from tasksim.models.samples import Samples, with_clock
 from tasksim.models.validation.crossvalidation import Errors, errors_left_out, errors_on
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -211,10 +211,11 @@ def diagnose(
         *together(model, samples),
     ]
     if test is not None:
-        found += extrapolation(model, test.names, test.parameters, "test samples")
+        found += extrapolation(model, test.names, test.parameters, "test samples", test.categories)
     if asked is not None:
-        rows: Floats = np.asarray(asked, dtype=np.float64)
-        found += extrapolation(model, model.names_, rows, "configurations asked for")
+        rows = model._table(asked, keep_unseen=True)
+        known = dict(model.categories_)
+        found += extrapolation(model, model.names_, rows, "configurations asked for", known)
     table = () if linear is None else coefficients(linear, inf)
     findings = sorted_findings(found)
     return Diagnosis(model, res, inf, table, training, held_out, tested, findings)
@@ -322,6 +323,8 @@ def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
     for name in model.used_parameters():
         if model.needs_counters and name == CLOCK:
             continue  # the model knows how durations depend on the clock
+        if name in samples.categories:
+            continue  # each has an effect of its own, not a point of a curve
         values = len(np.unique(samples.parameters[:, samples.names.index(name)]))
         if values >= MIN_VALUES:
             continue
@@ -341,7 +344,7 @@ def few_values(model: KernelModel, samples: Samples) -> list[Finding]:
 
 def together(model: KernelModel, samples: Samples) -> list[Finding]:
     """Return a note per group of parameters that always vary together."""
-    names = model.used_parameters()
+    names = [name for name in model.used_parameters() if name not in samples.categories]
     rows, _ = samples.configurations()
     table = rows[:, [samples.names.index(name) for name in names]]
     found: list[Finding] = []
@@ -364,20 +367,24 @@ def together(model: KernelModel, samples: Samples) -> list[Finding]:
 
 
 def extrapolation(
-    model: KernelModel, names: Sequence[str], asked: Floats, what: str
+    model: KernelModel,
+    names: Sequence[str],
+    asked: Floats,
+    what: str,
+    categories: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Finding]:
     """Return a finding if *asked* rows lie outside the range where the model was fitted."""
-    table = columns(model, names, asked)
+    table = columns(model, names, asked, categories=categories, keep_unseen=True)
     outside = ~model.inside(table)
     for name, value in model.fixed_.items():
         if name in names:
-            outside |= asked[:, names.index(name)] != value
+            outside |= model_numbers(model, name, asked[:, names.index(name)], categories) != value
     if not outside.any():
         return []
     factors = beyond(model, table)
     furthest = int(np.argmax(factors))
     factor, share = float(factors[furthest]), float(outside.mean())
-    row = describe_row(model.names_, table[furthest])
+    row = row_text(model, table[furthest])
     times = f"{factor:.3g}" if np.isfinite(factor) else "infinitely many"
     far = f", up to {times} times beyond its box ({row})" if factor > 1 else ""
     return [

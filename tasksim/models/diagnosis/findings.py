@@ -10,6 +10,7 @@ import numpy as np
 
 from tasksim.models.fitted import columns
 from tasksim.models.quantiles import group_means, inliers
+from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,6 +119,20 @@ class Residuals:
     rows: Floats
     group: Indices
 
+    def quantities(self, name: str) -> Floats:
+        """Return parameter *name* per configuration as one column, categories as one each.
+
+        The first category has none: the others say whether it is there.
+        """
+        column = self.rows[:, self.samples.names.index(name)]
+        if name not in self.samples.categories:
+            return column[:, None]
+        return np.asarray(column[:, None] == np.unique(column)[1:], dtype=np.float64)
+
+    def row_text(self, row: int) -> str:
+        """Return the configuration *row* as text."""
+        return describe_row(self.samples.names, self.rows[row], self.samples.categories)
+
     @cached_property
     def scale_s(self) -> Floats:
         """The duration that the error of each sample is relative to, in seconds."""
@@ -172,7 +187,8 @@ def residuals(model: KernelModel, samples: Samples) -> Residuals:
     kept = inliers(samples, samples.configurations()[1], model.fence)
     used = samples.select(kept)
     rows, group = used.configurations()
-    predicted = model.predict(columns(model, used.names, rows))[group]
+    table = columns(model, used.names, rows, categories=used.categories)
+    predicted = model.predict(table)[group]
     dropped = len(samples) - len(used)
     return Residuals(used, dropped, predicted, model.absolute_errors, rows, group)
 

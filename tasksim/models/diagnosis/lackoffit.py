@@ -14,7 +14,6 @@ import numpy as np
 
 from tasksim.models.diagnosis.findings import Finding
 from tasksim.models.quantiles import group_means
-from tasksim.models.rows import describe_row
 from tasksim.models.terms.formulas import parse_terms
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ def missing(model: KernelModel, res: Residuals) -> list[Finding]:
     own = [res.samples.names.index(name) for name in model.names_]
     found = stripes(res, model.coefficient_count(res.rows[:, own]))
     used = model.used_parameters()
-    known = res.rows[:, [res.samples.names.index(name) for name in used]]
+    known = np.column_stack([np.empty((len(res.rows), 0)), *(res.quantities(n) for n in used)])
     scale = res.scale_s[np.unique(res.group, return_index=True)[1]]
     basis = smooth_basis(known, scale)
     smooth = explained(found.mean, found.weights, basis) if basis.shape[1] else None
@@ -303,7 +302,7 @@ def _likely_terms(model: KernelModel, res: Residuals, found: Stripes, scale: Flo
     linear = model.linear()
     if linear is None:
         return []
-    names = model.used_parameters()
+    names = [name for name in model.used_parameters() if name not in res.samples.categories]
     rows = res.rows[:, [res.samples.names.index(name) for name in model.names_]]
     present = linear.terms.design(rows) / scale[:, None]
     present /= np.abs(present).max(axis=0)
@@ -322,13 +321,14 @@ def _candidates(
 ) -> list[tuple[str, Explained]]:
     """Return the ignored columns that explain errors, the best first."""
     ignored = [
-        (name, column)
+        name
         for name, column in zip(res.samples.names, res.rows.T, strict=True)
         if name not in used and np.ptp(column) > 0
     ]
     hits = []
-    for name, column in ignored:
-        gain = explained(found.mean, found.weights, basis, candidate_basis(column, scale))
+    for name in ignored:
+        parts = [candidate_basis(part, scale) for part in res.quantities(name).T]
+        gain = explained(found.mean, found.weights, basis, np.column_stack(parts))
         if gain is None:
             continue
         if gain.pvalue < TEST_LEVEL / len(ignored) and gain.share > MIN_SHARE and gain.sd > MIN_SD:
@@ -366,7 +366,7 @@ def _left(res: Residuals, found: Stripes, known: Floats, left: Floats, told: boo
     if np.isnan(found.pvalue):
         return []
     worst = int(np.argmax(np.abs(left)))
-    where = describe_row(res.samples.names, res.rows[worst])
+    where = res.row_text(worst)
     return [
         Finding(
             "missing-parameter",

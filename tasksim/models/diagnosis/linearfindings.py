@@ -12,7 +12,7 @@ from tasksim.models.diagnosis.findings import MIN_CORRELATION, Finding, correlat
 from tasksim.models.rows import describe_row
 
 if TYPE_CHECKING:
-    from tasksim.base.arrays import Floats, Indices
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.diagnosis.findings import Residuals
     from tasksim.models.forms import LinearForm
 
@@ -54,12 +54,13 @@ def negative_predictions(form: LinearForm, res: Residuals) -> list[Finding]:
     box of the domain; a note for less of it.
     """
     rows = _own_columns(form, res)
-    measured, box = form.floored(rows), form.floored(_box_points(rows))
+    named = [name in res.samples.categories for name in form.names]
+    measured, box = form.floored(rows), form.floored(_box_points(rows, np.array(named, dtype=bool)))
     if not measured.any() and not box.any():
         return []
     count, share = int(measured.sum()), float(box.mean())
     if count:
-        row = describe_row(form.names, rows[int(np.argmax(measured))])
+        row = describe_row(form.names, rows[int(np.argmax(measured))], res.samples.categories)
         where = f"for {count} of the {len(rows)} measured configurations (such as {row})"
     else:
         where = f"in {share:.1%} of the box of the domain, though for none that was measured"
@@ -79,14 +80,18 @@ def _own_columns(form: LinearForm, res: Residuals) -> Floats:
     return res.rows[:, [res.samples.names.index(name) for name in form.names]]
 
 
-def _box_points(rows: Floats) -> Floats:
-    """Return the corners of the box of *rows*, and inner points, uniform in the logarithms."""
+def _box_points(rows: Floats, named: Bools) -> Floats:
+    """Return the corners of the box of *rows*, and inner points, uniform in the logarithms.
+
+    *named* columns hold categories.
+    """
     box = np.column_stack((rows.min(axis=0), rows.max(axis=0)))
     logs = np.log(np.maximum(box, 1e-300))
     places = np.random.default_rng(0).random((POINT_COUNT, len(box)))
     even = box[:, 0] + places * (box[:, 1] - box[:, 0])
     inside = np.exp(logs[:, 0] + places * (logs[:, 1] - logs[:, 0]))
     points = np.where(box[:, 0] > 0, inside, even)
+    points = np.where(named, np.rint(even), points)
     points = np.asarray(np.clip(points, box[:, 0], box[:, 1]), dtype=np.float64)
     if len(box) > MAX_CORNER_PARAMETERS:
         return points
@@ -127,7 +132,7 @@ def _collinear(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
 def _nearly_same(form: LinearForm, res: Residuals, terms: list[int]) -> list[tuple[str, str]]:
     """Return pairs of parameters in the given *terms* that are correlated, yet not equal."""
     names = {f.parameter for i in terms for f in form.terms.terms[i].factors}
-    ordered = [name for name in form.names if name in names]
+    ordered = [n for n in form.names if n in names and n not in res.samples.categories]
     column = {name: res.rows[:, res.samples.names.index(name)] for name in ordered}
     return [
         (a, b)
@@ -152,7 +157,7 @@ def _influential(res: Residuals, inf: Influence) -> list[Finding]:
     for index in np.argsort(-shift).tolist()[:3]:
         if not odd[index]:
             continue
-        where = describe_row(res.samples.names, res.rows[index])
+        where = res.row_text(index)
         found.append(
             Finding(
                 "influential",
@@ -188,7 +193,7 @@ def _precision(form: LinearForm, res: Residuals, inf: Influence) -> list[Finding
             )
         )
     if half > MAX_HALF_INTERVAL:
-        where = describe_row(res.samples.names, res.rows[worst])
+        where = res.row_text(worst)
         found.append(
             Finding(
                 "imprecise",

@@ -96,6 +96,7 @@ class SizeHistory(KernelModel):
 
     kind = "bysize"
     parameter_count = 1
+    takes_categories = False
     exact = True
     automatic = False  # meant for StarPU's files; a power law gets more out of samples
 

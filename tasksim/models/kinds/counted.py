@@ -102,6 +102,7 @@ class CounterModel(KernelModel):
     kind = "counters"
     automatic = False
     needs_counters = True
+    takes_categories = False
 
     costs_: Costs
     cpi_variance_: float

@@ -130,7 +130,7 @@ class ConstantModel(GivenDuration):
     def _inside(self, table: Floats) -> Bools:
         return np.ones(len(table), dtype=bool)
 
-    def _table(self, parameters: ArrayLike) -> Floats:
+    def _table(self, parameters: ArrayLike, *, keep_unseen: bool = False) -> Floats:  # noqa: ARG002
         table = np.asarray(parameters)
         if table.ndim != 2:
             raise self._refusal(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import OutOfDomainError
+from tasksim.models.fitted import row_text
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.quantiles import (
     FENCE,
@@ -18,7 +19,7 @@ from tasksim.models.quantiles import (
     mean_of_quantiles,
     read_quantiles,
 )
-from tasksim.models.rows import SIZE, describe_row, find_rows, nearest_row, plain_number
+from tasksim.models.rows import SIZE, find_rows, nearest_row, plain_number
 
 if TYPE_CHECKING:
     from tasksim.base.arrays import Bools, Floats, Indices, Ints
@@ -158,11 +159,11 @@ class HistoryModel(KernelModel):
 
     def _unknown(self, table: Floats) -> InputError:
         row = table[0]
-        near = describe_row(self.names_, nearest_row(self.rows_, row))
+        near = row_text(self, nearest_row(self.rows_, row))
         others = len(table) - 1
         more = f" (and {others} more row{'s' if others > 1 else ''})" if others else ""
         return self._refusal(
-            f"no samples with ({describe_row(self.names_, row)}){more}: a history model knows only "
+            f"no samples with ({row_text(self, row)}){more}: a history model knows only "
             f"measured ones, {len(self.rows_)} configuration(s); the nearest is ({near}). "
             "Calibrate with these parameters, or fit a model that extrapolates (mlr)",
             OutOfDomainError,

@@ -220,7 +220,8 @@ class LinearModel(KernelModel):
             self._floored_ = 0
             self._report = to_data({**nothing_reported(self.kind), **self._details()})
             return
-        table = columns(self, samples.names, samples.parameters)
+        self.categories_ = {n: of for n, of in samples.categories.items() if n in names}
+        table = columns(self, samples.names, samples.parameters, categories=self.categories_)
         used = Samples(names, table, samples.durations_s, samples.runs)
         bounds = zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)
         self.domain_ = dict(zip(names, bounds, strict=True))
@@ -247,8 +248,19 @@ class LinearModel(KernelModel):
         return len(self.coef_)
 
     def formula(self, digits: int = 6) -> str:
-        """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
-        return self.linear().formula(digits)
+        """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``.
+
+        The effects of categories have their names: ``is(layout, row)``.
+        """
+        self._check_fitted("formula")
+        return self._formula(digits)
+
+    def _formula(self, digits: int = 6) -> str:
+        text = self._form().formula(digits)
+        for name, categories in self.categories_.items():
+            for code, category in enumerate(categories):
+                text = text.replace(f"is({name}, {code})", f"is({name}, {category})")
+        return text
 
     def linear(self) -> LinearForm:
         """Return the terms with the statistics of their coefficients."""
@@ -310,10 +322,10 @@ class LinearModel(KernelModel):
     def _settle_terms(self, names: tuple[str, ...], measured: Measurements) -> Terms:
         """Return the given terms, or the result of a search."""
         if self.terms != AUTO:
-            return parse_terms(self.terms, names)
+            return parse_terms(self.terms, names, self.categories_)
         try:
             candidates = find_candidates(
-                names, measured.rows, given=self.candidates, categorical=self.categorical
+                names, measured.rows, given=self.candidates, categorical=self._named(names)
             )
             self._found_ = search_terms(
                 measured, candidates, most_terms=self.most_terms, positive=self.positive
@@ -321,6 +333,13 @@ class LinearModel(KernelModel):
         except InputError as error:
             raise self._refusal(str(error)) from None
         return self._found_.terms
+
+    def _named(self, names: tuple[str, ...]) -> Sequence[str]:
+        """Return the parameters with categories: those of the option, and of the samples."""
+        if isinstance(self.categorical, str) or not self.categories_:
+            return self.categorical
+        others = [name for name in names if name in self.categories_]
+        return tuple(dict.fromkeys([*self.categorical, *others]))
 
     def _judged(self, terms: Terms, measured: Measurements) -> dict[str, Any]:
         """Return the cross-validated error of the terms, and alternatives found by a search."""
@@ -365,7 +384,7 @@ class LinearModel(KernelModel):
 
     def _details(self) -> dict[str, Any]:
         return {
-            "formula": self._form().formula(),
+            "formula": self._formula(),
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
             "floored": self._floored_,

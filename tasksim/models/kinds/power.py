@@ -83,6 +83,7 @@ class PowerLaw(KernelModel):
 
     kind = "power"
     parameter_count = 1
+    takes_categories = False
     doubt_kind = "covariance"
 
     a_: float

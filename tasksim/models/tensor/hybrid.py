@@ -98,7 +98,7 @@ def _fit_as(
     axes = grid(taken.cells)
     base = fit_base(recipe.base, axes, table, values)
     remaining = values - base.values(axes, table)
-    process = krige(axes, table, remaining, taken.scales)
+    process = krige(axes, table, remaining, taken.scales.on(axes))
     support = support_of(axes, observed(axes, cell_indices(axes, table), remaining))
     known = _asked(axes, support, process, recipe.seed)
     low = replace(recipe, rank=taken.rank, ridge=taken.ridge, starts=1)

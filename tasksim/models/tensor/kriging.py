@@ -19,7 +19,7 @@ Scales ℓ_j, σ² and the variance of the noise maximise the posterior probabil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -67,11 +67,26 @@ class Scales:
         float64 [modes], length scales as shares of the ranges.
     signal, noise
         Variances of the function, and of measurements about it.
+    levels
+        Per axis, the categories that have a scale each; None for other axes, which have one.
     """
 
     lengths: Floats
     signal: float
     noise: float
+    levels: tuple[Floats | None, ...] = ()
+
+    def on(self, axes: Sequence[Axis]) -> Scales:
+        """Return the scales for *axes* of a part of the samples, which may lack categories."""
+        if not any(levels is not None for levels in self.levels):
+            return self
+        widths = [1 if levels is None else len(levels) for levels in self.levels]
+        parts = np.split(self.lengths, np.cumsum(widths)[:-1])
+        kept = [
+            part if levels is None else part[np.searchsorted(levels, axis.points)]
+            for part, levels, axis in zip(parts, self.levels, axes, strict=True)
+        ]
+        return replace(self, lengths=np.concatenate(kept), levels=_levels(axes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +140,13 @@ def learn_scales(axes: Sequence[Axis], table: Floats, values: Floats, seed: int 
         options={"maxiter": MAX_ITERATIONS},
     )
     *lengths, signal, noise = np.exp(found.x).tolist()
-    return Scales(np.array(lengths), signal * variance, max(noise, MIN_NOISE_SHARE) * variance)
+    noise = max(noise, MIN_NOISE_SHARE) * variance
+    return Scales(np.array(lengths), signal * variance, noise, _levels(axes))
+
+
+def _levels(axes: Sequence[Axis]) -> tuple[Floats | None, ...]:
+    """Return the categories of each axis; None for axes of numbers."""
+    return tuple(axis.points if axis.kind == "categorical" else None for axis in axes)
 
 
 def _improbability(

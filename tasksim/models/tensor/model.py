@@ -221,6 +221,8 @@ class TensorBase(KernelModel):
             spacing = self.spacing
             if isinstance(spacing, dict):
                 spacing = spacing.get(name, "automatic")
+            if name in self.categories_:
+                spacing = "categorical"
             try:
                 axes.append(make_axis(name, rows[:, mode], spacing, count))
             except InputError as error:

@@ -5,11 +5,12 @@
     terms   = ["0 +"] term { "+" term } ["- 1"]
     term    = "1" | factor { ("*" | ":") factor }
     factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
-            | "is" "(" NAME "," NUMBER ")"
+            | "is" "(" NAME "," (NUMBER | CATEGORY) ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
 A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
-1 if the parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter.
+1 if the parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter. Where the
+names of its categories are known, ``is(layout, row)`` is the same for the one of that name.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from tasksim.base.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.base.arrays import Floats
 
@@ -144,7 +145,11 @@ class Terms:
         return InputError(f"row {row}: the term {term} is not finite for {used}")
 
 
-def parse_terms(text: str, names: Sequence[str] | None = None) -> Terms:
+def parse_terms(
+    text: str,
+    names: Sequence[str] | None = None,
+    categories: Mapping[str, tuple[str, ...]] | None = None,
+) -> Terms:
     """Parse the terms in *text*.
 
     Parameters
@@ -153,21 +158,34 @@ def parse_terms(text: str, names: Sequence[str] | None = None) -> Terms:
         Products of powers of parameters: ``"m*n*k + m^2 + n^0.5*log(m)"``.
     names
         The known parameters; by default, any name is allowed.
+    categories
+        Parameter -> the names of its categories, which only ``is`` accepts.
 
     Raises
     ------
     InputError
         With the column, what was got and what was expected, and the nearest name.
+
+    Examples
+    --------
+    >>> str(parse_terms("n*is(layout, row)", ("n", "layout"), {"layout": ("col", "row")}))
+    '1 + n*is(layout, 1)'
     """
-    return _Parser(text, None if names is None else tuple(names)).parse()
+    return _Parser(text, None if names is None else tuple(names), categories or {}).parse()
 
 
 class _Parser:
     """A recursive-descent parser; :attr:`token` is the current token."""
 
-    def __init__(self, text: str, names: tuple[str, ...] | None) -> None:
+    def __init__(
+        self,
+        text: str,
+        names: tuple[str, ...] | None,
+        categories: Mapping[str, tuple[str, ...]],
+    ) -> None:
         self.text = text
         self.names = names
+        self.categories = categories
         self.seen: list[str] = []
         self.token = self.kind = ""
         self.at = 0
@@ -232,6 +250,11 @@ class _Parser:
                 return self._level(name, begin)
             self._expect(")")
         self._check_name(name, begin)
+        if name in self.categories:
+            first = self.categories[name][0]
+            raise self._error(
+                begin, f"'{name}' has categories, which are no numbers: write is({name}, {first})"
+            )
         self.seen.append(name)
         return Factor(name, function, self._exponent())
 
@@ -247,9 +270,18 @@ class _Parser:
         self._check_name(name, begin)
         self.seen.append(name)
         self._expect(",")
-        if self.kind != "number":
-            raise self._expected("a number")
-        level = float(self._advance())
+        known = self.categories.get(name, ())
+        if self.kind == "name" and known:
+            if self.token not in known:
+                near = nearest(self.token, known)
+                raise self._error(
+                    self.at, f"'{name}' has no category '{self.token}'{near} ({', '.join(known)})"
+                )
+            level = float(known.index(self._advance()))
+        elif self.kind == "number":
+            level = float(self._advance())
+        else:
+            raise self._expected("a category" if known else "a number")
         self._expect(")")
         return Factor(name, "is", level=level)
 

@@ -335,7 +335,8 @@ def _anchor_points(model: FittedModel, samples: Samples, rng: np.random.Generato
     """Return some configurations of *samples*, and some far outside if the model extrapolates."""
     rows, _ = samples.configurations()
     chosen = np.sort(rng.permutation(len(rows))[:ANCHOR_COUNT])
-    beyond = rows[chosen[:OUTER_ANCHOR_COUNT]] * OUTER_ANCHOR_FACTOR
+    named = [name in samples.categories for name in samples.names]
+    beyond = rows[chosen[:OUTER_ANCHOR_COUNT]] * np.where(named, 1.0, OUTER_ANCHOR_FACTOR)
     points = np.vstack([rows[chosen], beyond])
     try:
         model.predict(beyond)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.base.errors import InputError, ModelError
+from tasksim.models.fitted import row_text
 from tasksim.models.quantiles import checked_generator
-from tasksim.models.rows import describe_row, distinct_rows
+from tasksim.models.rows import distinct_rows
 from tasksim.models.uncertainty.doubt import Shifter, relative_spread, student_stretch
 
 if TYPE_CHECKING:
@@ -162,9 +163,8 @@ def _of_counts(model: FittedModel, table: Floats) -> Drawer:
         row = rows[np.argmax(freedom < 1)]
         raise ModelError(
             f"{model.label or model.kind}: measured only once, with "
-            f"({describe_row(model.names_, row)}): "
-            "its deviation from the mean is unknown; measure it again (tasksim calibrate), or "
-            "ask for another uncertainty"
+            f"({row_text(model, row)}): its deviation from the mean is "
+            "unknown; measure it again (tasksim calibrate), or ask for another uncertainty"
         )
     deviation = spread / np.sqrt(count)
     shifter = Shifter(lambda rng: deviation * rng.standard_normal(len(rows)), freedom)

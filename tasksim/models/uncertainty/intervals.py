@@ -453,7 +453,8 @@ def _inner(samples: Samples, sign: int) -> Bools:
     Each of p parameters is cut such that about half of the configurations are left.
     """
     rows, _ = samples.configurations()
-    varying = [c for c in range(rows.shape[1]) if np.ptp(rows[:, c]) > 0]
+    named = [name in samples.categories for name in samples.names]
+    varying = [c for c in range(rows.shape[1]) if np.ptp(rows[:, c]) > 0 and not named[c]]
     kept = np.ones(len(samples), dtype=bool)
     for column in varying:
         values = sign * rows[:, column]

@@ -148,6 +148,11 @@ def _by_folds(model: FittedModel, samples: Samples, fold: Indices) -> Floats:
 
 def predicted_where_possible(model: FittedModel, table: Floats) -> Floats:
     """Return predictions; NaN for rows outside, if the model refuses them."""
+    if model.categories_ and not (known := model.knows(table)).all():
+        predicted = np.full(len(table), np.nan)
+        if known.any():
+            predicted[known] = predicted_where_possible(model, table[known])
+        return predicted
     try:
         return model.predict(table)
     except OutOfDomainError:
@@ -200,9 +205,16 @@ def errors_on(model: FittedModel, samples: Samples, over: str) -> Errors | None:
     Configurations that the model cannot extrapolate to are not counted.
     """
     rows, group = samples.configurations()
-    table = columns(model, samples.names, rows)
+    table = columns(model, samples.names, rows, categories=samples.categories, keep_unseen=True)
     predicted = predicted_where_possible(model, table)
     return _errors(over, predicted, group_means(samples.durations_s, group))
+
+
+def own_samples(model: FittedModel, samples: Samples) -> Samples:
+    """Return *samples* with the parameters of *model* alone, and its numbers of categories."""
+    table = columns(model, samples.names, samples.parameters, categories=samples.categories)
+    known = {name: of for name, of in model.categories_.items() if name in model.names_}
+    return replace(samples, names=model.names_, parameters=table, constants=None, categories=known)
 
 
 def errors_left_out(model: FittedModel, samples: Samples) -> Errors | None:
@@ -213,8 +225,7 @@ def errors_left_out(model: FittedModel, samples: Samples) -> Errors | None:
     """
     if not model.needs_fit:
         return None
-    table = columns(model, samples.names, samples.parameters)
-    own = replace(samples, names=model.names_, parameters=table)
+    own = own_samples(model, samples)
     try:
         out = left_out(model, own)
     except TasksimError:

@@ -198,14 +198,17 @@ def fit_errors(
     """
     measured_s = group_means(samples.durations_s, inverse)
     worst = int(np.argmax(np.abs(log_ratio(predicted_s, measured_s))))
-    numbers = map(plain_number, rows[worst].tolist())
+    values = {
+        name: samples.text_of(name, value) if name in samples.categories else plain_number(value)
+        for name, value in zip(samples.names, rows[worst].tolist(), strict=True)
+    }
     return {
         "configurations": len(rows),
         "mlogq": mlogq(predicted_s, measured_s),
         "bias": bias(predicted_s, measured_s),
         "mape": mape(predicted_s, measured_s),
         "worst": {
-            "parameters": dict(zip(samples.names, numbers, strict=True)),
+            "parameters": values,
             "measured_s": float(measured_s[worst]),
             "predicted_s": float(predicted_s[worst]),
             "error": float(predicted_s[worst] / measured_s[worst] - 1),
