@@ -1,0 +1,565 @@
+"""How good are kernel models? On made-up kernels whose durations are known, against learners.
+
+    python benchmarks/models.py inside                          # errors, sizes, intervals
+    python benchmarks/models.py inside --peers PEERS            # and against tuned learners
+    python benchmarks/models.py beyond --peers PEERS            # extrapolation
+    python benchmarks/models.py monotony                        # errors of 512 to 65,536 samples
+    python benchmarks/models.py all --small                     # under a minute, to see it work
+    python benchmarks/models.py inside --measured FOLDER        # measured_suites.py says how
+
+The suites are those of model_suites.py. PEERS is a folder of results of tuned learners, which
+model_peers.py computes: hours, but once. `default` is what `tasksim fit` chooses by itself; other
+kinds are asked for by name (`--kind`). The budget of a fit (`--budget`) is wall-clock time, so
+that errors of `default` may depend on the load of the machine.
+
+- error: MLogQ, the mean of abs(ln(predicted / true)) over 2000 other configurations of the domain,
+  where the true duration is without noise;
+- measured: the same for durations with noise, which no model can predict;
+- ratio: the error by that of the best of the tuned learners (the best by this very error);
+- regret: the error of `default` by that of the best kind asked for by name;
+- fit: processor time in seconds of the choice, the fit and its intervals;
+- bytes: of the model in a file, and with its intervals;
+- 90 %, 95 %: the share of measured test durations in intervals of that level.
+
+With `--json FILE`, results are kept in FILE; what is in it already is not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import TYPE_CHECKING, Any, Final
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy loads its BLAS
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from measured_suites import MeasuredSuite, measured_suites
+from model_peers import BEYOND_PEERS, Columns, cached, listed, numbers
+from model_suites import FACTORS, Suite, suites
+
+from tasksim.base.errors import ModelError, TasksimError
+from tasksim.models.registry import kinds as installed
+from tasksim.models.selection import select, size_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+    Floats = NDArray[np.float64]
+    AnySuite = Suite | MeasuredSuite
+
+DEFAULT: Final = "default"
+KINDS: Final = (DEFAULT, "learned", "hybrid", "cp", "mlr")
+"""Kinds that are judged; those that are not installed are left out."""
+LAW: Final = "law"
+"""A product of powers and a factor per category: what extrapolation is compared with."""
+COUNTS: Final = (512, 2048, 16384)
+MONOTONY_COUNTS: Final = (512, 2048, 8192, 32768, 65536)
+BEYOND_COUNT: Final = 2048
+TABLES: Final = ("inside", "beyond", "monotony", "all")
+RISE: Final = 1.05
+"""Factor between the errors of fewer and of more samples that counts as a rise."""
+SMALL_SUITES: Final = ("qr", "fft")
+SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128)}
+SMALL_KINDS: Final = (DEFAULT, "mlr")
+SMALL_BUDGET_S: Final = 2.0
+"""What `--small` judges instead of everything."""
+PREDICT_S: Final = 0.1
+"""Processor time in seconds for which predictions are repeated, to count them."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model, judged inside the domain; what is not known is None."""
+
+    suite: str
+    count: int
+    seed: int
+    kind: str
+    chosen: str = ""
+    mlogq: float | None = None
+    mlogq_measured: float | None = None
+    fit_s: float | None = None
+    size_bytes: int | None = None
+    file_bytes: int | None = None
+    per_s: float | None = None
+    held_90: float | None = None
+    held_95: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Far:
+    """One model, judged beyond its samples; an error is infinite where it predicts nothing."""
+
+    suite: str
+    parameter: str
+    count: int
+    seed: int
+    kind: str
+    errors: dict[str, float]
+    problem: str = ""
+
+
+class Law:
+    """A product of powers of the parameters and a factor per category, by least squares."""
+
+    def __init__(self, suite: AnySuite, samples: Samples) -> None:
+        self._columns = columns_of(suite)
+        table = self._features(samples.parameters)
+        self._weights = np.linalg.lstsq(table, np.log(samples.durations_s), rcond=None)[0]
+
+    def _features(self, rows: Floats) -> Floats:
+        hot = self._columns.hot(self._columns.numbered(rows))
+        return np.column_stack([hot, np.ones(len(hot))])
+
+    def predict(self, rows: Floats) -> Floats:
+        """Return durations in seconds."""
+        found: Floats = np.exp(self._features(rows) @ self._weights)
+        return found
+
+
+def columns_of(suite: AnySuite) -> Columns:
+    """Return how the parameters of *suite* are given to a law."""
+    if isinstance(suite, Suite):
+        return Columns.of(suite)
+    positive = tuple(int(i) for i in np.flatnonzero((suite.all.parameters > 0).all(axis=0)))
+    categories = {suite.names.index(name): len(of) for name, of in suite.categories.items()}
+    return Columns(tuple(i for i in positive if i not in categories), categories)
+
+
+def fitted(samples: Samples, kind: str, budget_s: float, seed: int) -> KernelModel:
+    """Return what `tasksim fit` makes of *samples*."""
+    kinds = None if kind == DEFAULT else (kind,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return select(samples, kinds, budget_s=budget_s, seed=seed).model
+
+
+def error_of(predict: Callable[[Floats], Floats], rows: Floats, durations_s: Floats) -> float:
+    """Return the MLogQ of predictions, infinite if there are none."""
+    try:
+        predicted_s = predict(rows)
+    except TasksimError:
+        return float("inf")
+    return float(np.abs(np.log(predicted_s / durations_s)).mean())
+
+
+def judged(suite: AnySuite, count: int, seed: int, kind: str, budget_s: float) -> Row:
+    """Return how good a *kind* is inside the domain."""
+    try:
+        samples = suite.samples(count, seed)
+        begun = time.process_time()
+        model = fitted(samples, kind, budget_s, seed)
+        fit_s = time.process_time() - begun
+    except TasksimError as error:
+        return Row(suite.name, count, seed, kind, problem=str(error))
+    rows, true_s = suite.test(seed)
+    measured_s = suite.test(seed, noisy=True)[1]
+    return Row(
+        suite=suite.name,
+        count=count,
+        seed=seed,
+        kind=kind,
+        chosen=model.kind,
+        mlogq=error_of(model.predict, rows, true_s),
+        mlogq_measured=error_of(model.predict, rows, measured_s),
+        fit_s=fit_s,
+        size_bytes=size_bytes(model),
+        file_bytes=len(json.dumps(model.to_json(), separators=(",", ":"))),
+        per_s=predictions_per_s(model, rows),
+        held_90=share_inside(model, rows, measured_s, 0.9),
+        held_95=share_inside(model, rows, measured_s, 0.95),
+    )
+
+
+def predictions_per_s(model: KernelModel, rows: Floats) -> float:
+    """Return how many configurations are predicted in a second of processor time, all at once."""
+    begun, done = time.process_time(), 0
+    while (passed := time.process_time() - begun) < PREDICT_S:
+        try:
+            model.predict(rows)
+        except TasksimError:
+            return 0.0
+        done += len(rows)
+    return done / passed
+
+
+def share_inside(
+    model: KernelModel, rows: Floats, measured_s: Floats, level: float
+) -> float | None:
+    """Return the share of measurements in intervals of that *level*; None without intervals."""
+    try:
+        low, high = model.interval(rows, level)
+    except ModelError:
+        return None
+    return float(((low <= measured_s) & (measured_s <= high)).mean())
+
+
+def judged_beyond(
+    suite: AnySuite, parameter: str | None, count: int, seed: int, kind: str, budget_s: float
+) -> Far:
+    """Return how good a *kind* is beyond its samples, in one *parameter* or in all."""
+    place = (suite.name, parameter or "all", count, seed, kind)
+    samples = suite.below(count, parameter, seed)
+    try:
+        model = Law(suite, samples) if kind == LAW else fitted(samples, kind, budget_s, seed)
+    except TasksimError as error:
+        return Far(*place, {str(factor): float("inf") for factor in FACTORS}, str(error))
+    errors = {}
+    for factor in FACTORS:
+        rows, true_s = suite.beyond(parameter, factor, seed)
+        if len(rows):
+            errors[str(factor)] = error_of(model.predict, rows, true_s)
+    return Far(*place, errors)
+
+
+class Kept:
+    """Results in a file, so that each is computed once."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.rows: list[Row] = []
+        self.far: list[Far] = []
+        if path is not None and path.exists():
+            found = json.loads(path.read_text())
+            self.rows = [Row(**row) for row in found["inside"]]
+            self.far = [Far(**row) for row in found["beyond"]]
+            held = len(self.rows) + len(self.far)
+            print(f"{path}: {held} results; delete it to judge anew", file=sys.stderr)
+
+    def row(self, suite: AnySuite, count: int, seed: int, kind: str, budget_s: float) -> Row:
+        """Return a result inside the domain."""
+        place = (suite.name, count, seed, kind)
+        for row in self.rows:
+            if (row.suite, row.count, row.seed, row.kind) == place:
+                return row
+        found = judged(suite, count, seed, kind, budget_s)
+        self.rows.append(found)
+        self._write(f"{suite.name} {count} {kind}: {shown(found.mlogq)} {found.problem}")
+        return found
+
+    def beyond(
+        self,
+        suite: AnySuite,
+        parameter: str | None,
+        count: int,
+        seed: int,
+        kind: str,
+        budget: float,
+    ) -> Far:
+        """Return a result beyond the samples."""
+        place = (suite.name, parameter or "all", count, seed, kind)
+        for row in self.far:
+            if (row.suite, row.parameter, row.count, row.seed, row.kind) == place:
+                return row
+        found = judged_beyond(suite, parameter, count, seed, kind, budget)
+        self.far.append(found)
+        errors = ", ".join(shown(error) for error in found.errors.values())
+        self._write(f"{suite.name} beyond {parameter or 'all'} {kind}: {errors} {found.problem}")
+        return found
+
+    def _write(self, line: str) -> None:
+        print(line, file=sys.stderr)
+        if self._path is not None:
+            half = self._path.with_name(self._path.name + ".part")
+            half.write_text(json.dumps(self.plain(), indent=1) + "\n")
+            half.replace(self._path)
+
+    def plain(self) -> dict[str, Any]:
+        """Return all results as plain data."""
+        return {"inside": [asdict(r) for r in self.rows], "beyond": [asdict(r) for r in self.far]}
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def shown(value: float | None, form: str = ".4f") -> str:
+    """Return a figure as text."""
+    return "-" if value is None else format(value, form)
+
+
+def print_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table: names to the left, figures to the right."""
+    table = [list(head), *map(list, rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    for row in table:
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join([first.strip().ljust(widths[0]), *others]))
+    print()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is judged, from the command line."""
+
+    suites: list[AnySuite]
+    counts: list[int]
+    seeds: list[int]
+    kinds: list[str]
+    budget_s: float
+    peers: Path | None
+    kept: Kept
+
+    def peers_of(self, suite: AnySuite, count: int, seed: int) -> dict[str, dict[str, Any]]:
+        """Return results of the learners, computed where the folder lacks them."""
+        if self.peers is None or not isinstance(suite, Suite):
+            return {}
+        return cached(self.peers, suite, count, seed)
+
+
+def inside(asked: Asked) -> None:
+    """Print errors against the best learner, and then costs and intervals."""
+    for count in asked.counts:
+        ratios: dict[str, list[float]] = {}
+        regrets: list[float] = []
+        lines = []
+        for suite in asked.suites:
+            found = {
+                kind: [asked.kept.row(suite, count, seed, kind, asked.budget_s)
+                       for seed in asked.seeds]
+                for kind in asked.kinds
+            }  # fmt: skip
+            errors = {kind: mean_of(rows, "mlogq") for kind, rows in found.items()}
+            best, best_error = best_peer(asked, suite, count)
+            line = [suite.name, *(shown(errors[kind]) for kind in asked.kinds)]
+            for kind, error in errors.items():
+                if error is not None and best_error is not None:
+                    ratios.setdefault(kind, []).append(error / best_error)
+            line += [shown(best_error), best, ratio_of(errors.get(DEFAULT), best_error)]
+            named = [e for kind, e in errors.items() if kind != DEFAULT and e is not None]
+            least = min(named, default=None)
+            regret = ratio_of(errors.get(DEFAULT), least)
+            if regret != "-":
+                regrets.append(float(regret))
+            chosen = [row.chosen for row in found.get(DEFAULT, [])]
+            lines.append([*line, regret, ",".join(sorted(set(chosen)))])
+        print(f"Error inside the domain, {count} samples")
+        head = ["suite", *asked.kinds, "best peer", "", "ratio", "regret", "chosen"]
+        print_rows(head, lines)
+        for kind, of in ratios.items():
+            print(
+                f"{kind} by the best peer: geometric mean {geometric_mean(of):.2f}, "
+                f"worst {max(of):.2f}, better or equal on {sum(r <= 1 for r in of)} of {len(of)}"
+            )
+        if regrets:
+            print(
+                f"regret of the default: geometric mean {geometric_mean(regrets):.2f}, "
+                f"worst {max(regrets):.2f}"
+            )
+        print()
+    costs(asked)
+
+
+def ratio_of(error: float | None, other: float | None) -> str:
+    """Return a quotient as text."""
+    return "-" if error is None or other is None else f"{error / other:.3f}"
+
+
+def mean_of(rows: Sequence[Row], figure: str) -> float | None:
+    """Return the mean over seeds; None if one is unknown."""
+    values = [getattr(row, figure) for row in rows]
+    return None if not values or None in values else float(np.mean(values))
+
+
+def best_peer(asked: Asked, suite: AnySuite, count: int) -> tuple[str, float | None]:
+    """Return the learner with the least error, over all seeds, and that error."""
+    by_seed = [asked.peers_of(suite, count, seed) for seed in asked.seeds]
+    common = set.intersection(*(set(found) for found in by_seed))
+    errors = {name: float(np.mean([of[name]["mlogq"] for of in by_seed])) for name in common}
+    if not errors:
+        return "", None
+    best = min(sorted(errors), key=lambda name: errors[name])
+    return best, errors[best]
+
+
+def costs(asked: Asked) -> None:
+    """Print medians over suites: errors as measured, time, bytes, speed, coverage."""
+    print("Medians over the suites; of intervals also the least and the largest share")
+    lines = []
+    for kind in asked.kinds:
+        for count in asked.counts:
+            rows = [
+                asked.kept.row(suite, count, seed, kind, asked.budget_s)
+                for suite in asked.suites
+                for seed in asked.seeds
+            ]
+            known = [row for row in rows if not row.problem]
+            if not known:
+                lines.append([kind, str(count), *"-------", "-"])
+                continue
+
+            def middle(figure: str, known: list[Row] = known) -> float | None:
+                values = [getattr(row, figure) for row in known]
+                return median(v for v in values if v is not None) if any(values) else None
+
+            lines.append(
+                [
+                    kind, str(count), shown(middle("mlogq")), shown(middle("mlogq_measured")),
+                    shown(middle("fit_s"), ".1f"), shown(middle("size_bytes"), ".0f"),
+                    shown(middle("file_bytes"), ".0f"), shown(middle("per_s"), ".2g"),
+                    spread([row.held_90 for row in known]), spread([row.held_95 for row in known]),
+                ]
+            )  # fmt: skip
+    head = ["kind", "samples", "error", "measured", "fit s", "bytes", "with intervals", "per s"]
+    print_rows([*head, "90 %", "95 %"], lines)
+    problems(asked)
+
+
+def problems(asked: Asked) -> None:
+    """Print why models are missing."""
+    for row in asked.kept.rows:
+        wanted = row.kind in asked.kinds and row.count in asked.counts
+        if row.problem and wanted:
+            print(f"{row.kind} has no model of {row.suite}, {row.count} samples: {row.problem}")
+
+
+def spread(shares: Sequence[float | None]) -> str:
+    """Return median, least and largest share of intervals in percent, as text."""
+    known = [100 * share for share in shares if share is not None]
+    if not known:
+        return "-"
+    return f"{median(known):.1f} ({min(known):.0f} to {max(known):.0f})"
+
+
+def beyond(asked: Asked) -> None:
+    """Print errors of extrapolation: medians over suites and parameters."""
+    for count in asked.counts:
+        errors: dict[str, dict[tuple[str, str], list[float]]] = {}
+        for suite in asked.suites:
+            for seed in asked.seeds:
+                for parameter in (*suite.extrapolable, None):
+                    where = "all" if parameter is None else "one"
+                    for kind in (LAW, *asked.kinds):
+                        found = asked.kept.beyond(
+                            suite, parameter, count, seed, kind, asked.budget_s
+                        )
+                        for factor, error in found.errors.items():
+                            errors.setdefault(kind, {}).setdefault((where, factor), []).append(
+                                error
+                            )
+                    for peer, of in peers_beyond(asked, suite, parameter, count, seed).items():
+                        for factor, error in of.items():
+                            errors.setdefault(peer, {}).setdefault((where, factor), []).append(
+                                error
+                            )
+        places = [(where, str(factor)) for where in ("one", "all") for factor in FACTORS]
+        print(f"Error beyond the samples, {count} of them: median (nine tenths are no larger)")
+        head = ["model", *(f"{where}, {factor} times" for where, factor in places), "cases"]
+        print_rows(
+            head,
+            (
+                [kind, *(quantiles(of.get(place, [])) for place in places),
+                 str(len(of.get(places[0], [])))]
+                for kind, of in errors.items()
+            ),
+        )  # fmt: skip
+
+
+def quantiles(errors: Sequence[float]) -> str:
+    """Return the median and the 90 % quantile, as text."""
+    if not errors:
+        return "-"
+    ordered = sorted(errors)
+    return f"{median(ordered):.3f} ({ordered[math.ceil(0.9 * len(ordered)) - 1]:.2f})"
+
+
+def peers_beyond(
+    asked: Asked, suite: AnySuite, parameter: str | None, count: int, seed: int
+) -> dict[str, dict[str, float]]:
+    """Return errors of learners beyond the samples, as far as the folder has them."""
+    from model_peers import cached_beyond
+
+    if asked.peers is None or not isinstance(suite, Suite):
+        return {}
+    found = cached_beyond(asked.peers, suite, parameter, count, seed)
+    return {peer: found[peer] for peer in BEYOND_PEERS if peer in found}
+
+
+def monotony(asked: Asked) -> None:
+    """Print errors by number of samples, and where more samples make them larger."""
+    for kind in asked.kinds:
+        print(f"Error of {kind} by number of samples; * where it is more than 5 % above fewer's")
+        lines = []
+        for suite in asked.suites:
+            least, line = float("inf"), [suite.name]
+            for count in asked.counts:
+                rows = [
+                    asked.kept.row(suite, count, seed, kind, asked.budget_s) for seed in asked.seeds
+                ]
+                error = mean_of(rows, "mlogq")
+                rises = error is not None and error > RISE * least
+                line.append(shown(error) + ("*" if rises else " "))
+                least = least if error is None else min(least, error)
+            lines.append(line)
+        print_rows(["suite", *map(str, asked.counts)], lines)
+
+
+def main() -> None:
+    """Judge, and print tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = suites()
+    parser.add_argument("table", choices=TABLES, help="which tables to print")
+    parser.add_argument("--suites", help="names of suites, separated by commas [all]")
+    parser.add_argument("--counts", help="numbers of samples [512,2048,16384; beyond: 2048]")
+    parser.add_argument("--seeds", default="0", help="seeds of the samples [0]")
+    parser.add_argument("--kinds", help=f"kinds of models [{','.join(KINDS)}]")
+    parser.add_argument("--budget", type=float, help="budget of a fit in seconds [30]")
+    parser.add_argument("--peers", type=Path, help="folder of the results of model_peers.py")
+    parser.add_argument("--measured", type=Path, help="judge on samples in this folder instead")
+    parser.add_argument("--json", type=Path, help="file that keeps the results")
+    parser.add_argument("--small", action="store_true", help="judge a little, in a minute")
+    arguments = parser.parse_args()
+    if arguments.budget is not None and not arguments.budget > 0:
+        parser.error(f"argument --budget: {arguments.budget:g} s; legal: more than 0")
+    if arguments.peers is not None and not arguments.peers.is_dir():
+        parser.error(f"argument --peers: no folder '{arguments.peers}'; make it by model_peers.py")
+    small = arguments.small
+    legal = [kind for kind in KINDS if kind == DEFAULT or kind in installed()]
+    kinds = arguments.kinds or ",".join(SMALL_KINDS if small else legal)
+    try:
+        candidates: dict[str, AnySuite] = (
+            dict(known) if arguments.measured is None else dict(measured_suites(arguments.measured))
+        )
+    except TasksimError as error:
+        parser.error(str(error))
+    wanted = arguments.suites or ",".join(
+        SMALL_SUITES if small and arguments.measured is None else candidates
+    )
+    chosen = [candidates[name] for name in listed(parser, "--suites", wanted, candidates)]
+    kept = Kept(arguments.json)
+    for table, counts, print_table in (
+        ("inside", COUNTS, inside),
+        ("beyond", (BEYOND_COUNT,), beyond),
+        ("monotony", MONOTONY_COUNTS, monotony),
+    ):
+        if arguments.table not in (table, "all"):
+            continue
+        texts = arguments.counts or ",".join(map(str, SMALL_COUNTS[table] if small else counts))
+        print_table(
+            Asked(
+                chosen, numbers(parser, "--counts", texts),
+                numbers(parser, "--seeds", arguments.seeds),
+                listed(parser, "--kinds", kinds, dict.fromkeys((DEFAULT, *installed()))),
+                arguments.budget or (SMALL_BUDGET_S if small else 30.0), arguments.peers, kept,
+            )
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

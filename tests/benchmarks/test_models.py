@@ -1,0 +1,76 @@
+"""The benchmark of kernel models, as its users run it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _run(*arguments):
+    command = [sys.executable, "benchmarks/models.py", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["inside", "--suites", "qrr"], "argument --suites: unknown name 'qrr' (known: matmul, qr"),
+        (["inside", "--kinds", "gp"], "argument --kinds: unknown name 'gp' (known: default"),
+        (["inside", "--counts", "1e3"], "argument --counts: '1e3' is not a number"),
+        (["inside", "--budget", "0"], "argument --budget: 0 s; legal: more than 0"),
+        (["inside", "--peers", "nowhere"], "argument --peers: no folder 'nowhere'"),
+        (["inside", "--measured", "nowhere"], "nowhere: no samples; fill it with"),
+    ],
+)
+def test_bad_input_is_an_error_in_words(arguments, message):
+    found = _run(*arguments)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.slow
+def test_small_prints_all_tables_and_keeps_results(tmp_path):
+    kept = tmp_path / "results.json"
+    found = _run("all", "--small", "--kinds", "mlr", "--json", kept)
+    assert found.returncode == 0, found.stderr
+    for title in (
+        "Error inside the domain, 64 samples",
+        "Error beyond the samples",
+        "Error of mlr",
+    ):
+        assert title in found.stdout
+    results = json.loads(kept.read_text())
+    assert [(row["suite"], row["count"]) for row in results["inside"]] == [
+        ("qr", 64), ("fft", 64), ("qr", 128), ("fft", 128)
+    ]  # fmt: skip
+    assert all(row["mlogq"] < row["mlogq_measured"] + 0.1 < 1 for row in results["inside"])
+    assert {row["kind"] for row in results["beyond"]} == {"law", "mlr"}
+    assert {row["parameter"] for row in results["beyond"]} == {"m", "n", "length", "batch", "all"}
+
+    again = _run("all", "--small", "--kinds", "mlr", "--json", kept)
+    assert again.stdout == found.stdout
+    assert f"{len(results['inside']) + len(results['beyond'])} results" in again.stderr
+
+
+@pytest.mark.slow
+def test_peers_come_from_their_folder(tmp_path):
+    peers = tmp_path / "peers"
+    command = [
+        sys.executable, "benchmarks/model_peers.py", str(peers), "--suites", "qr",
+        "--counts", "64", "--peers", "nearest neighbours,boosting",
+    ]  # fmt: skip
+    pytest.importorskip("sklearn")
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    found = _run(
+        "inside", "--suites", "qr", "--counts", "64", "--kinds", "mlr", "--peers", peers
+    )  # fmt: skip
+    by_peer = json.loads((peers / "qr-64-0.json").read_text())["peers"]
+    best = min(by_peer, key=lambda peer: by_peer[peer]["mlogq"])
+    assert found.returncode == 0, found.stderr
+    assert best in found.stdout
+    assert "mlr by the best peer: geometric mean" in found.stdout
