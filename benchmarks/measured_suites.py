@@ -13,7 +13,7 @@ median of its durations. A quarter of the configurations, 1000 at most, are kept
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -69,12 +69,12 @@ class MeasuredSuite:
             raise InputError(f"{path}: {len(rows)} configurations; a suite needs {2 * FEWEST}")
         medians = [np.median(samples.durations_s[group == i]) for i in range(len(rows))]
         # Not `replace`: runs and counters belong to samples, not to configurations.
-        more: dict[str, Any] = {"constants": samples.constants}
-        if getattr(samples, "categories", None):
-            more["categories"] = samples.categories
         order = np.random.default_rng(SPLIT_SEED).permutation(len(rows))
         tested = min(len(rows) // TEST_SHARE, TEST_MOST)
-        merged = Samples(samples.names, rows, np.array(medians), **more)
+        merged = Samples(
+            samples.names, rows, np.array(medians),
+            constants=samples.constants, categories=samples.categories,
+        )  # fmt: skip
         return cls(path.stem, merged, order[tested:], order[:tested])
 
     @property
@@ -85,7 +85,7 @@ class MeasuredSuite:
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
         """The names of the categories of each categorical parameter."""
-        return dict(getattr(self.all, "categories", None) or {})
+        return {name: of for name, of in self.all.categories.items() if name in self.names}
 
     @property
     def extrapolable(self) -> tuple[str, ...]:

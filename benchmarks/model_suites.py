@@ -33,9 +33,9 @@ import argparse
 import inspect
 import sys
 import zlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -297,10 +297,8 @@ class Suite:
         return self.seconds(rows) * noise
 
     def _measured(self, rows: Floats, seed: int) -> Samples:
-        more: dict[str, Any] = {}
-        if any(field.name == "categories" for field in fields(Samples)):
-            more["categories"] = self.categories
-        return Samples(self.names, rows, self._noisy(rows, "samples", seed), **more)
+        durations_s = self._noisy(rows, "samples", seed)
+        return Samples(self.names, rows, durations_s, categories=self.categories)
 
     def _judged(self, rows: Floats, seed: int, *, noisy: bool) -> tuple[Floats, Floats]:
         return rows, self._noisy(rows, "test", seed) if noisy else self.seconds(rows)

@@ -9,8 +9,8 @@
 
 The suites are those of model_suites.py. PEERS is a folder of results of tuned learners, which
 model_peers.py computes: hours, but once. `default` is what `tasksim fit` chooses by itself; other
-kinds are asked for by name (`--kind`). The budget of a fit (`--budget`) is wall-clock time, so
-that errors of `default` may depend on the load of the machine.
+kinds are asked for by name (`--kind`). The budget of a fit (`--budget`) counts processor time
+here, not wall-clock time, so that the choice does not depend on the load of the machine.
 
 - error: MLogQ, the mean of abs(ln(predicted / true)) over 2000 other configurations of the domain,
   where the true duration is without noise;
@@ -36,7 +36,9 @@ import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy loads its BLAS
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -47,8 +49,9 @@ from model_peers import BEYOND_PEERS, Columns, cached, listed, numbers
 from model_suites import FACTORS, Suite, suites
 
 from tasksim.base.errors import ModelError, TasksimError
+from tasksim.models import selection
 from tasksim.models.registry import kinds as installed
-from tasksim.models.selection import select, size_bytes
+from tasksim.models.selection import size_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     AnySuite = Suite | MeasuredSuite
 
@@ -144,9 +148,29 @@ def columns_of(suite: AnySuite) -> Columns:
 def fitted(samples: Samples, kind: str, budget_s: float, seed: int) -> KernelModel:
     """Return what `tasksim fit` makes of *samples*."""
     kinds = None if kind == DEFAULT else (kind,)
-    with warnings.catch_warnings():
+    clock = SimpleNamespace(monotonic=time.process_time)
+    with warnings.catch_warnings(), patch.object(selection, "time", clock):
         warnings.simplefilter("ignore")
-        return select(samples, kinds, budget_s=budget_s, seed=seed).model
+        return selection.select(samples, kinds, budget_s=budget_s, seed=seed).model
+
+
+def asked_of(model: KernelModel, suite: AnySuite, rows: Floats) -> tuple[Floats, Bools]:
+    """Return *rows* as *model* numbers parameters and categories, and which it can be asked.
+
+    A parameter with a single value in all samples is no column of the model, and a category
+    without samples has no number.
+    """
+    known = np.ones(len(rows), dtype=bool)
+    table = np.empty((len(rows), len(model.names_)))
+    for place, name in enumerate(model.names_):
+        column = rows[:, suite.names.index(name)]
+        if name in suite.categories:
+            measured = list(model.categories_[name])
+            numbers = [measured.index(c) if c in measured else -1 for c in suite.categories[name]]
+            column = np.array(numbers, dtype=np.float64)[column.astype(int)]
+            known &= column >= 0
+        table[:, place] = column
+    return table, known
 
 
 def error_of(predict: Callable[[Floats], Floats], rows: Floats, durations_s: Floats) -> float:
@@ -169,6 +193,8 @@ def judged(suite: AnySuite, count: int, seed: int, kind: str, budget_s: float) -
         return Row(suite.name, count, seed, kind, problem=str(error))
     rows, true_s = suite.test(seed)
     measured_s = suite.test(seed, noisy=True)[1]
+    rows, known = asked_of(model, suite, rows)
+    rows, true_s, measured_s = rows[known], true_s[known], measured_s[known]
     return Row(
         suite=suite.name,
         count=count,
@@ -222,6 +248,9 @@ def judged_beyond(
     errors = {}
     for factor in FACTORS:
         rows, true_s = suite.beyond(parameter, factor, seed)
+        if not isinstance(model, Law):
+            rows, known = asked_of(model, suite, rows)
+            rows, true_s = rows[known], true_s[known]
         if len(rows):
             errors[str(factor)] = error_of(model.predict, rows, true_s)
     return Far(*place, errors)

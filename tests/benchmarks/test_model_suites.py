@@ -77,6 +77,7 @@ def test_categories_number_their_names(suite):
         column = rows[:, suite.names.index(name)]
         assert sorted(set(column)) == list(range(len(categories)))
     assert suite.categorical == tuple(suite.categories)
+    assert suite.samples(10).categories == suite.categories
 
 
 @every_suite

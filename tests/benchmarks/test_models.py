@@ -74,3 +74,17 @@ def test_peers_come_from_their_folder(tmp_path):
     assert found.returncode == 0, found.stderr
     assert best in found.stdout
     assert "mlr by the best peer: geometric mean" in found.stdout
+
+
+@pytest.mark.slow
+def test_measured_samples_may_have_categories_and_constants(tmp_path):
+    sizes = [16 * 2 ** (i / 20) for i in range(120)]
+    lines = [
+        f"{n:.0f},{layout},7,{n * factor * 1e-6!r}"
+        for n in sizes for layout, factor in (("row", 1), ("column", 3))
+    ]  # fmt: skip
+    (tmp_path / "walk.csv").write_text("n,layout,depth,duration_s\n" + "\n".join(lines) + "\n")
+    found = _run("inside", "--measured", tmp_path, "--counts", "64", "--kinds", "mlr")
+    assert found.returncode == 0, found.stderr
+    row = next(line for line in found.stdout.splitlines() if line.startswith("walk"))
+    assert float(row.split()[1]) < 0.01  # a straight line, three times as steep for one layout
