@@ -43,6 +43,7 @@ Overheads                the costs of the runtime itself
 load_platform            a platform by name, or from a file
 load_network             a network between nodes, by text, name or file
 import_machine           a platform and models of what StarPU measured
+import_hwloc             a platform of what hwloc sees: lstopo's file
 export_models            models as StarPU reads them
 ModelLibrary             fitted models, in a folder or a file
 save_models              writes fitted models to such a file
@@ -97,6 +98,7 @@ practical_critical_path  what the last task waited for, back to the start
 figure                   draws runs
 figure_sure              draws how sure a makespan is, and which kernels that comes from
 save_figure              writes a drawing to a file
+machine_figure           draws a machine as boxes in boxes
 save_page                writes runs to a page to explore in a browser
 =======================  ===================================================================
 
@@ -132,6 +134,7 @@ if TYPE_CHECKING:
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
     from tasksim.formats.graphs import load_graph
+    from tasksim.formats.hwloc.machine_import import import_hwloc
     from tasksim.formats.platforms import load_network, load_platform
     from tasksim.formats.runs import check_run, compare, load_run, practical_critical_path, save_run
     from tasksim.formats.starpu.machine_import import import_machine
@@ -184,6 +187,7 @@ if TYPE_CHECKING:
         write_schedule,
     )
     from tasksim.view.figure import figure, save_figure
+    from tasksim.view.machine import machine_figure
     from tasksim.view.page.document import save_page
     from tasksim.view.sureplots import figure_sure
 
@@ -196,6 +200,7 @@ _HOMES = {
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
     "tasksim.formats.starpu.sampling": ("export_models",),
+    "tasksim.formats.hwloc.machine_import": ("import_hwloc",),
     "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
@@ -255,6 +260,7 @@ _HOMES = {
         "write_schedule",
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
+    "tasksim.view.machine": ("machine_figure",),
     "tasksim.view.sureplots": ("figure_sure",),
     "tasksim.view.page.document": ("save_page",),
 }
@@ -330,12 +336,14 @@ __all__ = [
     "generate",
     "generator",
     "how_sure",
+    "import_hwloc",
     "import_machine",
     "kernel",
     "load_graph",
     "load_network",
     "load_platform",
     "load_run",
+    "machine_figure",
     "plan",
     "practical_critical_path",
     "read_schedule",

@@ -119,6 +119,7 @@ def _machine() -> dict[str, Any]:
         "pinning": _can_pin(cores[0]),
         "accounts": _accounts(),
         "blas": _blas(),
+        "hwloc": _hwloc(),
         "parallelism": _parallelism(len(cores)),
     }
 
@@ -157,6 +158,43 @@ def _blas() -> list[dict[str, Any]]:
 
     keys = ("internal_api", "version", "architecture", "threading_layer", "num_threads")
     return [{key: library.get(key) for key in keys} for library in blas_info()]
+
+
+def _hwloc() -> dict[str, Any]:
+    """Return this machine as hwloc sees it, or why that is not known."""
+    from tasksim.formats.hwloc.here import topology_here
+    from tasksim.formats.hwloc.machine_fields import machine_fields
+
+    try:
+        topology = topology_here()
+        if topology is None:
+            return {"available": False, "why": "lstopo is not installed (Debian: hwloc)"}
+        found = machine_fields(topology)
+    except TasksimError as error:
+        return {"available": False, "why": str(error).partition("\n")[0]}
+    levels = found.fields["memory_hierarchy"]
+    return {
+        "available": True,
+        "version": topology.root.infos.get("hwlocVersion"),
+        "packages": found.packages,
+        "numa_nodes": found.domains,
+        "cores": found.cores,
+        "hyper_threads": found.units,
+        "caches": {name: level for name, level in levels.items() if name != "memory"},
+        "co_processors": [gpu.model or gpu.architecture for gpu in found.gpus],
+        "summary": found.summary(),
+    }
+
+
+def _hwloc_text(found: dict[str, Any]) -> str:
+    if not found["available"]:
+        return f"not known: {found['why']}"
+    caches = [
+        f"{name} {level.get('size', 'of unknown size')}"
+        + (f" for {level['cores']} cores" if level["cores"] > 1 else "")
+        for name, level in found["caches"].items()
+    ]
+    return "; ".join([found["summary"], *([", ".join(caches)] if caches else [])])
 
 
 def _parallelism(workers: int) -> dict[str, Any] | None:
@@ -213,6 +251,7 @@ def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("machine", f"{found['machine']}: {found['processor']}"),
         ("cores", f"{len(cores)} usable ({', '.join(map(str, cores))})"),
         ("pinning", "possible" if found["pinning"] else "not possible"),
+        ("hwloc", _hwloc_text(found["hwloc"])),
         ("accounts", _accounts_text(found["accounts"])),
     ]
     rows += [("blas", _blas_text(library)) for library in found["blas"]]

@@ -202,7 +202,14 @@ def latencies_of(name: str) -> dict[str, float]:
         raise InputError(
             f"platform {name} has no memory_hierarchy: 'tasksim calibrate memory' measures it"
         )
-    return {level.name: level.latency_s for level in levels}
+    known = {level.name: level.latency_s for level in levels if level.latency_s is not None}
+    missing = [level.name for level in levels if level.latency_s is None]
+    if missing:
+        raise InputError(
+            f"platform {name}: memory_hierarchy has no latency of {', '.join(missing)}: 'tasksim "
+            "calibrate memory' measures it"
+        )
+    return known
 
 
 def _refuse_source(kinds: tuple[str, ...] | None, language: str | None) -> None:

@@ -15,6 +15,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable, warn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from tasksim.formats.hwloc.machine_import import ImportedMachine
     from tasksim.formats.starpu.machine_import import Imported
     from tasksim.formats.traces.recorded_trace import RecordedTrace
 
@@ -93,12 +94,16 @@ def _text(found: Imported) -> Iterator[str]:
         noun = "kernel" if len(kernels) == 1 else "kernels"
         yield f"\n{len(kernels)} {noun} on {', '.join(architectures)}:"
         yield from _wrapped(kernels)
-    if found.notes:
+    yield from _notes(found.notes)
+
+
+def _notes(notes: Sequence[str]) -> Iterator[str]:
+    if notes:
         yield "\nnotes:"
-        yield from (f"  {text}" for text in found.notes)
+    yield from (f"  {text}" for text in notes)
 
 
-def _memories(found: Imported) -> Iterator[str]:
+def _memories(found: Imported | ImportedMachine) -> Iterator[str]:
     from tasksim.base.units import format_size
 
     for memory in found.platform.memories:
@@ -307,3 +312,80 @@ def network(path: Path, library: Path, name: str | None, force: bool, as_json: b
     click.echo(f"links     {found.topology.link_count}")
     click.echo(f"model     {found.model.name}")
     note(f"Wrote {target}")
+
+
+HWLOC_EXAMPLES = (
+    "tasksim import hwloc machine.xml -o lib",
+    "tasksim import hwloc machine.xml --name big --hyper-threads -o lib",
+)
+
+
+@importing.command(
+    "hwloc",
+    cls=Command,
+    examples=HWLOC_EXAMPLES,
+    short_help="Import a machine that hwloc describes.",
+)
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.option(
+    "-o",
+    "--output",
+    "library",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="the current folder",
+    help="The library where platforms/NAME.yaml is written.",
+)
+@click.option("--name", help="Name of the machine. [default: the name of the file]")
+@click.option(
+    "--hyper-threads", is_flag=True, help="A worker per hyper-thread instead of one per core."
+)
+@force_option
+@json_option
+def hwloc(
+    path: Path, library: Path, name: str | None, hyper_threads: bool, force: bool, as_json: bool
+) -> None:
+    """Import a machine that hwloc describes: cores, NUMA nodes, caches, GPUs.
+
+    FILE is what 'lstopo --of xml' writes on the machine, of hwloc 1, 2 or 3. The platform has a
+    worker per core, memory domains, the caches, and co-processors with their memories and links.
+    The notes say what it has no place for.
+    """
+    refuse_unwritable(library / "platforms" / "x")
+    from tasksim.formats.hwloc.machine_import import import_hwloc
+
+    found = import_hwloc(path, library, name, hyper_threads=hyper_threads, force=force)
+    where = [] if library == Path() else ["--library", str(library)]
+    following = shlex.join(["tasksim", "view", "machine", found.name, *where])
+    if as_json:
+        print_json({**found.to_json(), "next": following})
+        return
+    click.echo("\n".join(_hwloc_text(found)))
+    note(f"Wrote {found.path}")
+    click.echo(f"\nNext:\n  {following}")
+
+
+def _hwloc_text(found: ImportedMachine) -> Iterator[str]:
+    from tasksim.base.units import format_size
+
+    platform = found.platform
+    yield f"machine   {found.name}: {found.summary}"
+    counts = found.to_json()["workers"]
+    yield f"workers   {', '.join(f'{count} {name}' for name, count in counts.items())}"
+    yield f"memories  {', '.join(_memories(found))}"
+    sizes: dict[int, list[str]] = {}
+    for domain in platform.memory_domains:
+        sizes.setdefault(len(domain.workers), []).append(domain.name)
+    domains = [f"{len(names)} of {size} workers" for size, names in sizes.items()]
+    yield f"domains   {', '.join(domains)}"
+    levels = [
+        f"{level.name} {format_size(level.size_bytes)}"
+        + (f" for {level.cores} cores" if level.cores > 1 else "")
+        for level in platform.memory_hierarchy
+        if level.size_bytes is not None
+    ]
+    if levels:
+        yield f"caches    {', '.join(levels)}"
+    if platform.links:
+        yield f"links     {len(platform.links)}, in {len(platform.routes)} routes"
+    yield from _notes(found.notes)

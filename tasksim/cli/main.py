@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fit": ("tasksim.cli.fit:fit", "Make a kernel model of measured durations."),
     "predict": ("tasksim.cli.predict:predict", "Ask a kernel model how long a kernel takes."),
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
-    "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts and other panels."),
+    "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts, other panels; machines."),
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),
     "report": (

@@ -1,4 +1,4 @@
-"""The ``tasksim view`` commands for figures and tables of runs."""
+"""The ``tasksim view`` command for figures and tables of runs, and drawings of machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import click
 
 from tasksim.base.errors import CheckFailed, InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import force_option, html_option, json_option, trust_option
+from tasksim.cli.options import (
+    force_option,
+    html_option,
+    json_option,
+    library_option,
+    trust_option,
+)
 from tasksim.cli.output import (
     note,
     open_page,
@@ -19,6 +25,7 @@ from tasksim.cli.output import (
     warn,
     write_page,
 )
+from tasksim.cli.view_machine import is_machine, view_machine
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
@@ -36,14 +43,22 @@ __all__ = ["view"]
         "tasksim view runs/dmdas --panels gantt --arrows",
         "tasksim view runs/dmdas --critical-path",
         "tasksim view runs/native runs/simulated --html both.html --open",
+        "tasksim view machine machine.xml -o machine.svg",
     ],
 )
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument(
+    "runs",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="RUN...|machine PLATFORM",
+)
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The figure: .png, .pdf or .svg. [default: beside the first run, RUN.png]",
+    help="The figure: .png, .pdf or .svg; of a machine also .html. [default: beside the first run, "
+    "RUN.png; in the current folder, PLATFORM.png]",
 )
 @click.option(
     "--panels",
@@ -66,6 +81,7 @@ __all__ = ["view"]
 )
 @html_option
 @click.option("--open", "in_browser", is_flag=True, help="Show the page of --html in a browser.")
+@library_option
 @trust_option
 @force_option
 @json_option
@@ -77,6 +93,7 @@ def view(
     critical_path: bool,
     html: Path | None,
     in_browser: bool,
+    library: Path | None,
     trust: bool,
     force: bool,
     as_json: bool,
@@ -85,9 +102,24 @@ def view(
 
     A RUN is a folder that simulate or run wrote. With --html, they are written to a page to
     explore in a browser instead, up to four of them, and drawn only where -o says so.
+
+    'machine PLATFORM' draws a machine as boxes in boxes: memories, caches, cores, GPUs. PLATFORM
+    is a platform's name or file, or a file of hwloc's: lstopo --of xml.
     """
     if in_browser and html is None:
         raise InputError("--open shows the page that --html writes: give --html FILE too")
+    if is_machine(runs):
+        for_runs = {
+            "--panels": panels, "--arrows": arrows, "--critical-path": critical_path,
+            "--trust": trust,
+        }  # fmt: skip
+        view_machine(
+            runs, output, html, library,
+            in_browser=in_browser, given=for_runs, force=force, as_json=as_json,
+        )  # fmt: skip
+        return
+    if library is not None:
+        raise InputError("--library is for 'view machine'; runs are folders")
     chosen = None if panels is None else _panels(panels)
     target = output or (None if html else _beside(runs[0]))
     _refuse(target, html, len(runs), force=force)

@@ -167,6 +167,7 @@ FORMATS: Registry[Format] = Registry(
         "run": "tasksim.formats.tasksim_files:RUN",
         "platform": "tasksim.formats.tasksim_files:PLATFORM",
         "models": "tasksim.formats.tasksim_files:MODELS",
+        "hwloc": "tasksim.formats.hwloc.machine_import:HWLOC",
         "wfformat": "tasksim.formats.workflows.wfformat:WFFORMAT",
         "dax": "tasksim.formats.workflows.dax:DAX",
         "dot": "tasksim.formats.workflows.dot:DOT",

@@ -1,4 +1,4 @@
-"""XML of SimGrid's platforms, with the positions of elements and SimGrid's units.
+"""XML of other tools, with the positions of elements, and SimGrid's units.
 
 The parser reads nothing outside the file and refuses entities, so that no file can expand a short
 text into a long one.
@@ -30,8 +30,8 @@ BANDWIDTHS: Final = {"": "B/s"} | {
 }
 TIMES: Final = {"": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 DEEPEST: Final = 100
-"""Largest nesting of elements: StarPU's files have four levels, and functions that walk them are
-recursive."""
+"""Largest nesting of elements: StarPU's files have four levels, those of hwloc some fifteen, and
+functions that walk them are recursive."""
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*([A-Za-z]*)")
 
@@ -45,6 +45,8 @@ class Element:
     line: int
     column: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
+    """Characters directly inside, those around its children together."""
 
     def below(self) -> Iterator[Element]:
         """Yield what is inside, zones in zones too, in the order of the file."""
@@ -82,8 +84,8 @@ class XmlProblems(Problems):
         return 1.0
 
 
-def parse_xml(path: Path) -> Element:
-    """Return the root of the XML in the file at *path*."""
+def parse_xml(path: Path, text: str | None = None) -> Element:
+    """Return the root of the XML in the file at *path*, or of a *text* that messages call so."""
     parser = expat.ParserCreate("utf-8")
     open_elements = [Element("", {}, 1, 1)]
 
@@ -99,11 +101,16 @@ def parse_xml(path: Path) -> Element:
         place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
         raise InputError(f"{place}: expected {expected}, found {found}")
 
+    def characters(text: str) -> None:
+        open_elements[-1].text += text
+
+    parser.buffer_text = True
     parser.StartElementHandler = start
+    parser.CharacterDataHandler = characters
     parser.EndElementHandler = lambda _: open_elements.pop()
     parser.EntityDeclHandler = lambda name, *_: problem("no entities", f"the entity '{name}'")
     try:
-        parser.Parse(read_text(path).encode(), True)
+        parser.Parse((read_text(path) if text is None else text).encode(), True)
     except expat.ExpatError as error:
         place = f"{path}:{error.lineno}:{error.offset + 1}"
         what = expat.ErrorString(error.code)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.base.documents.sections import Found
     from tasksim.platform.description import Platform
 
-__all__ = ["dump", "load"]
+__all__ = ["described", "dump", "load"]
 
 
 def load(
@@ -116,6 +116,14 @@ def dump(
     platform = _resolve(YamlDocument.parse(text, path), library, ())
     write_text(path, text)
     return platform
+
+
+def described(description: Mapping[str, Any], path: Path) -> Platform:
+    """Return the platform of a description like that of :func:`dump`, and write nothing.
+
+    *path* is the file of another format that the description comes from.
+    """
+    return _resolve(YamlDocument.parse(_text(description, "From"), path), None, ())
 
 
 def _resolve(document: YamlDocument, library: Path | None, settings: Sequence[str]) -> Platform:

@@ -238,8 +238,8 @@ class MemoryLevel:
         ``l1``, ``l2``, ``l3`` or ``memory``.
     size_bytes : float or None
         Of a cache; None of memory.
-    latency_s : float
-        Of an access that waits for the one before it.
+    latency_s : float or None, default None
+        Of an access that waits for the one before it; None: not known.
     bandwidths_bytes_per_s : tuple[float, ...], default ()
         Of one core, of two together, and so on.
     cores : int, default 1
@@ -257,7 +257,7 @@ class MemoryLevel:
 
     name: str
     size_bytes: float | None
-    latency_s: float
+    latency_s: float | None = None
     bandwidths_bytes_per_s: tuple[float, ...] = ()
     cores: int = 1
 

@@ -252,7 +252,9 @@ class MemoryLevelSection(Section):
     """A cache, or what is behind all caches, as one core sees it."""
 
     size: float | None = given(Maybe(_SIZE), None, "of a cache, e.g. 2 MiB; none of memory")
-    latency: float = given(_TIME, description="of an access that waits for the one before it")
+    latency: float | None = given(
+        Maybe(_TIME), None, "of an access that waits for the one before it; default: not known"
+    )
     bandwidth: list[float] = given(
         ListOf(_BANDWIDTH), [], "of 1, 2, ... cores together, e.g. [9 GB/s, 12 GB/s]"
     )

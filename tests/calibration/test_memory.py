@@ -68,7 +68,6 @@ def test_calibrations_of_kernels_keep_it(tmp_path):
     ("line", "message"),
     [
         ("{l1: {latency: 1}}", "has no unit"),
-        ("{l1: {size: 1 KiB}}", "latency"),
         ("{l1: {latency: -1 ns}}", "latency"),
         ("{l1: {latency: 1 ns, bandwidth: [0 GB/s]}}", "bandwidth"),
     ],

@@ -70,3 +70,9 @@ def network_xml(_: Path) -> dict[str, Input]:
 
 def clusters(_: Path) -> dict[str, Input]:
     return {"like": {"cluster.yaml": CLUSTER.encode()}}
+
+
+def hwloc(_: Path) -> dict[str, Input]:
+    from hwloc_files import OLD, WITH_GPU
+
+    return {name: {"machine.xml": text.encode()} for name, text in (("2", WITH_GPU), ("1", OLD))}

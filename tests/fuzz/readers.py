@@ -137,6 +137,14 @@ def schedule(folder: Path) -> object:
     return match(read_schedule(path), path, generate("chain", length=3), ["cpu0", "cpu1"])
 
 
+def hwloc(folder: Path) -> object:
+    from tasksim.formats.hwloc.machine_import import import_hwloc
+    from tasksim.view.machine import read_machine
+
+    found = import_hwloc(folder / "machine.xml", folder / "library", force=True)
+    return found.to_json(), read_machine(folder / "machine.xml").facts
+
+
 def starpu_bus(folder: Path) -> object:
     from tasksim.formats.starpu.bus import (
         read_affinity,

@@ -55,6 +55,7 @@ TARGETS = {
     "starpu-bus": Target(readers.starpu_bus, starpu_seeds.starpu_bus),
     "starpu-codelet": Target(readers.starpu_codelet, starpu_seeds.starpu_codelets),
     "starpu-xml": Target(readers.starpu_xml, starpu_seeds.starpu_xml),
+    "hwloc": Target(readers.hwloc, network_seeds.hwloc),
     "starpu-machine": Target(readers.starpu_machine, starpu_seeds.starpu_machines),
     "tasks-rec": Target(readers.trace("tasks.rec"), trace_seeds.tasks_rec),
     "task-table": Target(readers.trace("run.csv"), trace_seeds.task_table),

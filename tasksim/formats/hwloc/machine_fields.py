@@ -1,0 +1,509 @@
+"""Fields of a platform file from a topology of hwloc, with notes on what has no place in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.units import exact_quantity, format_size
+from tasksim.formats.hwloc.cores import caches_of, cores_of, frequency_mhz, kinds_of, main_memories
+from tasksim.formats.hwloc.devices import co_processors, other_devices
+from tasksim.formats.starpu.machine_fields import PIPELINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.formats.hwloc.cores import Core
+    from tasksim.formats.hwloc.devices import CoProcessor
+    from tasksim.formats.hwloc.topology import HwlocObject, MemoryValue, Topology
+
+__all__ = ["MachineFields", "machine_fields"]
+
+ASSUMED_PCI_BYTES_PER_S: Final = 12e9
+"""Bandwidth of a co-processor's link that the file does not tell: what 16 lanes of PCI Express 3.0
+deliver."""
+SLOW_PCI_BYTES_PER_S: Final = 2e9
+"""Speed of a link below which a co-processor was probably asleep: one of 16 lanes has more in any
+generation of PCI Express in use, and saves power by lanes and clock."""
+NAMES_IN_NOTE: Final = 4
+"""Maximum number of devices that a note names: it is one line."""
+CPU: Final = "cpu"
+
+
+@dataclass
+class MachineFields:
+    """Hardware of a machine as fields of a platform file, with notes."""
+
+    processor: str
+    packages: int
+    domains: int
+    cores: int
+    units: int
+    gpus: tuple[CoProcessor, ...]
+    fields: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return a line for people: ``2 packages, 4 NUMA nodes, 32 cores (64 hyper-threads)``."""
+        threads = f" ({self.units} hyper-threads)" if self.units > self.cores else ""
+        parts = [_count(self.packages, "package")] if self.packages else []
+        parts.append(_count(self.domains, "NUMA node"))
+        parts.append(f"{_count(self.cores, 'core')}{threads}")
+        models = Counter((gpu.model, gpu.architecture) for gpu in self.gpus)
+        for (model, architecture), count in models.items():
+            parts.append(f"{count} {model}" if model else _count(count, f"{architecture} device"))
+        return ", ".join(parts) + (f": {self.processor}" if self.processor else "")
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Workers on cores of one kind, and of one NUMA node where nodes have groups of their own."""
+
+    name: str
+    architecture: str
+    domain: int
+    units: list[int]
+    """Processing units that the workers are bound to."""
+
+
+def machine_fields(topology: Topology, *, hyper_threads: bool = False) -> MachineFields:
+    """Return the hardware of a topology, with a worker per core.
+
+    Parameters
+    ----------
+    topology : Topology
+        What :func:`tasksim.formats.hwloc.topology.read_topology` read.
+    hyper_threads : bool, default False
+        Whether each hyper-thread is a worker instead.
+
+    Raises
+    ------
+    InputError
+        The file has no processing unit that programs may use.
+    """
+    return _Builder(topology, hyper_threads).fields()
+
+
+class _Builder:
+    """The parts of a machine, and the fields made of them."""
+
+    def __init__(self, topology: Topology, hyper_threads: bool) -> None:
+        self.topology = topology
+        self.hyper_threads = hyper_threads
+        self.cores = cores_of(topology)
+        self.memories = main_memories(topology)
+        self.gpus = co_processors(topology)
+        self.kinds = kinds_of(topology)
+        self.architectures = self._architectures()
+        self.drivers: list[int] = []
+        """Index of the core that drives each co-processor; -1 where there are too few."""
+        self.notes: list[str] = []
+
+    def fields(self) -> MachineFields:
+        topology, cores = self.topology, self.cores
+        self.drivers = self._drivers()
+        groups, split = self._groups()
+        found = {
+            "memories": self._memories(),
+            "arch": self._arch(),
+            "workers": {**self._devices(groups), **_workers(groups)},
+            **self._connections(),
+            "memory_domains": self._domains(groups, split),
+            "memory_hierarchy": self._hierarchy(),
+            "fingerprint": self._fingerprint(),
+        }
+        packages = {id(package) for package in topology.all_of("Package")}
+        self.notes[:0] = self._notes_on_cores(split)
+        self.notes += self._notes_on_the_rest()
+        return MachineFields(
+            self._processor(), len(packages), max(1, len(self.memories)), len(cores),
+            sum(len(core.units) for core in cores), tuple(self.gpus),
+            {name: value for name, value in found.items() if value}, self.notes,
+        )  # fmt: skip
+
+    def _processor(self) -> str:
+        places = (*self.topology.all_of("Package"), self.topology.root)
+        return next((it.infos["CPUModel"].strip() for it in places if it.infos.get("CPUModel")), "")
+
+    # Cores
+
+    def _architectures(self) -> list[str]:
+        """Return the architecture of each kind of cores; of cores that are alike ``cpu``."""
+        names: list[str] = []
+        for number, kind in enumerate(self.kinds or [None]):
+            told = re.sub(
+                r"[^a-z0-9]+", "", (kind.infos.get("CoreType", "") if kind else "").lower()
+            )
+            name = CPU if number == 0 else f"{CPU}-{told or f'kind{number}'}"
+            names.append(name if name not in names else f"{name}-{number}")
+        return names
+
+    def _drivers(self) -> list[int]:
+        """Return the index of the core that drives each co-processor, one that is near if any."""
+        free = list(range(len(self.cores)))
+        found = []
+        for gpu in self.gpus:
+            near = [number for number in free if self.cores[number].mask & gpu.cpus]
+            chosen = (near or free)[-1] if len(free) > 1 else -1
+            found.append(chosen)
+            if chosen >= 0:
+                free.remove(chosen)
+        return found
+
+    def _groups(self) -> tuple[list[_Group], bool]:
+        """Return the groups of workers on cores, and whether NUMA nodes have groups of their own.
+
+        One group is enough where the nodes have as many workers of one kind each: its domains are
+        so many of them, in order.
+        """
+        driving = set(self.drivers)
+        working = [core for number, core in enumerate(self.cores) if number not in driving]
+        used = sorted({core.kind for core in working})
+        counts: Counter[int] = Counter()
+        for core in working:
+            counts[core.domain] += len(self._units(core))
+        split = len(set(counts.values())) > 1 or (len(used) > 1 and len(counts) > 1)
+        split = split or len(set(map(self._bandwidth, counts))) > 1
+        split = split or (max(counts) == len(self.memories) > 0)
+        found: dict[tuple[int, int], _Group] = {}
+        for core in working:
+            architecture = self.architectures[core.kind]
+            has_node = split and core.domain < len(self.memories)
+            name = f"{architecture}-numa{core.domain}" if has_node else architecture
+            key = (core.domain if split else 0, core.kind)
+            group = found.setdefault(key, _Group(name, architecture, key[0], []))
+            group.units.extend(self._units(core))
+        return [found[key] for key in sorted(found)], split
+
+    def _units(self, core: Core) -> tuple[int, ...]:
+        """Return the processing units of a core that are workers."""
+        return core.units if self.hyper_threads else core.units[:1]
+
+    def _arch(self) -> dict[str, Any]:
+        """Return the architectures; a slower kind of cores has the models of the fastest."""
+        found: dict[str, Any] = {gpu.architecture: {"pipeline": PIPELINE} for gpu in self.gpus}
+        for number in sorted({core.kind for core in self.cores}):
+            section = found[self.architectures[number]] = {}
+            if number == 0:
+                continue
+            section["models"] = CPU
+            fastest, own = (frequency_mhz(self.kinds[kind]) for kind in (0, number))
+            if fastest and own:
+                section |= {"frequency": f"{own} MHz", "model_frequency": f"{fastest} MHz"}
+        return found
+
+    # Memories
+
+    def _memories(self) -> dict[str, Any]:
+        size = sum(node.amount("local_memory") for node in self.memories)
+        found = {"ram": {"size": exact_quantity(float(size), "size")} if size else {}}
+        for number, gpu in enumerate(self.gpus):
+            size = gpu.size_bytes
+            told = {"size": exact_quantity(float(size), "size")} if size else {}
+            found[f"gpu{number}"] = told
+        return found
+
+    def _value(self, values: Sequence[MemoryValue], domain: int) -> float:
+        """Return what is told of the memory of a domain as its own cores see it; 0 if nothing."""
+        if domain >= len(self.memories):
+            return 0.0
+        node = self.memories[domain]
+        identity = node.element.attributes.get("gp_index")
+        own = [it.value for it in values if it.node == identity and it.cpus & node.cpus]
+        return own[0] if own else 0.0
+
+    def _bandwidth(self, domain: int) -> float:
+        return self._value(self.topology.bandwidths_bytes_per_s, domain)
+
+    def _domains(self, groups: Sequence[_Group], split: bool) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for group in groups:
+            if group.domain >= max(1, len(self.memories)):
+                continue
+            name = f"numa{group.domain}" if split else "numa" if len(self.memories) > 1 else "ram"
+            found.setdefault(name, {"workers": []})["workers"].append(group.name)
+            bandwidth = self._bandwidth(group.domain)
+            if bandwidth:
+                found[name]["bandwidth"] = [exact_quantity(bandwidth, "bandwidth")]
+        for domain in found.values():
+            if len(domain["workers"]) == 1:
+                (domain["workers"],) = domain["workers"]
+        if not split and "numa" in found:
+            workers = sum(len(group.units) for group in groups)
+            used = len({core.domain for n, core in enumerate(self.cores) if n not in self.drivers})
+            found["numa"]["each"] = workers // used
+        return found
+
+    def _hierarchy(self) -> dict[str, Any]:
+        """Return the caches of the first core, and the memory behind them."""
+        first = self.cores[0]
+        found: dict[str, Any] = {}
+        for level, cache in caches_of(first).items():
+            sharing = sum(bool(core.mask & cache.cpus) for core in self.cores)
+            size = cache.amount("cache_size")
+            told = {"size": exact_quantity(float(size), "size")} if size else {}
+            found[level] = {**told, "cores": max(1, sharing)}
+        sharing = sum(core.domain == first.domain for core in self.cores)
+        latency = self._value(self.topology.latencies_s, first.domain)
+        told = {"latency": exact_quantity(latency, "time")} if latency else {}
+        found["memory"] = {**told, "cores": sharing}
+        return found
+
+    # Co-processors
+
+    def _devices(self, groups: Sequence[_Group]) -> dict[str, Any]:
+        """Return the groups of workers that drive co-processors, by architecture and driver."""
+        several = len(groups) > 1
+        found: dict[str, Any] = {}
+        for number, gpu in enumerate(self.gpus):
+            core = None if self.drivers[number] < 0 else self.cores[self.drivers[number]]
+            group = _near(groups, core)
+            name = gpu.architecture
+            if several and group is not None:
+                name += group.name.removeprefix(CPU)
+            section = found.setdefault(name, {"count": 0, "memory": [], "cores": []})
+            section["arch"] = gpu.architecture
+            section["count"] += 1
+            section["memory"].append(f"gpu{number}")
+            section["cores"].append(None if core is None else core.units[0])
+            if group is not None:
+                section["drivers"] = group.name
+        for name, section in found.items():
+            if section["arch"] == name:
+                del section["arch"]
+            if not any(core is not None for core in section["cores"]):
+                del section["cores"]
+        return found
+
+    def _connections(self) -> dict[str, Any]:
+        """Return links and routes between main memory and co-processors."""
+        shared = _shared_bridges(self.gpus)
+        links: dict[str, Any] = {}
+        routes: list[dict[str, Any]] = []
+        ways: list[list[str]] = []
+        for number, gpu in enumerate(self.gpus):
+            name = f"ram-gpu{number}"
+            speed = self._link_speed(gpu) or ASSUMED_PCI_BYTES_PER_S
+            links[name] = {"bandwidth": exact_quantity(speed, "bandwidth")}
+            way = [name]
+            for bridge in gpu.links[1:]:
+                if id(bridge) in shared:
+                    switch = f"pci-switch{shared[id(bridge)]}"
+                    told = exact_quantity(bridge.link_bytes_per_s, "bandwidth")
+                    links.setdefault(switch, {"bandwidth": told})
+                    way.append(switch)
+            ways.append(way)
+            if len(way) == 1:
+                links[name]["between"] = ["ram", f"gpu{number}"]
+            else:
+                routes.append({"from": "ram", "to": f"gpu{number}", "links": way[::-1]})
+                routes.append({"from": f"gpu{number}", "to": "ram", "links": way})
+        self._add_nvlinks(links, routes)
+        self._note_links()
+        return {"links": links, "routes": routes}
+
+    def _link_speed(self, gpu: CoProcessor) -> float:
+        """Return the bandwidth between main memory and a co-processor; 0 if it is not told."""
+        told = gpu.links[0].link_bytes_per_s if gpu.links else 0.0
+        packages = {
+            f"{it.kind}:{it.element.attributes.get('gp_index', '')}"
+            for it in self.topology.all_of("Package", "NUMANode", "Machine")
+        }
+        near = [
+            speed
+            for (one, other), speed in self.topology.nvlinks_bytes_per_s.items()
+            if one in gpu.ids and other in packages
+        ]
+        return max([told, *near])
+
+    def _add_nvlinks(self, links: dict[str, Any], routes: list[dict[str, Any]]) -> None:
+        """Add the links between co-processors, direct ones and those through switches."""
+        owner = {identity: number for number, gpu in enumerate(self.gpus) for identity in gpu.ids}
+        direct: dict[tuple[int, int], float] = {}
+        switched: dict[int, dict[str, float]] = {}
+        switches = {
+            f"PCIDev:{it.element.attributes.get('gp_index', '')}"
+            for it in self.topology.all_of("PCIDev")
+            if it.subtype == "NVSwitch"
+        }
+        for (one, other), speed in self.topology.nvlinks_bytes_per_s.items():
+            if one in owner and other in owner and owner[one] < owner[other]:
+                direct[owner[one], owner[other]] = speed
+            elif one in owner and other in switches:
+                switched.setdefault(owner[one], {})[other] = speed
+        for (source, target), speed in sorted(direct.items()):
+            ends = [f"gpu{source}", f"gpu{target}"]
+            told = {"bandwidth": exact_quantity(speed, "bandwidth"), "between": ends}
+            links[f"gpu{source}-gpu{target}"] = told
+        for gpu, speeds in sorted(switched.items()):
+            total = exact_quantity(sum(speeds.values()), "bandwidth")
+            links[f"gpu{gpu}-nvswitch"] = {"bandwidth": total}
+        for source, target in permutations(sorted(switched), 2):
+            if switched[source].keys() & switched[target].keys():
+                crossed = [f"gpu{source}-nvswitch", f"gpu{target}-nvswitch"]
+                routes.append({"from": f"gpu{source}", "to": f"gpu{target}", "links": crossed})
+        joined = len(direct) + len(switched)
+        if len(self.gpus) > 1 and not joined:
+            self.notes.append(
+                "no link between co-processors is told: copies go through main memory"
+            )
+
+    def _note_links(self) -> None:
+        speeds = [self._link_speed(gpu) for gpu in self.gpus]
+        unknown = speeds.count(0.0)
+        if unknown:
+            told = exact_quantity(ASSUMED_PCI_BYTES_PER_S, "bandwidth")
+            self.notes.append(f"the speed of the links of {_count(unknown, 'co-processor')} is not "
+                              f"told: {told} is assumed; set links.*.bandwidth")  # fmt: skip
+        slow = [speed for speed in speeds if 0 < speed < SLOW_PCI_BYTES_PER_S]
+        if slow:
+            told = exact_quantity(min(slow), "bandwidth")
+            self.notes.append(f"a co-processor's link has {told}: PCI slows down the links of idle "
+                              "devices; set links.*.bandwidth")  # fmt: skip
+        if self.gpus:
+            self.notes.append("latencies of links are not told: they are 0")
+
+    # What is said beside the fields
+
+    def _fingerprint(self) -> dict[str, Any]:
+        root = self.topology.root
+        near = {
+            f"gpu{number}": self._nodes_near(gpu)
+            for number, gpu in enumerate(self.gpus)
+            if len(self.memories) > 1 and gpu.cpus
+        }
+        models = [gpu.model for gpu in self.gpus]
+        return {
+            **({"processor": self._processor()} if self._processor() else {}),
+            **({"host": root.infos["HostName"]} if root.infos.get("HostName") else {}),
+            "cpus": sum(len(core.units) for core in self.cores),
+            **({"gpus": models} if any(models) else {}),
+            **({"nearest": near} if near else {}),
+            "hwloc": root.infos.get("hwlocVersion") or f"XML version {self.topology.version}",
+        }
+
+    def _nodes_near(self, gpu: CoProcessor) -> list[int]:
+        return [number for number, node in enumerate(self.memories) if node.cpus & gpu.cpus]
+
+    def _notes_on_cores(self, split: bool) -> Iterator[str]:
+        threads = max(len(core.units) for core in self.cores)
+        if threads > 1 and not self.hyper_threads:
+            yield f"up to {threads} hyper-threads per core: a worker per core (--hyper-threads)"
+        elif threads > 1:
+            yield "a worker per hyper-thread: that those of a core slow each other is not simulated"
+        if len(self.memories) > 1:
+            yield (
+                f"{len(self.memories)} NUMA nodes: one main memory; memory_domains says which "
+                f"workers share a node{self._distances()}"
+            )
+        if split:
+            yield "the NUMA nodes differ in workers: each has groups of workers of its own"
+        alone = sum(core.domain == len(self.memories) > 0 for core in self.cores)
+        if alone:
+            yield f"{_count(alone, 'core')} without a NUMA node: in no memory domain"
+        if any(core.kind for core in self.cores):
+            names = [
+                n for i, n in enumerate(self.architectures) if i in {c.kind for c in self.cores}
+            ]
+            yield (
+                f"kinds of cores: {', '.join(names)}; they differ by frequency at most: set "
+                "arch.*.speed, or models"
+            )
+        forbidden = (self.topology.root.cpus & ~self.topology.allowed).bit_count()
+        if forbidden:
+            yield f"left out: {_count(forbidden, 'processing unit')} that programs may not use"
+        if -1 in self.drivers:
+            yield "there are more co-processors than cores to drive them: some share a core"
+
+    def _distances(self) -> str:
+        told = self.topology.numa_distances
+        if not told:
+            return ""
+        values = ", ".join(map(str, told[:8])) + (", ..." if len(told) > 8 else "")
+        return f"; the distances between nodes ({values}) are not simulated"
+
+    def _notes_on_the_rest(self) -> Iterator[str]:
+        yield from self._notes_on_memories()
+        guessed = [gpu.names[0] for gpu in self.gpus if gpu.by_class]
+        if guessed:
+            more = ", ..." if len(guessed) > NAMES_IN_NOTE else ""
+            yield (
+                "co-processors that only their PCI class tells, without the size of their memory "
+                "(an lstopo that is built with CUDA, ROCm or Level Zero tells more): "
+                f"{', '.join(guessed[:NAMES_IN_NOTE])}{more}"
+            )
+        elif any(not gpu.size_bytes for gpu in self.gpus):
+            yield "the memories of some co-processors have no size: they are without limit"
+        left = list(other_devices(self.topology, self.gpus))
+        misc = sum(1 for _ in self.topology.all_of("Misc"))
+        left += [_count(misc, "Misc object")] if misc else []
+        if left:
+            yield f"left out: {'; '.join(left)}"
+
+    def _notes_on_memories(self) -> Iterator[str]:
+        main = {id(node) for node in self.memories}
+        others = [node for node in self.topology.all_of("NUMANode") if id(node) not in main]
+        if others:
+            sizes = [format_size(float(node.amount("local_memory"))) for node in others]
+            kinds = [node.subtype or "memory" for node in others]
+            told = Counter(f"{kind} of {size}" for kind, size in zip(kinds, sizes, strict=True))
+            text = ", ".join(f"{count} {what}" for what, count in told.items())
+            yield f"left out: NUMA nodes that are no core's main memory: {text}"
+        sides = [
+            cache for cache in self.topology.all_of("MemCache", "L3Cache") if _by_memory(cache)
+        ]
+        if sides:
+            sizes = [format_size(float(cache.amount("cache_size"))) for cache in sides]
+            yield f"left out: caches beside the memory: {', '.join(dict.fromkeys(sizes))}"
+        levels = [_levels(core) for core in self.cores]
+        if any(level != levels[0] for level in levels):
+            yield "cores have different caches: memory_hierarchy has those of the first core"
+        what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
+        if not self.topology.latencies_s:
+            yield f"{what} of memory are not told: 'tasksim calibrate memory' measures them there"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _by_memory(cache: HwlocObject) -> bool:
+    return cache.kind == "MemCache" or cache.subtype == "MemorySideCache"
+
+
+def _levels(core: Core) -> list[tuple[str, int, int]]:
+    """Return level, size and number of processing units of each cache."""
+    return [
+        (level, cache.amount("cache_size"), cache.cpus.bit_count())
+        for level, cache in caches_of(core).items()
+    ]
+
+
+def _workers(groups: Sequence[_Group]) -> dict[str, Any]:
+    return {
+        group.name: {
+            "count": len(group.units),
+            **({"arch": group.architecture} if group.architecture != group.name else {}),
+            "memory": "ram",
+            "cores": group.units,
+        }
+        for group in groups
+    }
+
+
+def _near(groups: Sequence[_Group], core: Core | None) -> _Group | None:
+    """Return the group whose cores are most like one that drives a co-processor."""
+    if core is None:
+        return None
+    return next((group for group in groups if group.domain == core.domain), groups[0])
+
+
+def _shared_bridges(gpus: Sequence[CoProcessor]) -> dict[int, int]:
+    """Return the bridges with a known speed that several co-processors are behind, numbered."""
+    counts = Counter(id(bridge) for gpu in gpus for bridge in gpu.links[1:])
+    bridges = {id(bridge): bridge for gpu in gpus for bridge in gpu.links[1:]}
+    shared = [key for key, count in counts.items() if count > 1 and bridges[key].link_bytes_per_s]
+    return {key: number for number, key in enumerate(shared)}
