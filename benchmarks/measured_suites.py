@@ -4,14 +4,17 @@ A folder is filled by `tasksim measure`, for example
 
     tasksim measure gemm m=32..2048:log n=32..2048:log k=32..2048:log \
         --repetitions 2 --rounds 7 --samples 5096 -o FOLDER/gemm.csv
-    tasksim measure fmm particles=2000..60000:log order=3..8 --samples 60 -o FOLDER/fmm
+    tasksim measure fmm particles=1000..60000:log height=3..5 group_size=4..64:log order=3..8 \
+        --samples 60 --budget 20min -o FOLDER/fmm
 
 Each file of samples in it, or in folders of it, is a suite. A configuration counts once, with the
-median of its durations. A quarter of the configurations, 1000 at most, are kept for testing.
+median of its durations. A quarter of the configurations, 1000 at most, are kept for testing. Files
+with fewer than 40 configurations are left out, with a message.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -75,7 +78,12 @@ class MeasuredSuite:
             samples.names, rows, np.array(medians),
             constants=samples.constants, categories=samples.categories,
         )  # fmt: skip
-        return cls(path.stem, merged, order[tested:], order[:tested])
+        return cls(
+            path.name.removesuffix(".csv").removesuffix(".samples"),
+            merged,
+            order[tested:],
+            order[:tested],
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,6 +96,12 @@ class MeasuredSuite:
         return {name: of for name, of in self.all.categories.items() if name in self.names}
 
     @property
+    def positive(self) -> tuple[str, ...]:
+        """The names of the parameters that have logarithms: categories and zeros have none."""
+        least = dict(zip(self.names, self.all.parameters.min(axis=0), strict=True))
+        return tuple(n for n in self.names if n not in self.categories and least[n] > 0)
+
+    @property
     def extrapolable(self) -> tuple[str, ...]:
         """The parameters of which enough was measured up to an eighth of the largest value."""
         return tuple(
@@ -95,6 +109,13 @@ class MeasuredSuite:
             for name in self.names
             if name not in self.categories and self._below((name,)).sum() >= FEWEST
         )
+
+    @property
+    def extrapolations(self) -> tuple[str | None, ...]:
+        """The parameters that :meth:`below` takes; the last is None, if enough have all small."""
+        names = self.extrapolable
+        every = (None,) if names and self._below(names).sum() >= FEWEST else ()
+        return (*names, *every)
 
     def samples(self, count: int, seed: int = 0) -> Samples:
         """Return *count* configurations to learn from."""
@@ -146,10 +167,18 @@ class MeasuredSuite:
 
 def measured_suites(folder: Path) -> dict[str, MeasuredSuite]:
     """Return the suites in *folder*, by name."""
-    found = {}
-    for path in sorted(folder.rglob("*.csv")):
-        suite = MeasuredSuite.read(path)
+    found, paths = {}, sorted(folder.rglob("*.csv"))
+    for path in paths:
+        try:
+            suite = MeasuredSuite.read(path)
+        except InputError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        if suite.name in found:
+            raise InputError(f"{path}: there is another file of {suite.name}; rename one of them")
         found[suite.name] = suite
-    if not found:
+    if not paths:
         raise InputError(f"{folder}: no samples; fill it with: tasksim measure ... -o FOLDER/x.csv")
+    if not found:
+        raise InputError(f"{folder}: no file has {2 * FEWEST} configurations; measure more")
     return found

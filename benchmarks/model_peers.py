@@ -3,6 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/model_peers.py FOLDER                  # hours
     python benchmarks/model_peers.py FOLDER --suites qr,fmm --counts 512       # minutes
     python benchmarks/model_peers.py FOLDER --beyond                           # extrapolation
+    python benchmarks/model_peers.py FOLDER --measured SAMPLES                 # measured_suites.py
 
 They need the extra `bench` (scikit-learn, XGBoost, LightGBM, CatBoost); those whose package is not
 installed are left out, and named. Each result is kept in FOLDER, in a file per suite, number of
@@ -29,6 +30,7 @@ import zlib
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +43,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from measured_suites import MeasuredSuite
     from model_suites import Suite
     from numpy.typing import NDArray
 
@@ -74,12 +77,12 @@ class Columns:
     """Categorical column -> the number of its categories."""
 
     @classmethod
-    def of(cls, suite: Suite) -> Columns:
+    def of(cls, suite: Suite | MeasuredSuite) -> Columns:
         """Return those of *suite*."""
-        axes = list(suite.axes.values())
+        positive = suite.positive
         return cls(
-            tuple(i for i, axis in enumerate(axes) if axis.low > 0),
-            {i: len(axis.categories) for i, axis in enumerate(axes) if axis.categories},
+            tuple(i for i, name in enumerate(suite.names) if name in positive),
+            {suite.names.index(name): len(of) for name, of in suite.categories.items()},
         )
 
     def numbered(self, rows: Floats) -> Floats:
@@ -511,20 +514,22 @@ def _results(folder: Path, name: str, samples: Samples) -> Results:
     return Results(folder / f"{name}.json", zlib.crc32(text.encode()))
 
 
-def cached(folder: Path, suite: Suite, count: int, seed: int) -> dict[str, dict[str, Any]]:
+def cached(
+    folder: Path, suite: Suite | MeasuredSuite, count: int, seed: int
+) -> dict[str, dict[str, Any]]:
     """Return the results in *folder*: peer -> ``mlogq``, ``mlogq_measured`` and more."""
     return _results(folder, f"{suite.name}-{count}-{seed}", suite.samples(count, seed)).by_peer
 
 
 def cached_beyond(
-    folder: Path, suite: Suite, parameter: str | None, count: int, seed: int
+    folder: Path, suite: Suite | MeasuredSuite, parameter: str | None, count: int, seed: int
 ) -> dict[str, dict[str, float]]:
     """Return the results in *folder* above samples from below: peer -> factor -> MLogQ."""
     samples = suite.below(count, parameter, seed)
     return _results(folder, _beyond_name(suite, parameter, count, seed), samples).by_peer
 
 
-def _beyond_name(suite: Suite, parameter: str | None, count: int, seed: int) -> str:
+def _beyond_name(suite: Suite | MeasuredSuite, parameter: str | None, count: int, seed: int) -> str:
     return f"{suite.name}-beyond-{parameter or 'all'}-{count}-{seed}"
 
 
@@ -533,7 +538,11 @@ def _wanted(peers: Sequence[str], results: Results) -> list[Peer]:
 
 
 def compared(
-    folder: Path, suite: Suite, count: int, seed: int, peers: Sequence[str] = tuple(PEERS)
+    folder: Path,
+    suite: Suite | MeasuredSuite,
+    count: int,
+    seed: int,
+    peers: Sequence[str] = tuple(PEERS),
 ) -> dict[str, dict[str, Any]]:
     """Return results of *peers*, computed where *folder* lacks them."""
     samples, columns = suite.samples(count, seed), Columns.of(suite)
@@ -570,7 +579,7 @@ def compared(
 
 def compared_beyond(
     folder: Path,
-    suite: Suite,
+    suite: Suite | MeasuredSuite,
     parameter: str | None,
     count: int,
     seed: int,
@@ -589,10 +598,12 @@ def compared_beyond(
         errors = {}
         for factor in FACTORS:
             rows, true_s = suite.beyond(parameter, factor, seed)
+            if not len(rows):
+                continue
             predicted = model.predict(columns.numbered(rows))
             errors[str(factor)] = float(np.abs(predicted - np.log(true_s)).mean())
         results.add(peer.name, errors)
-        _say(name, peer.name, errors[str(FACTORS[-1])], 0.0)
+        _say(name, peer.name, max(errors.values(), default=float("nan")), 0.0)
     return results.by_peer
 
 
@@ -602,32 +613,45 @@ def _say(what: str, peer: str, error: float, seconds: float) -> None:
 
 def main() -> None:
     """Compute the results that a folder lacks."""
+    from measured_suites import measured_suites
     from model_suites import suites
+
+    from tasksim.base.errors import InputError
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder of the results")
-    known = suites()
-    parser.add_argument("--suites", default=",".join(known), help="names of suites [all]")
+    parser.add_argument("--suites", help="names of suites, separated by commas [all]")
     parser.add_argument("--counts", default="512,2048,16384", help="numbers of samples")
     parser.add_argument("--seeds", default="0", help="seeds of the samples [0]")
     parser.add_argument("--peers", default=",".join(PEERS), help="names of learners [all]")
     parser.add_argument("--beyond", action="store_true", help="judge extrapolation, too")
+    parser.add_argument("--measured", type=Path, help="judge on samples in this folder instead")
     arguments = parser.parse_args()
-    chosen = listed(parser, "--suites", arguments.suites, known)
+    known: Mapping[str, Suite | MeasuredSuite] = suites()
+    try:
+        if arguments.measured is not None:
+            known = measured_suites(arguments.measured)
+    except InputError as error:
+        parser.error(str(error))
+    chosen = listed(parser, "--suites", arguments.suites or ",".join(known), known)
     peers = listed(parser, "--peers", arguments.peers, PEERS)
+    counts = numbers(parser, "--counts", arguments.counts)
+    seeds = numbers(parser, "--seeds", arguments.seeds)
     missing = sorted({PEERS[name].package for name in peers if not PEERS[name].installed})
     if missing:
         print(f"not installed, left out: {', '.join(missing)}", file=sys.stderr)
     warnings.simplefilter("ignore")
-    for count in numbers(parser, "--counts", arguments.counts):
-        for seed in numbers(parser, "--seeds", arguments.seeds):
-            for name in chosen:
-                suite = known[name]
-                compared(arguments.folder, suite, count, seed, peers)
-                if arguments.beyond:
-                    some = [peer for peer in peers if peer in BEYOND_PEERS]
-                    for parameter in (*suite.extrapolable, None):
-                        compared_beyond(arguments.folder, suite, parameter, count, seed, some)
+    for count, seed, name in product(counts, seeds, chosen):
+        suite = known[name]
+        try:
+            compared(arguments.folder, suite, count, seed, peers)
+        except InputError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        if arguments.beyond:
+            some = [peer for peer in peers if peer in BEYOND_PEERS]
+            for parameter in suite.extrapolations:
+                compared_beyond(arguments.folder, suite, parameter, count, seed, some)
 
 
 def listed(

@@ -195,9 +195,21 @@ class Suite:
         return tuple(self.categories)
 
     @property
+    def positive(self) -> tuple[str, ...]:
+        """The names of the parameters that have logarithms: categories and zeros have none."""
+        return tuple(
+            name for name, axis in self.axes.items() if axis.low > 0 and not axis.categories
+        )
+
+    @property
     def extrapolable(self) -> tuple[str, ...]:
         """The names of the parameters that can be extrapolated."""
         return tuple(name for name, axis in self.axes.items() if axis.open)
+
+    @property
+    def extrapolations(self) -> tuple[str | None, ...]:
+        """The parameters that :meth:`below` takes; the last is None, all at once."""
+        return (*self.extrapolable, None)
 
     def seconds(self, parameters: Floats) -> Floats:
         """Return the true duration of each row of *parameters*."""

@@ -45,10 +45,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from measured_suites import MeasuredSuite, measured_suites
-from model_peers import BEYOND_PEERS, Columns, cached, listed, numbers
+from model_peers import BEYOND_PEERS, Columns, cached, cached_beyond, listed, numbers
 from model_suites import FACTORS, Suite, suites
 
-from tasksim.base.errors import ModelError, TasksimError
+from tasksim.base.errors import InputError, ModelError, TasksimError
 from tasksim.models import selection
 from tasksim.models.registry import kinds as installed
 from tasksim.models.selection import size_bytes
@@ -122,7 +122,7 @@ class Law:
     """A product of powers of the parameters and a factor per category, by least squares."""
 
     def __init__(self, suite: AnySuite, samples: Samples) -> None:
-        self._columns = columns_of(suite)
+        self._columns = Columns.of(suite)
         table = self._features(samples.parameters)
         self._weights = np.linalg.lstsq(table, np.log(samples.durations_s), rcond=None)[0]
 
@@ -134,15 +134,6 @@ class Law:
         """Return durations in seconds."""
         found: Floats = np.exp(self._features(rows) @ self._weights)
         return found
-
-
-def columns_of(suite: AnySuite) -> Columns:
-    """Return how the parameters of *suite* are given to a law."""
-    if isinstance(suite, Suite):
-        return Columns.of(suite)
-    positive = tuple(int(i) for i in np.flatnonzero((suite.all.parameters > 0).all(axis=0)))
-    categories = {suite.names.index(name): len(of) for name, of in suite.categories.items()}
-    return Columns(tuple(i for i in positive if i not in categories), categories)
 
 
 def fitted(samples: Samples, kind: str, budget_s: float, seed: int) -> KernelModel:
@@ -344,10 +335,13 @@ class Asked:
     kept: Kept
 
     def peers_of(self, suite: AnySuite, count: int, seed: int) -> dict[str, dict[str, Any]]:
-        """Return results of the learners, computed where the folder lacks them."""
-        if self.peers is None or not isinstance(suite, Suite):
+        """Return results of the learners, as far as the folder has them."""
+        if self.peers is None:
             return {}
-        return cached(self.peers, suite, count, seed)
+        try:
+            return cached(self.peers, suite, count, seed)
+        except InputError:  # fewer were measured: the row of each kind says so
+            return {}
 
 
 def inside(asked: Asked) -> None:
@@ -470,7 +464,7 @@ def beyond(asked: Asked) -> None:
         errors: dict[str, dict[tuple[str, str], list[float]]] = {}
         for suite in asked.suites:
             for seed in asked.seeds:
-                for parameter in (*suite.extrapolable, None):
+                for parameter in suite.extrapolations:
                     where = "all" if parameter is None else "one"
                     for kind in (LAW, *asked.kinds):
                         found = asked.kept.beyond(
@@ -510,9 +504,7 @@ def peers_beyond(
     asked: Asked, suite: AnySuite, parameter: str | None, count: int, seed: int
 ) -> dict[str, dict[str, float]]:
     """Return errors of learners beyond the samples, as far as the folder has them."""
-    from model_peers import cached_beyond
-
-    if asked.peers is None or not isinstance(suite, Suite):
+    if asked.peers is None:
         return {}
     found = cached_beyond(asked.peers, suite, parameter, count, seed)
     return {peer: found[peer] for peer in BEYOND_PEERS if peer in found}

@@ -39,7 +39,7 @@ def test_too_many_samples_are_an_error(tmp_path):
 
 def test_beyond_are_octaves_above_an_eighth(tmp_path):
     suite = MeasuredSuite.read(_measured(tmp_path))
-    assert suite.extrapolable == ("n",)
+    assert suite.extrapolations == ("n", None)
     assert suite.below(1000, "n").parameters.max() <= 335 / 8
     rows, _ = suite.beyond("n", 4)
     assert sorted(rows[:, 0]) == list(range(84, 168))
@@ -49,7 +49,7 @@ def test_beyond_are_octaves_above_an_eighth(tmp_path):
 
 def test_a_narrow_range_is_not_extrapolated_from(tmp_path):
     suite = MeasuredSuite.read(_measured(tmp_path, sizes=range(100, 400)))
-    assert suite.extrapolable == ()
+    assert suite.extrapolations == ()
     with pytest.raises(InputError, match="square: unknown extrapolable parameter 'n'"):
         suite.below(10, "n")
 
@@ -57,12 +57,34 @@ def test_a_narrow_range_is_not_extrapolated_from(tmp_path):
 def test_a_folder_has_a_suite_per_file(tmp_path):
     _measured(tmp_path)
     (tmp_path / "fmm").mkdir()
-    _measured(tmp_path / "fmm", "p2p.csv")
+    _measured(tmp_path / "fmm", "p2p.samples.csv")
     assert sorted(measured_suites(tmp_path)) == ["p2p", "square"]
+
+
+def test_a_small_file_is_left_out_with_a_message(tmp_path, capsys):
+    _measured(tmp_path)
+    _measured(tmp_path, "small.csv", sizes=range(16, 26))
+    assert list(measured_suites(tmp_path)) == ["square"]
+    assert "left out: " in (told := capsys.readouterr().err)
+    assert "small.csv: 10 configurations; a suite needs 40" in told
+
+
+def test_two_files_of_a_name_are_an_error(tmp_path):
+    _measured(tmp_path)
+    (tmp_path / "again").mkdir()
+    _measured(tmp_path / "again")
+    with pytest.raises(InputError, match="there is another file of square; rename one of them"):
+        measured_suites(tmp_path)
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path):
     with pytest.raises(InputError, match="no samples; fill it with: tasksim measure"):
+        measured_suites(tmp_path)
+
+
+def test_a_folder_of_small_files_asks_for_more(tmp_path):
+    _measured(tmp_path, "small.csv", sizes=range(16, 26))
+    with pytest.raises(InputError, match="no file has 40 configurations; measure more"):
         measured_suites(tmp_path)
 
 

@@ -82,7 +82,7 @@ def test_categories_number_their_names(suite):
 
 @every_suite
 def test_samples_below_end_where_those_beyond_begin(suite):
-    for parameter in (*suite.extrapolable, None):
+    for parameter in suite.extrapolations:
         names = suite.extrapolable if parameter is None else (parameter,)
         below = suite.below(400, parameter).parameters
         for factor in FACTORS:
