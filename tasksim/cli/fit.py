@@ -34,6 +34,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
     examples=[
         "tasksim fit gemm.csv -o models/mymachine/gemm.json",
         "tasksim fit gemm.csv --duration runtime_s --parameters m,n,k --test gemm-test.csv",
+        "tasksim fit runs.csv --categorical nodes,algorithm -o models/mymachine/runs.json",
         "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
@@ -41,7 +42,12 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.argument("file", type=click.Path(path_type=Path), metavar="SAMPLES")
 @click.option("--duration", metavar="COLUMN", help="Column of durations. [default: by its name]")
 @click.option(
-    "--parameters", metavar="COLUMN,...", help="Columns of parameters. [default: all other numbers]"
+    "--parameters", metavar="COLUMN,...", help="Columns of parameters. [default: all that may be]"
+)
+@click.option(
+    "--categorical",
+    metavar="COLUMN,...",
+    help="Columns of numbers that are names of categories, as columns of text are anyway.",
 )
 @click.option("--part", metavar="NAME", help="Samples to use, if the file holds several sets.")
 @click.option(
@@ -96,6 +102,7 @@ def fit(
     file: Path,
     duration: str | None,
     parameters: str | None,
+    categorical: str | None,
     part: str | None,
     test_file: Path | None,
     output: Path | None,
@@ -122,11 +129,14 @@ def fit(
     from tasksim.formats.samples import samples_in
     from tasksim.models.selection import select
 
-    names = None if parameters is None else [name.strip() for name in parameters.split(",")]
-    samples = samples_in(file, duration=duration, parameters=names, part=part)
+    names, numbered = _listed(parameters), _listed(categorical) or ()
+    samples = samples_in(file, duration=duration, parameters=names, part=part, categorical=numbered)
     test = None
     if test_file is not None:
-        test = samples_in(test_file, duration=duration, parameters=samples.names, part=part)
+        test = samples_in(
+            test_file, duration=duration, parameters=samples.names, part=part,
+            categorical=tuple(samples.categories),
+        )  # fmt: skip
     try:
         with showing("fitting") as progress:
             found = select(
@@ -156,6 +166,10 @@ def fit(
     click.echo("\n".join(fit_text(result)))
     for written in filter(None, (output, report, source)):
         note(f"Wrote {written}")
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",")]
 
 
 def _wanted(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.models.categories import listed
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import CLOCK
@@ -36,13 +37,14 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
     warnings = list(found.warnings)
     if vanished := [one for one in samples.unused if not one.chosen]:
         warnings.insert(0, f"{file}: not used: {unused_text(vanished)}")
+    warnings += [f"{file}: {note}" for note in samples.notes]
     tested = {} if test is None else _tested(found, test, warnings)
     return {
         "kind": model.kind,
         "why": found.why,
         "terms": [] if linear is None else list(linear.term_names),
         "formula": model.formula(),
-        "notes": list(model.report().get("notes", [])) if model.needs_counters else [],
+        "notes": [*_categories(samples), *_notes(model)],
         "counters": _counters(model),
         "alternatives": model.report().get("alternatives", []),
         "mlogq_cv": chosen.mlogq_cv,
@@ -56,6 +58,17 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "candidates": [row.row() for row in found.table],
         "warnings": warnings,
     }
+
+
+def _notes(model: KernelModel) -> list[str]:
+    return list(model.report().get("notes", [])) if model.needs_counters else []
+
+
+def _categories(samples: Samples) -> Iterator[str]:
+    """Yield which parameters have categories."""
+    for name in samples.names:
+        if name in samples.categories:
+            yield f"{name} has categories: {listed(samples.categories[name])}"
 
 
 def unused_lines(result: dict[str, Any]) -> list[str]:

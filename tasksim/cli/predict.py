@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, json_option
-from tasksim.cli.output import print_json
+from tasksim.cli.options import SHARE, force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
+UNSEEN_CHOICES = ("refuse", "pooled")
+
 
 @command(
     "predict",
@@ -28,6 +30,8 @@ __all__ = ["predict"]
         "tasksim predict models/mymachine/gemm.json m=4096 n=512 k=512",
         "tasksim predict gemm.json m=256 n=256 k=256 --level 99% --json",
         "tasksim predict general.json --kernel gemm m=256 n=256 k=256",
+        "tasksim predict transpose.json n=512 layout=row",
+        "tasksim predict gemm.json --file configurations.csv -o predictions.csv",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
@@ -47,6 +51,27 @@ __all__ = ["predict"]
     metavar="NAME",
     help="Architecture of the model. [default: the only one there]",
 )
+@click.option(
+    "--file",
+    "table",
+    type=click.Path(path_type=Path),
+    metavar="CSV",
+    help="Configurations, one per line; PARAMETER=VALUE sets a parameter of all.",
+)
+@click.option(
+    "--unseen",
+    type=click.Choice(UNSEEN_CHOICES),
+    default="refuse",
+    show_default=True,
+    help="Prediction for a category that was not measured: an error, or that over all others.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A .csv file for the predictions of --file. [default: printed]",
+)
+@force_option
 @json_option
 def predict(
     file: Path,
@@ -54,6 +79,10 @@ def predict(
     level: float,
     kernel: str | None,
     architecture: str | None,
+    table: Path | None,
+    unseen: str,
+    output: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Say how long a kernel takes with some parameters, after a coefficient or model file.
@@ -63,11 +92,21 @@ def predict(
     """
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
+    if output is not None:
+        if table is None:
+            raise InputError("--output is for the predictions of a --file")
+        refuse_file(output, "predictions", (".csv",), force=force)
     loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
+    if table is not None:
+        about = {"kernel": loaded.kernel, "architecture": architecture, "kind": model.kind}
+        _predict_file(model, table, settings, level, unseen, about, output, as_json=as_json)
+        return
     values = _values(model, settings)
+    if unseen == "refuse":
+        _refuse_unseen(model, values)
     outside = dict(_outside(model, values))
-    predicted = _predicted(model, [[values[name] for name in model.names_]], level)
+    predicted = _predicted(model, [[values[name] for name in model.names_]], level, unseen)
     predicted["inside"] = predicted["inside"] and not model.fixed_.keys() & outside
     result = {
         "kernel": loaded.kernel,
@@ -113,13 +152,51 @@ def _model(file: CoefficientFile, architecture: str | None, path: Path) -> tuple
     return name, model
 
 
-def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
+def _predict_file(
+    model: KernelModel,
+    table: Path,
+    settings: Sequence[str],
+    level: float,
+    unseen: str,
+    about: dict[str, Any],
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the predictions for all configurations in the file *table*, or write them."""
+    from tasksim.base.files import write_text
+    from tasksim.cli.predict_table import csv_text, predicted_rows
+
+    rows = predicted_rows(model, table, _given(model, settings), level, unseen)
+    if output is not None:
+        write_text(output, csv_text(rows))
+    if as_json:
+        print_json({**about, "level": level, "rows": rows, "output": output})
+    elif output is None:
+        click.echo(csv_text(rows), nl=False)
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str]:
     """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
     from tasksim.models.fitted import highest_clock
     from tasksim.models.rows import CLOCK
 
+    given = _given(model, settings)
+    if CLOCK in model.names_:
+        given.setdefault(CLOCK, highest_clock(model))
+    missing = [name for name in model.names_ if name not in given]
+    if missing:
+        wanted = " ".join(f"{name}=VALUE" for name in missing)
+        raise InputError(f"{model.label}: {', '.join(missing)} missing; give {wanted} as well")
+    return {name: given[name] for name in (*model.names_, *model.fixed_) if name in given}
+
+
+def _given(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str]:
+    """Return the parameters in *settings*; those with categories have names."""
     known = (*model.names_, *model.fixed_)
-    given: dict[str, float] = {}
+    given: dict[str, float | str] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals:
@@ -128,14 +205,27 @@ def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float]:
             raise unknown("parameter", name, known, model.label)
         if name in given:
             raise InputError(f"{model.label}: {name} is given twice")
-        given[name] = _number(name, text)
-    if CLOCK in model.names_:
-        given.setdefault(CLOCK, highest_clock(model))
-    missing = [name for name in model.names_ if name not in given]
-    if missing:
-        wanted = " ".join(f"{name}=VALUE" for name in missing)
-        raise InputError(f"{model.label}: {', '.join(missing)} missing; give {wanted} as well")
-    return {name: given[name] for name in known if name in given}
+        if name in model.categories_:
+            if not text:
+                raise InputError(f"{name}: got nothing; legal: a category")
+            given[name] = text
+        else:
+            given[name] = _number(name, text)
+    return given
+
+
+def _refuse_unseen(model: KernelModel, values: dict[str, float | str]) -> None:
+    """Raise for a category that was not measured, with the nearest one."""
+    from tasksim.models.categories import unseen_message
+
+    for name, found in _outside(model, values):
+        if name in model.categories_ and name in model.names_:
+            lacking = model.unmeasured_.get(name, ())
+            known = [of for of in model.categories_[name] if of not in lacking]
+            message = unseen_message(name, str(found["value"]), known)
+            raise OutOfDomainError(
+                f"{model.label}: {message}; --unseen pooled predicts from all of them"
+            )
 
 
 def _number(name: str, text: str) -> float:
@@ -145,13 +235,19 @@ def _number(name: str, text: str) -> float:
     return value
 
 
-def _predicted(model: KernelModel, table: list[list[float]], level: float) -> dict[str, Any]:
+def _predicted(
+    model: KernelModel, rows: list[list[float | str]], level: float, unseen: str
+) -> dict[str, Any]:
+    import numpy as np
+
+    # Objects, so that numbers of parameters with categories are their names.
+    table: Any = np.array(rows, dtype=object).reshape(len(rows), len(model.names_))
     low_s = high_s = None
     if model.uncertainty_ is not None:
-        low, high = model.interval(table, level)
+        low, high = model.interval(table, level, unseen=unseen)
         low_s, high_s = float(low[0]), float(high[0])
     return {
-        "duration_s": float(model.predict(table)[0]),
+        "duration_s": float(model.predict(table, unseen=unseen)[0]),
         "low_s": low_s,
         "high_s": high_s,
         "level": level,
@@ -160,12 +256,19 @@ def _predicted(model: KernelModel, table: list[list[float]], level: float) -> di
 
 
 def _outside(
-    model: KernelModel, values: dict[str, float]
-) -> Iterator[tuple[str, dict[str, float | None]]]:
+    model: KernelModel, values: dict[str, float | str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the parameters outside what was measured, and by which factor."""
+    from tasksim.models.categories import UNSEEN, code_of
     from tasksim.models.fitted import bounding_parameters
 
     for name, value in values.items():
+        if isinstance(value, str):
+            known = model.categories_[name]
+            code = code_of(value, known)
+            if code in (UNSEEN, *(known.index(c) for c in model.unmeasured_.get(name, ()))):
+                yield name, {"value": value, "low": None, "high": None, "factor": None}
+            continue
         fixed = model.fixed_.get(name, value)
         low, high = model.domain_.get(name, (fixed, fixed))
         if name not in (*bounding_parameters(model), *model.fixed_):
@@ -199,7 +302,11 @@ def _domain(result: dict[str, Any], model: KernelModel) -> str:
     return f"outside: {'; '.join(far) or f'nothing was measured there, but {model.measured()}'}"
 
 
-def _far(name: str, value: float, low: float, high: float, factor: float | None) -> str:
+def _far(
+    name: str, value: float | str, low: float | None, high: float | None, factor: float | None
+) -> str:
+    if isinstance(value, str) or low is None or high is None:
+        return f"{name}={value} was not measured"
     end, bound = ("largest", high) if value > high else ("least", low)
     times = "" if factor is None else f", by a factor of {factor:.3g}"
     beyond = "above" if value > high else "below"

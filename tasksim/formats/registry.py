@@ -15,7 +15,7 @@ from tasksim.base.files import exists, is_file, reading
 from tasksim.base.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
     from tasksim.graph.taskgraph import TaskGraph
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.record import Run
 
-    SampleReader = Callable[[Path, str | None, Sequence[str] | None, str | None], Samples]
+    SampleReader = Callable[..., Samples]
 
 __all__ = ["FORMATS", "Format", "GraphInput", "Verb", "first_line", "format_of", "formats_that"]
 
@@ -90,6 +90,9 @@ class Format:
         ``reads_samples(path, duration, parameters, part)`` returns
         :class:`~tasksim.models.samples.Samples`; the arguments are those of
         :func:`tasksim.formats.samples.read.read_samples`.
+    takes_categorical : bool, default=False
+        Whether *reads_samples* takes a fifth argument, the columns of numbers that are names of
+        categories; if not, categories are made of the numbers that it returns.
     writes_run : callable, optional
         ``writes_run(run, path, force)`` writes a run, all or nothing.
     writes_models : callable, optional
@@ -117,6 +120,7 @@ class Format:
     reads_trace: Callable[[Path, bool], RecordedTrace] | None = None
     reads_platform: Callable[[Path], Platform] | None = None
     reads_samples: SampleReader | None = None
+    takes_categorical: bool = False
     writes_run: Callable[[Run, Path, bool], object] | None = None
     writes_models: Callable[[ModelLibrary, Path, bool], list[str]] | None = None
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.arguments import all_of, short
-from tasksim.base.errors import InputError, nearest
+from tasksim.base.errors import InputError, nearest, option, unknown
 from tasksim.models.categories import (
     checked_categories,
     coded_column,
@@ -79,6 +79,8 @@ class Samples:
     categories : mapping, default={}
         Parameter (or constant) whose values are names -> the names of its categories. Its column
         holds the number of the category, from 0.
+    notes : tuple of str, default=()
+        What the reader of a file took for granted, as text.
 
     Raises
     ------
@@ -112,6 +114,7 @@ class Samples:
     unused: tuple[Unused, ...] = ()
     wall_s: Floats | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -193,6 +196,22 @@ class Samples:
         """Return a *value* of parameter *name* as text: the name of its category, if it has one."""
         known = self.categories.get(name)
         return f"{value:.15g}" if known is None else known[int(value)]
+
+    def with_categories(self, names: Sequence[str]) -> Samples:
+        """Return the samples with the numbers of the parameters *names* as categories.
+
+        >>> samples = Samples(("nodes",), [[8], [2]], [1.0, 2.0]).with_categories(["nodes"])
+        >>> samples.categories["nodes"], samples.parameters.ravel().tolist()
+        (('2', '8'), [1.0, 0.0])
+        """
+        table, categories = self.parameters.copy(), dict(self.categories)
+        for name in names:
+            if name not in self.names:
+                raise unknown("parameter", name, self.names, "categorical")
+            if name not in categories:
+                column = self.names.index(name)
+                table[:, column], categories[name] = coded_column(table[:, column].tolist())
+        return replace(self, parameters=table, categories=categories)
 
     def with_used_categories(self) -> Samples:
         """Return the samples with the categories that occur, others left out.
@@ -298,6 +317,7 @@ class Samples:
         return cls(
             names, np.concatenate(tables), durations, runs, counters or None,
             constants[0] or None, tuple(dict.fromkeys(unused)), wall_s, categories=categories,
+            notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         )  # fmt: skip
 
 
@@ -502,11 +522,14 @@ class Unused:
         The reason, in a few words.
     chosen : bool, default=False
         Whether this is intended: the caller chose other columns, or the column is bookkeeping.
+    takable : bool, default=False
+        Whether it is a column that the reader of a file takes as a parameter if it is named.
     """
 
     name: str
     why: str
     chosen: bool = False
+    takable: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the unused data as plain data."""
@@ -520,6 +543,9 @@ def unused_text(unused: Iterable[Unused]) -> str:
     'layout, solver (text); id (constant)'
     """
     names: dict[str, list[str]] = {}
+    takable = ""
     for one in unused:
         names.setdefault(one.why, []).append(one.name)
-    return "; ".join(f"{', '.join(of)} ({why})" for why, of in names.items())
+        if one.takable:
+            takable = f"; {option('parameters')} takes the columns that it names"
+    return "; ".join(f"{', '.join(of)} ({why})" for why, of in names.items()) + takable

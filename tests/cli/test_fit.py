@@ -225,7 +225,11 @@ MISTAKES = {
     "text for a duration": (changed(3, "1,2,3,fast"), "", "gemm.csv:4:7: runtime_s: got 'fast'"),
     "no time at all": (changed(3, "1,2,3,0"), "", "gemm.csv:4:7: runtime_s: got '0'"),
     "a negative duration": (changed(3, "1,2,3,-1"), "", "gemm.csv:4:7: runtime_s: got '-1'"),
-    "NaN": (changed(3, "1,2,3,nan"), "", "gemm.csv:4:7: runtime_s: got 'nan'"),
+    "infinity": (changed(3, "1,2,3,inf"), "", "gemm.csv:4:7: runtime_s: got 'inf'"),
+    "two tables": (changed(3, "a,b,c,time_s"), "", "gemm.csv:4:1: got a line without numbers"),
+    "no duration": (
+        lambda lines: ["m,n,k,l", *lines[1:]], "", "gemm.csv:1: no column is a duration by",
+    ),
     "fewer configurations than terms": (
         lambda lines: lines[:1] + lines[1::4][:4], "--terms 'm*n*k + m*n + m + n'",
         "5 terms (1 + m*n*k + m*n + m + n) need samples of at least 5 configurations",
@@ -290,27 +294,61 @@ def kripke(rows):
 
 
 def test_no_column_vanishes_without_a_word(tasksim, tmp_path):
-    (tmp_path / "kripke.csv").write_text(kripke(40))
+    """Texts are categories, and what is no parameter is told, with the way to take it."""
+    text = kripke(40).splitlines()
+    rows = [f"{i},{line},{i % 7}" for i, line in enumerate(text[1:])]
+    (tmp_path / "kripke.csv").write_text("\n".join([f"id,{text[0]},std", *rows, ""]))
     called = tasksim("fit kripke.csv --kind mlr --terms groups")
     assert (
-        "Warning: kripke.csv: not used: layout (text, such as 'dgz'); "
-        "solver (text, such as 'sweep')\n"
+        "Warning: kripke.csv: not used: id (row numbers); std (the spread of durations); "
+        "--parameters takes the columns that it names\n"
     ) in called.err
+    notes = [line for line in called.out.splitlines() if line.startswith("note")]
+    assert notes == [
+        "note      layout has categories: dgz, zgd",
+        "note      solver has categories: bj, sweep",
+    ]
     found = tasksim("fit kripke.csv --kind mlr --terms groups --json").json
-    assert found["warnings"][0].startswith("kripke.csv: not used: layout (text, such as 'dgz')")
+    assert found["warnings"][0].startswith("kripke.csv: not used: id (row")
+    assert found["notes"] == [line.removeprefix("note      ") for line in notes]
     assert found["unused"] == [
-        {"name": "layout", "why": "text, such as 'dgz'", "chosen": False},
-        {"name": "solver", "why": "text, such as 'sweep'", "chosen": False},
+        {"name": "id", "why": "row numbers", "chosen": False},
+        {"name": "std", "why": "the spread of durations", "chosen": False},
         {"name": "order", "why": "4 in all 40 samples", "chosen": False},
     ]
     named = tasksim("fit kripke.csv --kind mlr --terms groups --parameters groups")
-    line = "note      not used: layout, solver, order (not among the parameters named)"
+    line = "note      not used: id, layout, solver, order, std (not among the parameters named)"
     assert line in named.out.splitlines()
-    (refused,) = tasksim("fit kripke.csv --parameters groups,layout").errors
-    assert refused.endswith(
-        "kripke.csv:2:1: layout: got 'dgz'; legal: a number; give each name a number, 0, 1, 2, to "
-        "use the column as a parameter"
+
+
+def test_categories_of_texts_and_of_numbers(tasksim, tmp_path):
+    """They are in the file, in the formula and in the test's samples."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{layout},{nodes},{n},{1e-3 * n * (2 if layout == 'row' else 1) / nodes}"
+        for n in rng.integers(10, 500, 30).tolist()
+        for layout in ("row", "col")
+        for nodes in (1, 2, 8)
+    ]
+    (tmp_path / "runs.csv").write_text("\n".join(["layout,nodes,n,runtime_ms", *rows, ""]))
+    test = ["n,layout,nodes,runtime_ms", "50,row,2,.05", "60,col,2,.03", "60,tile,2,.03"]
+    (tmp_path / "test.csv").write_text("\n".join([*test, ""]))
+    terms = " + ".join(
+        f"n*is(layout, {a})*is(nodes, {b})" for a in ("row", "col") for b in range(3)
     )
+    line = f"fit runs.csv --categorical nodes --terms '0 + {terms}' --test test.csv"
+    called = tasksim(f"{line} -o mine/runs.json --json")
+    assert called.code == 0, called.err
+    model = load_kernel(tmp_path / "mine/runs.json").architectures["cpu"].model
+    assert model.categories_ == {"layout": ("col", "row"), "nodes": ("1", "2", "8")}
+    assert "is(layout, row)*is(nodes, 8)*n" in called.json["formula"]
+    assert called.json["mlogq_test"] < 1e-9
+    assert called.json["warnings"][-1].startswith("1 of 3 configurations of the test cannot be")
+    wrong = tasksim("fit runs.csv --categorical layuot")
+    assert wrong.code == 2
+    assert "runs.csv:1: categorical: unknown column 'layuot', did you mean 'layout'" in wrong.err
+    power = tasksim("fit runs.csv --kind power --parameters layout")
+    assert "need numbers: 'layout' has categories (col, row); leave it out" in power.err
 
 
 def test_a_constant_column_is_left_out_and_its_value_is_known(tasksim, tmp_path):
@@ -336,7 +374,7 @@ def test_the_report_repeats_what_the_fit_said(tasksim, tmp_path):
     tasksim("fit kripke.csv --kind mlr --terms groups --report kripke.md")
     page = (tmp_path / "kripke.md").read_text()
     assert "No warnings." not in page
-    for said in ("errs by", "the only kind tried", "not used: layout", "Order is 4", "order is 4"):
+    for said in ("errs by", "the only kind tried", "layout has categ", "Order is 4", "order is 4"):
         assert (said in page) is (said != "Order is 4")
 
 

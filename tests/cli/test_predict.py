@@ -12,6 +12,7 @@ from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import save_kernel, save_models
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
 
 
@@ -146,3 +147,103 @@ def test_the_kernel_of_a_model_file(tasksim, model, tmp_path):
         called = tasksim(f"predict {line} m=64 n=64 k=64")
         assert called.code == 2
         assert message in called.err
+
+
+# Categories, and files of configurations
+
+
+@pytest.fixture
+def layouts(tasksim, tmp_path):
+    """Write a model of a parameter with categories to models/here/gemm.json."""
+    n = np.tile(np.arange(100.0, 500.0, 10.0), 2)
+    layout = np.repeat(["row", "col"], 40)
+    seconds = 1e-6 * n * np.repeat([2.0, 1.0], 40) * np.exp(0.02 * np.sin(n))
+    samples = Samples.from_columns({"layout": layout, "n": n, "duration_s": seconds})
+    model = LinearModel("0 + n*is(layout, row) + n*is(layout, col)").fit(samples)
+    calibrate(model, samples)
+    save(tmp_path, {"cpu": model})
+    return model
+
+
+def test_categories_by_name(tasksim, layouts):
+    line = "predict models/here/gemm.json n=200"
+    called = tasksim(f"{line} layout=row --json")
+    assert called.code == 0, called.err
+    assert called.json["parameters"] == {"layout": "row", "n": 200.0}
+    assert called.json["duration_s"] == layouts.predict([["row", 200]])[0]
+    assert called.json["inside"] is True
+    text = tasksim(f"{line} layout=row").out
+    assert "domain    inside: measured was layout col, row, n 100 to 490\n" in text
+    wrong = tasksim(f"{line} layout=rwo")
+    assert wrong.errors == [
+        "Error: gemm on cpu: layout=rwo: no such category was measured, did you mean 'row'? "
+        "(measured: col, row); --unseen pooled predicts from all of them"
+    ]
+    pooled = tasksim(f"{line} layout=rwo --unseen pooled --json").json
+    assert pooled["duration_s"] == layouts.predict([["rwo", 200]], unseen="pooled")[0]
+    assert pooled["inside"] is False
+    assert list(pooled["outside"]) == ["layout"]
+    said = tasksim(f"{line} layout=rwo --unseen pooled").out
+    assert "domain    outside: layout=rwo was not measured\n" in said
+
+
+def test_a_file_of_configurations(tasksim, layouts, tmp_path):
+    (tmp_path / "some.csv").write_text("who;n;layout\nme;200;row\n;5e3;col\n")
+    called = tasksim("predict models/here/gemm.json --file some.csv")
+    assert called.code == 0, called.err
+    low, high = layouts.interval([["row", 200], ["col", 5e3]])
+    first, second = layouts.predict([["row", 200], ["col", 5e3]]).tolist()
+    assert called.out.splitlines() == [
+        "who,n,layout,predicted_s,low_s,high_s,inside",
+        f"me,200,row,{first},{low[0]},{high[0]},yes",
+        f",5000,col,{second},{low[1]},{high[1]},no",
+    ]
+    written = tasksim("predict models/here/gemm.json --file some.csv -o out.csv --json")
+    assert written.err == "Wrote out.csv\n"
+    assert (tmp_path / "out.csv").read_text() == called.out
+    assert [row["predicted_s"] for row in written.json["rows"]] == [first, second]
+    again = tasksim("predict models/here/gemm.json --file some.csv -o out.csv")
+    assert again.errors == ["Error: out.csv exists; give --force to replace it"]
+    given = tasksim("predict models/here/gemm.json --file some.csv n=200 --json").json
+    assert [row["n"] for row in given["rows"]] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("n,layout\n1,row\n2,raw\n", "", "some.csv:3:3: layout=raw: no such category was measured"),
+        ("n,layout\n1,row\n,row\n", "", "some.csv:3:1: n: got nothing; legal: a number"),
+        ("n,layout\n1,row\nx,row\n", "", "some.csv:3:1: n: got 'x'; legal: a number"),
+        ("n,layout\n1,row\n-1,row\n", "", "some.csv:3:1: n: got '-1'; legal: a finite number, not"),
+        (
+            "n,layuot\n1,row\n",
+            "",
+            "no column 'layout', a parameter of the model, did you mean 'lay",
+        ),
+        ("n\n1\n", "layout=raw", "layout=raw: no such category was measured"),
+        ("n,layout\n1,row\n", "-o x.json", "x.json: predictions are .csv files"),
+        ("n,layout\n1,row\n", "m=3", "unknown parameter 'm'"),
+    ],
+)
+def test_mistakes_in_a_file_of_configurations(tasksim, layouts, tmp_path, text, options, message):
+    (tmp_path / "some.csv").write_text(text)
+    called = tasksim(f"predict models/here/gemm.json --file some.csv {options}")
+    assert called.code == 2
+    assert called.out == ""
+    assert message in called.err
+
+
+def test_output_needs_a_file(tasksim, layouts):
+    called = tasksim("predict models/here/gemm.json n=1 layout=row -o x.csv")
+    assert called.errors == ["Error: --output is for the predictions of a --file"]
+
+
+def test_a_file_for_a_history_names_the_line_that_it_does_not_know(tasksim, tmp_path):
+    samples = example_samples()
+    save(tmp_path, {"cpu": HistoryModel().fit(samples)})
+    m, n, k = (int(value) for value in samples.parameters[0])
+    (tmp_path / "some.csv").write_text(f"m,n,k\n{m},{n},{k}\n1,2,3\n")
+    called = tasksim("predict models/here/gemm.json --file some.csv")
+    assert called.err.startswith(
+        "Error: some.csv:3:1: gemm on cpu: no samples with (m=1, n=2, k=3)"
+    )

@@ -138,9 +138,9 @@ def test_counters_are_no_parameters_unless_asked_for(tmp_path):
     path.write_text("n,instructions,duration_s\n1,10,1\n2,-20,2\n")
     with pytest.raises(InputError, match=r"s\.csv:3:3: instructions: got '-20'; legal: a finite"):
         read_samples(path)
-    path.write_text("n,instructions,duration_s\n1,10,1\n2,,2\n")
-    with pytest.raises(InputError, match=r"s\.csv:3:3: instructions: got nothing; legal: a number"):
-        read_samples(path)
+    path.write_text("n,instructions,duration_s\n1,10,1\n2,,2\n3,30,3\n")
+    with pytest.warns(UserWarning, match="1 row .without a value, first of instructions: .*:3:3"):
+        assert read_samples(path).counters["instructions"].tolist() == [10, 30]
     with pytest.raises(InputError, match="sample 1: instructions nan: counters must be finite"):
         type(samples)(("n",), [[1], [2]], [1, 2], counters={"instructions": [1, np.nan]})
     with pytest.raises(InputError, match="counter 'instructions': 1 values, but there are 2 sam"):

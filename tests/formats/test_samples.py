@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,9 @@ from tasksim.models.samples import Samples, Unused
     ("name", "per_second"),
     [
         ("duration_s", 1.0), ("runtime_ms", 1e3), ("time_us", 1e6), ("Elapsed.ns", 1e9),
-        ("time [µs]", 1e6), ("Time (ms)", 1e3), ("seconds", 1.0),
+        ("time [µs]", 1e6), ("Time (ms)", 1e3), ("seconds", 1.0), ("elapsed_seconds", 1.0),
+        ("kernel_time_ms", 1e3), ("execTime_us", 1e6), ("mean_ns", 1e9), ("latency_usec", 1e6),
+        ("runtime", 1.0), ("time", 1.0), ("compute_time", 1.0), ("Elapsed", 1.0),
     ],
 )  # fmt: skip
 def test_names_with_units(name, per_second):
@@ -41,9 +44,10 @@ def test_units_after_a_colon():
 @pytest.mark.parametrize(
     ("header", "wanted", "message"),
     [
-        (["m", "time"], None, "f: no column is a duration with its unit .*--duration time:us"),
-        (["m", "x"], None, r"columns: m, x\); say .* --duration runtime_s \(units: s, ms, us, ns"),
+        (["m", "x"], None, r"columns: m, x\); say .* duration=x:us \(units: s, ms, us, ns"),
+        (["m", "start_time", "min_time_ms"], None, "no column is a duration by its name"),
         (["time_s", "runtime_s"], None, "which column is the duration. time_s, runtime_s: say"),
+        (["time", "m", "runtime"], None, "which column is the duration. time, runtime: say durat"),
         (["m", "t"], "t", "the unit of column 't' is not known: say --duration t:s"),
         (["m", "t"], "t:min", "unknown unit 'min'"),
         (["m", "runtime_s"], "runtime_z", "unknown column 'runtime_z', did you mean 'runtime_s'"),
@@ -54,9 +58,14 @@ def test_what_is_not_clear_is_asked(header, wanted, message):
         find_duration(header, wanted, "f")
 
 
-def test_parameters_are_the_numeric_columns_or_those_named():
+def test_the_clearest_name_is_the_duration():
+    assert find_duration(["time", "m", "kernel_time_ms"], None, "f") == ("kernel_time_ms", 1e3)
+    assert find_duration(["kernel_time_ms", "m", "time_us"], None, "f") == ("time_us", 1e6)
+
+
+def test_parameters_are_the_columns_or_those_named():
     header = ["run", "repetition", "m", "who", "n", "time_s"]
-    others = {"who": "text, such as 'a'"}
+    others = {"who": Unused("who", "text, such as 'a'")}
     found = choose_columns(header, others, None, None, "f")
     assert found.parameters == ("m", "n")
     assert found.unused == (
@@ -83,12 +92,15 @@ def test_parameters_are_the_numeric_columns_or_those_named():
 def test_csv(file, delimiter, end):
     text = "# by hand\n\nm,who,n,runtime_ms\n4,a,5,250\n#6,b,1,1\n\n6, a , 1e1,0.5"
     path = file(text.replace(",", delimiter).replace("\n", end or "\n") + end)
-    assert plain(samples_in(path)) == (("m", "n"), [[4, 5], [6, 10]], [0.25, 0.0005])
+    samples = samples_in(path)
+    assert plain(samples) == (("m", "who", "n"), [[4, 0, 5], [6, 0, 10]], [0.25, 0.0005])
+    assert samples.categories == {"who": ("a",)}
 
 
 def test_csv_quotes_and_byte_order_marks(file):
     path = file('\ufeff"m","the, time_s","time_s"\n"4","x,y","0.5"\n')
     assert plain(samples_in(path)) == (("m",), [[4]], [0.5])
+    assert unused(path) == [("the, time_s", "another duration")]
 
 
 def test_runs_are_kept(file):
@@ -104,8 +116,25 @@ def test_runs_are_kept(file):
     ("text", "message"),
     [
         ("m,n,time_s\n1,2,3\n4,x,5\n", "FILE:3:3: n: got 'x'; legal: a number"),
-        ("m,n,time_s\n1,2,3\n\n4,,5\n", "FILE:4:3: n: got nothing; legal: a number"),
-        ("m,n,time_s\n1,2,3\n4,nan,5\n", "FILE:3:3: n: got 'nan'; legal: a finite number, not neg"),
+        ("m,n,time_s\n1,2,3\n4,inf,5\n", "FILE:3:3: n: got 'inf'; legal: a finite number, not neg"),
+        (
+            "m,n,time_s\n1,2,3\n4,x,5\n6,7,8\n",
+            "FILE:3:3: n: got 'x'; legal: a number; categorical=n takes the c",
+        ),
+        ("m;time_s\n1,5;3\n2,5;5\n", "FILE:2:1: m: got '1,5'; legal: a decimal point, as in 1.5"),
+        (
+            "m,time_s\n1,\n2,nan\n",
+            "FILE: no rows with all of m, time_s; 2 rows without a value, "
+            "first of time_s: FILE:2:3",
+        ),
+        (
+            "m,n,time_s\n1,2,3\n1,2,3\n\nk,l,runtime\n4,5,6\n",
+            "FILE:5:1: got a line without numbers: does a second table begin here? legal: one ta",
+        ),
+        (
+            "m,n,time_s\n1,2,3\n\nk,runtime\n4,5\n",
+            "FILE:4:3: got 2 fields; legal: 3; does a second table begin here? legal: one per file",
+        ),
         ("m,n,time_s\n1,-2,3\n", "FILE:2:3: n: got '-2'; legal: a finite number, not negative"),
         ("m,n,time_s\n1,2,0\n", "FILE:2:5: time_s: got '0'; legal: a finite number, larger than 0"),
         ("m,n,time_s\n1,2\n", "FILE:2:3: got 2 fields; legal: 3"),
@@ -115,35 +144,166 @@ def test_runs_are_kept(file):
         ("1,2,0.5\n1,2,3\n", "FILE:1:1: got '1'; legal: a first line with names"),
         ("m,time_s\n", "FILE:2:1: got the end of the file; legal: samples"),
         ("", "FILE: is empty; expected a line with the names of the columns"),
-        ('"a b",n,time_s\n"1,5",2,3\n4,x,5\n', "FILE:3:3: n: got 'x'; legal: a number"),
+        ('"a b",n,time_s\n"x,5",2,3\n4,x,5\n', "FILE:3:3: n: got 'x'; legal: a number"),
     ],
 )
 def test_csv_says_where_it_is_wrong(file, text, message):
     assert message in problem(file(text))
 
 
-def test_a_column_that_is_asked_for_must_be_numbers(file):
-    path = file("m,who,time_s\n1,a,3\n")
-    assert problem(path, parameters=["who"]) == (
-        "FILE:2:3: who: got 'a'; legal: a number; give each name a number, 0, 1, 2, to use the "
-        "column as a parameter"
-    )
-
-
 def test_columns_that_are_not_used_are_told(file):
-    """Text, other durations, and what the caller left out: nothing vanishes without a word."""
+    """Other durations, and what the caller left out: nothing vanishes without a word."""
     path = file("layout,m,solver,repetition,ms,time_s,time_us\ndgz,4,sweep,0,1,.25,250000\n")
     with pytest.warns(UserWarning, match="not used") as said:
         samples = read_samples(path, duration="time_s")
-    assert [str(one.message) for one in said] == [
-        f"{path}: not used: layout (text, such as 'dgz'); solver (text, such as 'sweep'); "
-        "time_us (another duration)"
-    ]
-    assert samples.names == ("m", "ms")
+    assert [str(one.message) for one in said] == [f"{path}: not used: time_us (another duration)"]
+    assert samples.names == ("layout", "m", "solver", "ms")
     named = read_samples(path, duration="time_s", parameters=["m"])
     assert {one.name: one.why for one in named.unused} == dict.fromkeys(
         ["layout", "solver", "repetition", "ms", "time_us"], "not among the parameters named"
     )
+
+
+# Categories
+
+
+def test_texts_are_categories_and_numbers_on_request(file):
+    path = file("layout,nodes,time_s\nrow,8,1\ncol,16.0,2\nrow,2,3\n")
+    found = samples_in(path)
+    assert found.categories == {"layout": ("col", "row")}
+    assert plain(found) == (("layout", "nodes"), [[1, 8], [0, 16], [1, 2]], [1, 2, 3])
+    named = samples_in(path, categorical=["nodes"])
+    assert named.categories == {"layout": ("col", "row"), "nodes": ("2", "8", "16")}
+    assert named.parameters[:, 1].tolist() == [1, 2, 0]
+    for options, message in (
+        ({"categorical": ["node"]}, "FILE:1: categorical: unknown column 'node', did you mean 'no"),
+        ({"categorical": ["time_s"]}, "FILE:1: 'time_s' is the duration; it has no categories"),
+        ({"categorical": "nodes"}, "categorical: got 'nodes'; legal: a list of names of columns"),
+    ):
+        assert message in problem(path, **options)
+
+
+def test_formats_without_texts_have_categories_of_numbers(file):
+    path = file("PARAMETER p\nPOINTS 4 8\nDATA 1 2\nDATA 3\n")
+    assert samples_in(path, categorical=["p"]).categories == {"p": ("4", "8")}
+
+
+def test_json_and_parquet_have_categories(file, tmp_path):
+    rows = {"x": ["b", "a", "b"], "fast": [True, False, True], "time_s": [1.0, 2.0, 3.0]}
+    lines = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    path = tmp_path / "some.parquet"
+    pq.write_table(pa.table({**rows, "x": pa.array(rows["x"]).dictionary_encode()}), path)
+    for one in (path, file("\n".join(map(json.dumps, lines)), "some.jsonl")):
+        found = samples_in(one)
+        assert found.categories == {"x": ("a", "b"), "fast": ("false", "true")}
+        assert plain(found) == (("x", "fast"), [[1, 1], [0, 0], [1, 1]], [1, 2, 3])
+
+
+def test_a_name_that_is_a_number_is_told(file):
+    path = file("layout,time_s\nrow,1\n2,2\ncol,3\n")
+    found = samples_in(path)
+    assert found.categories == {"layout": ("2", "col", "row")}
+    assert found.notes == (f"layout: 1 of its names are numbers, first 2 in {path}:3:1",)
+    mixed = file("n,time_s\n4,1\nmany,2\n8,3\n")
+    assert "FILE:3:1: n: got 'many'; legal: a number; categorical=n" in problem(mixed)
+    assert samples_in(mixed, categorical=["n"]).categories == {"n": ("4", "8", "many")}
+
+
+def test_many_names_are_an_identifier_and_too_many_are_refused(file):
+    rows = "".join(f"job{i},{i % 7},{i + 1}\n" for i in range(10_000))
+    path = file(f"job,m,time_s\n{rows}")
+    assert unused(path) == [("job", "an identifier: 10000 names in 10000 rows")]
+    assert "FILE:1: job: got 10000 categories; legal: at most 256; leave" in problem(
+        path, parameters=["job", "m"]
+    )
+
+
+# Columns that are no parameters
+
+
+INDEXED = [",m,time_s\n0,4,1\n1,5,2\n2,4,3\n", "m,time_s\n1,4,1\n2,5,2\n3,4,3\n",
+           '"m","time_s"\n"a",4,1\n"b",5,2\n"c",4,3\n']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", INDEXED)
+def test_an_index_without_a_name_is_no_parameter(file, text):
+    path = file(text)
+    assert plain(samples_in(path)) == (("m",), [[4], [5], [4]], [1, 2, 3])
+    assert unused(path) == [("column 1", "names of rows")]
+    wrong = file(text.replace(",5,", ",x,"))
+    assert re.match(r"FILE:3:\d: m: got 'x'; legal: a number", problem(wrong))
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "why"),
+    [
+        ("i", "{i}", "row numbers"),
+        ("k", "{j}", "row numbers"),
+        ("Unnamed: 0", "{i}", "row numbers"),
+        ("id", "{square}", "row numbers"),
+        ("std", ".5", "the spread of durations"),
+        ("time_stddev_ms", ".5", "the spread of durations"),
+        ("min_time_ms", ".5", "another statistic of durations"),
+        ("kernel_time", ".5", "another duration"),
+        ("date", "2025-01-31", "dates"),
+        ("when", "2025-01-31 10:00:{i}", "dates"),
+        ("clock", "12:30:05", "dates"),
+        ("timestamp", "1.7e9", "moments"),
+        ("note", "", "nothing in 30 of 30 rows"),
+    ],
+)
+def test_columns_that_are_no_parameters_are_left_out_unless_named(file, name, cell, why):
+    rows = "".join(
+        f"{cell.format(i=i, j=i + 1, square=1000 - i * i)},{2 ** (i % 5)},{i + 1}\n"
+        for i in range(30)
+    )
+    path = file(f"{name},m,time_s\n{rows}")
+    found = samples_in(path)
+    assert found.names == ("m",)
+    assert [(one.name, one.why, one.chosen) for one in found.unused] == [(name, why, False)]
+    hint = "not used: .*" if why == "another duration" else "; parameters takes the columns that"
+    with pytest.warns(UserWarning, match=hint):
+        read_samples(path)
+    if cell:
+        assert samples_in(path, parameters=[name, "m"]).names == (name, "m")
+
+
+def test_a_sweep_is_no_row_number(file):
+    rows = "".join(f"{i + 1},64,{i + 1}\n" for i in range(30))
+    assert samples_in(file(f"threads,tile,time_s\n{rows}")).names == ("threads", "tile")
+
+
+# Rows
+
+
+def test_rows_without_a_value_are_left_out_and_told(file):
+    path = file("m,n,time_s\n1,2,3\n\n4,,5\n6,7,NaN\n8,9,1\n")
+    assert plain(samples_in(path)) == (("m", "n"), [[1, 2], [8, 9]], [3, 1])
+    assert unused(path) == [("2 rows", f"without a value, first of n: {path}:4:3")]
+    with pytest.warns(UserWarning, match="not used: 2 rows .without a value, first of n"):
+        read_samples(path)
+
+
+def test_a_repeated_header_is_left_out_and_told(file):
+    path = file("m,time_s\n1,2\nm,time_s\n3,4\n")
+    assert plain(samples_in(path)) == (("m",), [[1], [3]], [2, 4])
+    assert unused(path) == [("1 line", "the header again")]
+
+
+def test_a_doubled_file_is_told(file):
+    path = file("m,time_s\n1,2\n3,4\n1,2\n3,4\n")
+    assert samples_in(path).notes == (
+        "the second 2 rows are the first 2 again: they count as repetitions",
+    )
+    assert samples_in(file("m,time_s\n1,2\n3,4\n1,2.5\n3,4\n")).notes == ()
+
+
+def test_a_unit_that_nobody_says_is_told(file):
+    path = file("m,runtime\n1,2\n3,4\n")
+    assert samples_in(path).durations_s.tolist() == [2, 4]
+    with pytest.warns(UserWarning, match="runtime has no unit: taken for seconds; duration=run"):
+        read_samples(path)
+    assert samples_in(path, duration="runtime:ms").notes == ()
 
 
 def test_the_time_by_the_wall_is_no_parameter(tmp_path):
@@ -167,8 +327,9 @@ def test_sets_of_samples_that_are_not_read_are_told(file):
 
 def test_keys_that_are_not_used_are_told(file):
     lines = '{"m": 4, "who": "a", "time_s": 1}\n{"m": 5, "who": "b", "time_s": 1, "n": 3}\n'
+    lines = lines.replace('"a"', "[1]")
     assert unused(file(lines, "some.jsonl")) == [
-        ("who", 'no number, "a"'), ("n", "not in the first line"),
+        ("who", "no number, [1]"), ("n", "not in the first line"),
     ]  # fmt: skip
 
 
@@ -183,8 +344,11 @@ def test_what_is_not_used_of_extra_p_is_told(file):
 
 def test_columns_of_parquet_that_are_not_used_are_told(tmp_path):
     path = tmp_path / "some.parquet"
-    pq.write_table(pa.table({"m": [1], "who": ["a"], "time_s": [1.0]}), path)
-    assert unused(path) == [("who", "a column of string")]
+    pq.write_table(pa.table({"m": [1], "who": [[1]], "time_s": [1.0]}), path)
+    assert unused(path) == [("who", "a column of list<element: int64>")]
+    assert "FILE: who: got a column of list<element: int64>; legal: numbers, texts" in problem(
+        path, parameters=["who"]
+    )
 
 
 def test_csv_of_several_architectures_needs_one(file):
@@ -228,7 +392,7 @@ def test_parquet(tmp_path):
     columns = {"m": [4, 6], "who": ["a", "b"], "x": [0.5, 1.0], "run": [0, None], "t_us": [2, 3]}
     pq.write_table(pa.table(columns), path)
     samples = samples_in(path, duration="t_us")
-    assert plain(samples) == (("m", "x"), [[4, 0.5], [6, 1.0]], [2e-6, 3e-6])
+    assert plain(samples) == (("m", "who", "x"), [[4, 0, 0.5], [6, 1, 1.0]], [2e-6, 3e-6])
     assert samples.runs.tolist() == [0, -1]
     chosen = samples_in(path, duration="t_us", parameters=["x"])
     assert plain(chosen) == (("x",), [[0.5], [1.0]], [2e-6, 3e-6])
@@ -237,13 +401,17 @@ def test_parquet(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"m": [1, None], "time_s": [1.0, 1.0]}, "FILE: m: row 1: got nan; legal: a finite number"),
+        (
+            {"m": [1, np.inf], "time_s": [1.0, 1.0]},
+            "FILE: row 1: m: got 'inf'; legal: a finite num",
+        ),
         (
             {"m": [1, 2], "time_s": [1.0, 0.0]},
-            "FILE: time_s: row 1: got 0; legal: a finite number, l",
+            "FILE: row 1: time_s: got '0'; legal: a finite number, l",
         ),
-        ({"m": [1], "time_s": ["a"]}, "FILE: time_s: got a column of string; legal: numbers"),
-        ({"m": [1], "run": [0.5], "time_s": [1.0]}, "legal: whole numbers or nothing"),
+        ({"m": [1], "time_s": ["a"]}, "FILE: row 0: time_s: got 'a'; legal: a number"),
+        ({"m": [1], "run": [0.5], "time_s": [1.0]}, "legal: a whole number or nothing"),
+        ({"m": [], "time_s": []}, "FILE: has no rows of numbers"),
     ],
 )
 def test_parquet_says_where_it_is_wrong(tmp_path, columns, message):
@@ -267,6 +435,7 @@ def test_json_lines(file):
     samples = samples_in(path)
     assert plain(samples) == (("m",), [[64], [8]], [0.005, 0.007])
     assert samples.runs.tolist() == [2, 3]
+    assert unused(path) == [("who", "nothing in 1 of 2 rows")]
 
 
 def test_json_lines_of_extra_p(file):
@@ -306,10 +475,10 @@ def test_json_of_extra_p(file):
         ('{"m": 1, "time_s": 1, "a": ' + "[" * 101 + "]" * 101 + "}", "FILE:1:127: not JSON: nest"),
         ('{"measurements":\n{"a": 1,\n"a": 2}}', 'FILE:3:1: not JSON: the key "a" is given tw'),
         ('{"m": 1, "time_s": 1}\n[1]\n', "FILE:2: got [1]; legal: an object with names"),
-        ('{"m": 1, "time_s": 1}\n{"m": "x", "time_s": 1}', 'FILE:2: m: got "x"; legal: a number'),
-        ('{"m": 1, "time_s": 1}\n{"time_s": 1}', "FILE:2: got no m (keys: time_s); legal: a num"),
-        ('{"m": 1, "time_s": 1}\n{"m": 1, "time_s": -1}', "FILE:2: time_s: got -1"),
-        ('{"m": 1, "run": 0.5, "time_s": 1}', "FILE:1: run: got 0.5; legal: a whole number"),
+        ('{"m": 1, "time_s": 1}\n{"m": "x", "time_s": 1}', "FILE:2: m: got 'x'; legal: a number"),
+        ('{"m": 1, "time_s": 1}\n{"m": 1, "time_s": -1}', "FILE:2: time_s: got '-1'"),
+        ('{"m": 1, "run": 0.5, "time_s": 1}', "FILE:1: run: got '0.5'; legal: a whole number"),
+        ('{"m": [1]}', 'FILE:1: got {"m": [1]}; legal: numbers or texts by name'),
         (f'{{"m": {10**400}, "time_s": 1}}', "FILE: has a number beyond 1.8e308"),
         ('{"params": {"p": 1}, "value": []}', "FILE:1: value: got []; legal: a list of numbers"),
         ('{"params": {"p": true}, "value": 1}', "FILE:1: p: got true; legal: a number"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tasksim.base.errors import InputError, unknown
+from tasksim.base.errors import InputError, option, unknown
 from tasksim.models.samples import Unused, counters_among
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOKKEEPING",
     "DURATION_UNITS",
-    "TEXT_ADVICE",
     "ColumnChoice",
     "choose_columns",
     "chosen",
     "chosen_rows",
+    "duration_words",
     "find_duration",
-    "not_a_number",
+    "has_unit",
+    "name_parts",
     "other_parts",
+    "run_number",
     "wrong_value",
 ]
 
@@ -47,20 +49,40 @@ LARGEST_RUN: Final = 2.0**53
 """Largest number of a run: numbers of runs are read as floats, which are exact up to this."""
 
 _WORDS: Final = ("duration", "runtime", "time", "elapsed", "walltime", "seconds")
-_UNIT: Final = re.compile(r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s)[\])]?\Z")
+_LOOSE_WORDS: Final = (*_WORDS, "latency", "wallclock", "exectime", "secs", "sec")
+"""Words that end the names of durations with others before them: ``kernel_time``."""
+_MEANS: Final = ("t", "mean", "avg", "average")
+"""Words that say nothing of durations without a unit: ``mean_ms``."""
+_NO_DURATION: Final = (
+    "start", "begin", "end", "stop", "stamp", "min", "max", "median", "std", "stddev", "stdev",
+    "stderr", "sem", "sd", "variance",
+)  # fmt: skip
+"""Words in the names of moments and of other statistics of durations."""
+_UNIT: Final = re.compile(
+    r"(?<=.)[ _.\[(](ns|us|\u00b5s|ms|s|n(?:ano)?secs?|u(?:s)?ecs?|m(?:illi)?secs?|secs?"
+    r"|(?:nano|micro|milli)?seconds)[\])]?\Z"
+)
+_LONG_UNITS: Final = {
+    "sec": "s", "secs": "s", "seconds": "s", "msec": "ms", "msecs": "ms", "millisec": "ms",
+    "millisecs": "ms", "milliseconds": "ms", "usec": "us", "usecs": "us", "microseconds": "us",
+    "nsec": "ns", "nsecs": "ns", "nanosec": "ns", "nanosecs": "ns", "nanoseconds": "ns",
+    "\u00b5s": "us",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ColumnChoice:
     """Chosen columns: duration, with units per second; parameters; counters.
 
-    ``unused`` are the other columns, with the reasons.
+    ``unused`` are the other columns, with the reasons; ``assumed``: the duration has a unit because
+    nothing else was said.
     """
 
     duration: str
     per_second: float
     parameters: tuple[str, ...]
     unused: tuple[Unused, ...] = ()
+    assumed: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,7 +92,7 @@ class ColumnChoice:
 
 def choose_columns(
     header: Sequence[str],
-    others: Mapping[str, str],
+    others: Mapping[str, Unused],
     duration: str | None,
     parameters: Sequence[str] | None,
     where: str,
@@ -82,33 +104,27 @@ def choose_columns(
     header
         The names of all columns.
     others
-        The columns that hold no numbers -> what they hold instead.
+        The columns that are no parameters unless they are named, and why.
     duration
         The name of the column of durations, its unit at the end (``runtime_ms``) or after a
         colon (``runtime:ms``); by default the one whose name says so.
     parameters
-        The names of parameters; by default all numeric columns but durations and
-        :data:`BOOKKEEPING`. Numeric columns that are counters count besides.
+        The names of parameters; by default all columns but durations, :data:`BOOKKEEPING` and
+        *others*. Columns that are counters count besides.
     where
         What messages begin with.
 
     Raises
     ------
     InputError
-        If a column is not there, not numeric, the unit is not known, or several columns could be
-        the duration.
+        If a column is not there, the unit is not known, or several columns could be the duration.
     """
-    numeric = [column for column in header if column not in others]
     name, per_second = find_duration(header, duration, where)
     if parameters is None:
-        why = {**others, **_not_parameters(header, name)}
-        unused = [
-            Unused(c, why[c], chosen=c in BOOKKEEPING)
-            for c in header
-            if c in why and c not in (name, *SPENT)
-        ]
-        kept = (c for c in numeric if c not in {name, *SPENT, *why})
-        return ColumnChoice(name, per_second, tuple(kept), tuple(unused))
+        left = {**others, **_not_parameters(header, name)}
+        unused = [left[c] for c in header if c in left and c not in (name, *SPENT)]
+        kept = (c for c in header if c not in {name, *SPENT, *left})
+        return ColumnChoice(name, per_second, tuple(kept), tuple(unused), duration is None)
     for index, column in enumerate(parameters):
         if column not in header:
             raise unknown("column", column, header, where)
@@ -116,7 +132,7 @@ def choose_columns(
             raise InputError(f"{where}: '{column}' is the duration; it is not a parameter as well")
         if column in parameters[:index]:
             raise InputError(f"{where}: parameter '{column}' is chosen twice")
-    counted = [c for c in counters_among(numeric) if c != name and c not in parameters]
+    counted = [c for c in counters_among(header) if c != name and c not in {*parameters, *others}]
     used = {name, *parameters, *counted, *SPENT}
     unused = [Unused(c, "not among the parameters named", chosen=True) for c in header]
     return ColumnChoice(
@@ -124,27 +140,22 @@ def choose_columns(
         per_second,
         (*parameters, *counted),
         tuple(one for one in unused if one.name not in used),
+        duration is None,
     )
 
 
-TEXT_ADVICE: Final = "give each name a number, 0, 1, 2, to use the column as a parameter"
-"""Advice for a requested column that contains text."""
-
-
-def not_a_number(cell: object) -> str:
-    """Describe a column whose first *cell* is not a number.
-
-    >>> not_a_number("dgz"), not_a_number(" ")
-    ("text, such as 'dgz'", 'nothing in its first row')
-    """
-    text = str(cell).strip()
-    return f"text, such as '{text[:20]}'" if text else "nothing in its first row"
-
-
-def _not_parameters(header: Sequence[str], duration: str) -> dict[str, str]:
-    """Return the numeric columns that are no parameters unless they are named, and why."""
-    found = {name: "another duration" for name in _durations(header) if name != duration}
-    return found | {name: why for name, why in NO_PARAMETERS.items() if name in header}
+def _not_parameters(header: Sequence[str], duration: str) -> dict[str, Unused]:
+    """Return the columns that are no parameters for their names, and why."""
+    found = {
+        name: Unused(name, "another duration")
+        for name in duration_words(header)
+        if name != duration
+    }
+    return found | {
+        name: Unused(name, why, chosen=True)
+        for name, why in NO_PARAMETERS.items()
+        if name in header
+    }
 
 
 def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tuple[str, float]:
@@ -154,22 +165,45 @@ def find_duration(header: Sequence[str], wanted: str | None, where: str) -> tupl
     ('runtime_ms', 1000.0)
     >>> find_duration(["m", "t"], "t:us", "gemm.csv")
     ('t', 1000000.0)
+    >>> find_duration(["m", "kernel_time"], None, "gemm.csv")
+    ('kernel_time', 1.0)
     """
     if wanted is not None:
         return _given(header, wanted, where)
-    found = _durations(header)
-    if len(found) == 1:
-        return found[0], _per_second(found[0])
-    if found:
-        raise InputError(
-            f"{where}: which column is the duration? {', '.join(found)}: say --duration {found[0]}"
-        )
-    unitless = next((c for c in header if c.lower() in _WORDS), None)
-    example = f"{unitless}:us" if unitless else "runtime_s"
+    for found in _candidates(header):
+        if len(found) == 1:
+            return found[0], _per_second(found[0])
+        if found:
+            raise InputError(
+                f"{where}: which column is the duration? {', '.join(found)}: say "
+                f"{option('duration', found[0])}"
+            )
     raise InputError(
-        f"{where}: no column is a duration with its unit (columns: {', '.join(header)}); "
-        f"say which one and its unit: --duration {example} (units: {', '.join(DURATION_UNITS)})"
+        f"{where}: no column is a duration by its name (columns: {', '.join(header)}); "
+        f"say which one and its unit: {option('duration', f'{header[-1]}:us')} "
+        f"(units: {', '.join(DURATION_UNITS)})"
     )
+
+
+def has_unit(name: str) -> bool:
+    """Return whether the *name* of a duration says its unit.
+
+    >>> has_unit("runtime_ms"), has_unit("runtime")
+    (True, False)
+    """
+    return _unit(name) is not None
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the words of the *name* of a column, in lower case, without a unit at its end.
+
+    >>> name_parts("execTime_ms"), name_parts("start_time")
+    (['exec', 'time'], ['start', 'time'])
+    """
+    match = _UNIT.search(name)
+    text = name[: match.start()] if match else name
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()
+    return re.findall(r"[^\W_]+", text)
 
 
 def run_number(value: str | float) -> int:
@@ -215,22 +249,39 @@ def _given(header: Sequence[str], wanted: str, where: str) -> tuple[str, float]:
     return name, DURATION_UNITS[unit]
 
 
-def _durations(header: Sequence[str]) -> list[str]:
-    """Return the columns that say that they are durations, and in which unit."""
-    found = []
-    for name in header:
-        match = _UNIT.search(name)
-        word = (name[: match.start()].rstrip(" _.") if match else name).lower()
-        if word in _WORDS and _unit(name) is not None:
-            found.append(name)
-    return found
+def duration_words(header: Sequence[str]) -> list[str]:
+    """Return the columns that are durations by their names, in the order of *header*."""
+    found = {name for names in _candidates(header) for name in names}
+    return [name for name in header if name in found]
+
+
+def _candidates(header: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the columns that could be the duration by their names, the clearest ones first."""
+    exact = [name for name in header if _is_word(name)]
+    loose = [name for name in header if name not in exact and _ends_in_word(name)]
+    yield [name for name in exact if has_unit(name)]
+    yield [name for name in loose if has_unit(name)]
+    yield [name for name in exact if not has_unit(name)]
+    yield [name for name in loose if not has_unit(name)]
+
+
+def _is_word(name: str) -> bool:
+    match = _UNIT.search(name)
+    return (name[: match.start()].rstrip(" _.") if match else name).lower() in _WORDS
+
+
+def _ends_in_word(name: str) -> bool:
+    parts = name_parts(name)
+    if not parts or any(part in _NO_DURATION for part in parts):
+        return False
+    return parts[-1] in _LOOSE_WORDS or (has_unit(name) and parts[-1] in _MEANS)
 
 
 def _unit(name: str) -> str | None:
-    if name.lower() == "seconds":
+    if name.lower() in ("seconds", "secs", "sec"):
         return "s"
     match = _UNIT.search(name)
-    return match[1].replace("\u00b5", "u") if match else None
+    return None if match is None else _LONG_UNITS.get(match[1], match[1])
 
 
 def _per_second(name: str) -> float:

@@ -7,7 +7,7 @@ import io
 import math
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,15 +15,8 @@ from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.base.numerals import is_plain, plain_float
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.columns import (
-    TEXT_ADVICE,
-    choose_columns,
-    chosen_rows,
-    not_a_number,
-    run_number,
-    wrong_value,
-)
-from tasksim.models.samples import UNKNOWN_RUN, Samples
+from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
+from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CSV", "read_csv"]
+    from tasksim.models.samples import Samples
+
+__all__ = ["CSV", "read_cells", "read_csv"]
 
 CHUNK: Final = 20_000
 """Number of rows that are converted at once: the cells of a long file, which take several times the
@@ -43,12 +38,15 @@ def read_csv(
     duration: str | None = None,
     parameters: Sequence[str] | None = None,
     part: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Samples:
     """Return the samples in the CSV file at *path*.
 
     Fields are separated by commas, semicolons or tabs, whichever the header has. Empty lines and
-    those that begin with ``#`` do not count. A column is numeric if its first cell is a number:
-    a later cell that is not is an error, and not a reason to leave the column out.
+    those that begin with ``#`` do not count, nor does the header where it is repeated. A column is
+    numeric if it holds more numbers than texts: a cell with text is an error then. Rows with an
+    empty cell are left out. A first column without a name, or for which the header has no name,
+    numbers the rows.
     A column ``run`` says which run a sample is from; one ``architecture`` with several values
     needs *part* to choose one.
 
@@ -58,22 +56,12 @@ def read_csv(
         ``file:line:column: what, what was got, what is legal``.
     """
     table = _Table(path, read_text(path))
-    choice = choose_columns(table.header, table.texts(), duration, parameters, f"{path}:1")
-    texts = [
-        name for name in ("architecture",) if name in table.header and name not in choice.columns
-    ]
-    runs = ["run"] if "run" in table.header and "run" not in choice.columns else []
-    columns = table.read(choice.columns, runs, texts)
-    durations = columns.pop(choice.duration) / choice.per_second
-    kinds = columns["architecture"] if texts else None
-    rows, others = chosen_rows(kinds, "architecture", part, path)
-    numbers = [columns[name] for name in choice.parameters]
-    shape = np.column_stack(numbers) if numbers else np.empty((len(durations), 0))
-    run = columns["run"][rows].astype(np.int64) if runs else None
-    if run is not None and not np.any(run != UNKNOWN_RUN):
-        run = None
-    unused = (*choice.unused, *others)
-    return Samples(choice.parameters, shape[rows], durations[rows], run, unused=unused)
+    return samples_of(table.cells(), duration, parameters, part, categorical)
+
+
+def read_cells(path: Path) -> Cells:
+    """Return the cells of the CSV file at *path*."""
+    return _Table(path, read_text(path)).cells()
 
 
 class _Table:
@@ -88,95 +76,94 @@ class _Table:
         if header is None:
             raise InputError(f"{path}: is empty; expected a line with the names of the columns")
         self.header = tuple(name.strip() for name in header)
+        self.index = self.header[0] == "" or self._lacks_a_name()
+        if self.index and self.header[0] != "":
+            self.header = ("", *self.header)
         self._check_header()
+
+    def cells(self) -> Cells:
+        """Return the cells of the file, without its header."""
+        columns = self._read()
+        again = f"{self.repeated} line" if self.repeated == 1 else f"{self.repeated} lines"
+        unused = (Unused(again, "the header again"),) if self.repeated else ()
+        return Cells(self.path, f"{self.path}:1", columns, self._place, unused, self.index)
+
+    def _lacks_a_name(self) -> bool:
+        """Return whether all rows begin with a name of the row, which the header does not name."""
+        names = []
+        for _, fields in islice(self._rows(), 1, None):
+            if len(fields) != len(self.header) + 1:
+                return False
+            names.append(fields[0].strip())
+        if len(names) < 2 or len(set(names)) != len(names):
+            return False
+        numbers = [_number(name) for name in names]
+        if any(number is None for number in numbers):
+            return True
+        return numbers in (
+            [float(row) for row in range(len(names))],
+            [float(row) for row in range(1, len(names) + 1)],
+        )
 
     def _check_header(self) -> None:
         for index, name in enumerate(self.header):
-            if not name or name in self.header[:index]:
+            if (not name and index > 0) or name in self.header[:index]:
                 got = f"'{name}' again" if name else "nothing"
                 raise self.error(0, index, f"got {got}; legal: a name for each column, once")
             if _number(name) is not None:
                 raise self.error(0, index, f"got '{name}'; legal: a first line with names")
 
-    def texts(self) -> dict[str, str]:
-        """Return the columns whose first cell is no number, and what that is."""
-        first = next((fields for _, fields in islice(self._rows(), 1, None)), None)
-        if first is None:
-            raise InputError(f"{self.path}:2:1: got the end of the file; legal: samples")
-        cells = zip(self.header, first, strict=False)
-        return {n: not_a_number(text) for n, text in cells if _number(text) is None}
-
-    def read(
-        self, numbers: Sequence[str], runs: Sequence[str], texts: Sequence[str]
-    ) -> dict[str, NDArray[Any]]:
-        """Return columns by name: *numbers* and *texts* as such, *runs* maybe empty."""
-        parts: dict[str, list[NDArray[Any]]] = {name: [] for name in (*numbers, *runs, *texts)}
+    def _read(self) -> dict[str, Column]:
+        values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in self.header}
+        texts: dict[str, dict[int, str]] = {name: {} for name in self.header}
         rows = islice(self._rows(), 1, None)
-        begin = 1
+        begin = 0
         while chunk := [fields for _, fields in islice(rows, CHUNK)]:
             self._check_lengths(chunk, begin)
-            cells = list(zip(*chunk, strict=True))
-            for name in parts:
-                column = cells[self.header.index(name)]
-                parts[name].append(
-                    np.array([text.strip() for text in column])
-                    if name in texts
-                    else self._floats(
-                        name, column, begin, empty=name in runs, advise=name in numbers[:-1]
-                    )
-                )
+            for name, column in zip(self.header, zip(*chunk, strict=True), strict=True):
+                values[name].append(_numbers(column, begin, texts[name]))
             begin += len(chunk)
-        self._check_values(numbers, parts)
-        return {name: np.concatenate(found) for name, found in parts.items()}
+        if not begin:
+            raise InputError(f"{self.path}:2:1: got the end of the file; legal: samples")
+        return {name: Column(np.concatenate(values[name]), texts[name]) for name in self.header}
 
     def _check_lengths(self, chunk: list[list[str]], begin: int) -> None:
         width = len(self.header)
         for index, fields in enumerate(chunk, begin):
             if len(fields) != width:
                 place = min(len(fields), width) - 1
-                raise self.error(index, place, f"got {len(fields)} fields; legal: {width}")
+                hint = ""
+                if all(_number(field) is None and field.strip() for field in fields):
+                    hint = "; does a second table begin here? legal: one per file"
+                message = f"got {len(fields)} fields; legal: {width}{hint}"
+                raise self.error(index + 1, place, message)
 
-    def _floats(
-        self, name: str, column: Sequence[str], begin: int, *, empty: bool, advise: bool
-    ) -> NDArray[np.float64]:
-        """Return the cells of a *column* as numbers; *begin* is the number of its first row.
-
-        *empty* cells may be there; *advise* says what to do about text.
-        """
-        if empty:
-            column = [text or str(UNKNOWN_RUN) for text in column]
-        try:
-            if not is_plain("".join(column)):
-                raise ValueError
-            return np.array(list(map(run_number if empty else float, column)), dtype=np.float64)
-        except ValueError:
-            wrong = next(i for i, text in enumerate(column) if not _reads(text, whole=empty))
-            legal = "a number" if not empty else "a whole number or nothing"
-            if advise and begin + wrong == 1 and column[wrong].strip():
-                legal += f"; {TEXT_ADVICE}"
-            raise self.wrong(begin + wrong, name, column[wrong], legal) from None
-
-    def _check_values(self, numbers: Sequence[str], parts: dict[str, list[NDArray[Any]]]) -> None:
-        """Refuse what is no parameter and no duration, where it is."""
-        for name in numbers:
-            values = np.concatenate(parts[name])
-            found = wrong_value(values, duration=name == numbers[-1])
-            if found is not None:
-                raise self.wrong(found[0] + 1, name, f"{values[found[0]]:g}", found[1])
-
-    def wrong(self, row: int, name: str, got: str, legal: str) -> InputError:
-        """Return the error that a cell has *got* something else than what is *legal*."""
-        shown = f"'{got.strip()[:40]}'" if got.strip() else "nothing"
-        return self.error(row, self.header.index(name), f"{name}: got {shown}; legal: {legal}")
+    def _place(self, row: int, name: str) -> str:
+        """Return where the cell of a *row*, from 0, and a column is."""
+        return self._at(row + 1, self.header.index(name))
 
     def error(self, row: int, column: int, message: str) -> InputError:
         """Return the error that begins with where a cell is; row 0 is the header."""
+        return InputError(f"{self._at(row, column)}: {message}")
+
+    def _at(self, row: int, column: int) -> str:
         line = next(islice(self._rows(), row, None))[0]
-        at = _position(re.split("\r\n|\r|\n", self.text)[line - 1], self.delimiter, column)
-        return InputError(f"{self.path}:{line}:{at}: {message}")
+        text = re.split("\r\n|\r|\n", self.text)[line - 1]
+        return f"{self.path}:{line}:{_position(text, self.delimiter, column)}"
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the lines that count, with their numbers from 1."""
+        """Yield the lines that count, with their numbers from 1; the header only once."""
+        header: list[str] | None = None
+        self.repeated = 0
+        for number, fields in self._lines():
+            if fields == header:
+                self.repeated += 1
+                continue
+            header = fields if header is None else header
+            yield number, fields
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the lines that are neither empty nor comments, with their numbers from 1."""
         stream = io.StringIO(self.text, newline="")
         lines = csv.reader(stream, delimiter=self.delimiter, skipinitialspace=True)
         try:
@@ -187,20 +174,35 @@ class _Table:
             raise InputError(f"{self.path}:{lines.line_num}: {error}") from None
 
 
+def _numbers(column: Sequence[str], begin: int, texts: dict[int, str]) -> NDArray[np.float64]:
+    """Return the cells of a *column* as numbers, NaN for others, whose texts go to *texts*.
+
+    *begin* is the number of its first row.
+    """
+    try:
+        if is_plain("".join(column)):
+            return np.array(list(map(float, column)), dtype=np.float64)
+    except ValueError:
+        pass
+    values = np.full(len(column), np.nan)
+    for row, cell in enumerate(column):
+        text = cell.strip()
+        if text in MISSING:
+            continue
+        number = _number(text)
+        if number is None:
+            texts[begin + row] = text
+        else:
+            values[row] = number
+    return values
+
+
 def _number(text: str) -> float | None:
     try:
         value = plain_float(text)
     except ValueError:
         return None
     return None if math.isnan(value) else value
-
-
-def _reads(text: str, *, whole: bool) -> bool:
-    try:
-        run_number(text) if whole else float(text)
-    except ValueError:
-        return False
-    return is_plain(text)
 
 
 def _position(line: str, delimiter: str, index: int) -> int:
@@ -218,4 +220,5 @@ CSV = Format(
     summary="Samples, a line per execution, with a line of names: separated by , ; or tabs.",
     suffixes=(".csv", ".tsv", ".txt"),
     reads_samples=read_csv,
+    takes_categorical=True,
 )

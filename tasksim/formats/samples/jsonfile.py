@@ -21,19 +21,15 @@ from tasksim.base.documents.json_document import parse_json
 from tasksim.base.errors import InputError
 from tasksim.base.files import read_text
 from tasksim.formats.registry import Format, first_line
-from tasksim.formats.samples.columns import (
-    TEXT_ADVICE,
-    choose_columns,
-    chosen_rows,
-    run_number,
-    wrong_value,
-)
+from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
 from tasksim.formats.samples.extrap import NO_NAME, Measurement, to_samples
-from tasksim.models.samples import UNKNOWN_RUN, Samples, Unused
+from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from tasksim.models.samples import Samples
 
 __all__ = ["JSON", "read_json"]
 
@@ -48,6 +44,7 @@ def read_json(
     duration: str | None = None,
     parameters: Sequence[str] | None = None,
     part: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Samples:
     """Return the samples in the JSON file, or the file of JSON lines, at *path*.
 
@@ -61,13 +58,15 @@ def read_json(
     if whole is not None:
         names, found = _names(path, whole), list(_measurements(path, whole))
         samples = to_samples(path, names, found, duration, parameters, part)
+        samples = samples.with_categories(categorical)
         return _with_unused(samples, [whole], ("parameters", "measurements"))
     lines = list(_lines(path, text))
     if not lines:
         raise InputError(f"{path}: is empty; expected a JSON object per line")
     if "params" in lines[0][1]:
-        return _records(path, lines, duration, parameters, part)
-    return _flat(path, lines, duration, parameters, part)
+        samples = _records(path, lines, duration, parameters, part)
+        return samples.with_categories(categorical)
+    return _flat(path, lines, duration, parameters, part, categorical)
 
 
 def _whole(path: Path, text: str) -> dict[str, Any] | None:
@@ -172,62 +171,45 @@ def _flat(
     duration: str | None,
     parameters: Sequence[str] | None,
     part: str | None,
+    categorical: Sequence[str],
 ) -> Samples:
     """Return the samples in lines that have a key per column."""
-    where, first = lines[0]
-    others = {name: f"no number, {_short(v)}" for name, v in first.items() if not _is_number(v)}
-    choice = choose_columns(list(first), others, duration, parameters, where)
-    cells = [_cells(line, choice.columns, place) for place, line in lines]
-    try:
-        table = np.array(cells, dtype=np.float64)
-    except OverflowError:
-        raise InputError(f"{path}: has a number beyond 1.8e308; legal: finite numbers") from None
-    for index, name in enumerate(choice.columns):
-        wrong = wrong_value(table[:, index], duration=name == choice.duration)
-        if wrong is not None:
-            row, legal = wrong
-            got = f"{table[row, index]:g}"
-            raise InputError(f"{lines[row][0]}: {name}: got {got}; legal: {legal}")
-    column = np.array([str(line.get("architecture")) for _, line in lines])
-    rows, parts = chosen_rows(
-        column if "architecture" in first else None, "architecture", part, path
-    )
-    known = "run" in first and "run" not in choice.columns
-    runs = np.array([_run(line, where) for where, line in lines]) if known else None
+    first = lines[0][1]
+    columns, unused = {}, []
+    for name in first:
+        column = _column(path, lines, name)
+        if column is None:
+            unused.append(Unused(name, f"no number, {_short(first[name])}"))
+        else:
+            columns[name] = column
+    if not columns:
+        raise InputError(f"{lines[0][0]}: got {_short(first)}; legal: numbers or texts by name")
     later = dict.fromkeys(name for _, line in lines for name in line if name not in first)
-    unused = [*choice.unused, *parts, *(Unused(name, "not in the first line") for name in later)]
-    return Samples(
-        choice.parameters,
-        table[rows, :-1],
-        table[rows, -1] / choice.per_second,
-        None if runs is None else runs[rows],
-        unused=tuple(unused),
-    )
+    unused += [Unused(name, "not in the first line") for name in later]
+    cells = Cells(path, lines[0][0], columns, lambda row, name: lines[row][0], tuple(unused))  # noqa: ARG005
+    return samples_of(cells, duration, parameters, part, categorical)
 
 
-def _cells(line: dict[str, Any], columns: Sequence[str], where: str) -> list[float]:
-    try:
-        cells = [line[name] for name in columns]
-    except KeyError as error:
-        got = ", ".join(line)
-        raise InputError(
-            f"{where}: got no {error.args[0]} (keys: {got}); legal: a number"
-        ) from None
-    if not all(type(cell) is float or type(cell) is int for cell in cells):
-        for name, cell in zip(columns, cells, strict=True):
-            advice = f"; {TEXT_ADVICE}" if name != columns[-1] else ""
-            _number(cell, f"{where}: {name}", f"a number{advice}")
-    return cells
-
-
-def _run(line: dict[str, Any], where: str) -> int:
-    value = line.get("run")
-    try:
-        return UNKNOWN_RUN if value is None else run_number(_number(value, f"{where}: run"))
-    except InputError:
-        raise
-    except ValueError:
-        raise InputError(f"{where}: run: got {_short(value)}; legal: a whole number") from None
+def _column(path: Path, lines: Sequence[_Line], name: str) -> Column | None:
+    """Return the values of a key in all lines; None if one is an object or a list."""
+    values, texts = np.full(len(lines), np.nan), {}
+    for row, (_, line) in enumerate(lines):
+        value = line.get(name)
+        if isinstance(value, dict | list):
+            return None
+        if isinstance(value, bool):
+            texts[row] = json.dumps(value)
+        elif isinstance(value, str):
+            if value.strip() not in MISSING:
+                texts[row] = value.strip()
+        elif value is not None:
+            try:
+                values[row] = value
+            except OverflowError:
+                raise InputError(
+                    f"{path}: has a number beyond 1.8e308; legal: finite numbers"
+                ) from None
+    return Column(values, texts)
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
@@ -251,10 +233,6 @@ def _number(value: object, where: str, legal: str = "a number") -> float:
         raise InputError(f"{where}: got {_short(value)}...; legal: a finite number") from None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _short(value: object) -> str:
     return "nothing" if value is None else json.dumps(value)[:40]
 
@@ -264,4 +242,5 @@ JSON = Format(
     suffixes=(".json", ".jsonl"),
     recognises=lambda path, head: first_line(head).startswith("{"),  # noqa: ARG005
     reads_samples=read_json,
+    takes_categorical=True,
 )

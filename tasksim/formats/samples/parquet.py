@@ -9,8 +9,8 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.registry import Format
-from tasksim.formats.samples.columns import TEXT_ADVICE, choose_columns, chosen_rows, wrong_value
-from tasksim.models.samples import UNKNOWN_RUN, Samples
+from tasksim.formats.samples.cells import MISSING, Cells, Column, samples_of
+from tasksim.models.samples import Unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
+    from tasksim.models.samples import Samples
+
 __all__ = ["PARQUET", "read_parquet"]
 
 MOST_VALUES: Final = 100_000_000
 """Maximum number of values: two gigabytes hold their 8 bytes each, and as much while they are read.
 Even a small file may have more, as repeated values need hardly any space in it."""
+INDEX_NAMES: Final = ("__index_level_0__",)
+"""Names that pandas gives to the index of a table that has none."""
 
 
 def read_parquet(
@@ -31,6 +35,7 @@ def read_parquet(
     duration: str | None = None,
     parameters: Sequence[str] | None = None,
     part: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Samples:
     """Return the samples in the Parquet file at *path*.
 
@@ -39,27 +44,33 @@ def read_parquet(
     Raises
     ------
     InputError
-        ``file: column: row, what was got, what is legal``.
+        ``file: row: column: what was got, what is legal``.
     """
     table = _read(path)
-    names = table.column_names
-    kinds = {name: table.schema.field(name).type for name in names}
-    others = {name: f"a column of {kind}" for name, kind in kinds.items() if not _is_number(kind)}
-    choice = choose_columns(names, others, duration, parameters, str(path))
-    for name in choice.columns:
-        if name in others:
-            advice = f"; {TEXT_ADVICE}" if name != choice.duration else ""
-            raise InputError(f"{path}: {name}: got {others[name]}; legal: numbers{advice}")
-    columns = [_column(table, name) for name in choice.columns]
-    _check(path, choice.columns, columns)
-    rows, parts = chosen_rows(_architectures(table), "architecture", part, path)
-    stacked = np.column_stack(columns)
-    runs = None
-    if "run" in names and "run" not in choice.columns:
-        runs = _runs(table, path)[rows]
-    durations_s = stacked[rows, -1] / choice.per_second
-    unused = (*choice.unused, *parts)
-    return Samples(choice.parameters, stacked[rows, :-1], durations_s, runs, unused=unused)
+    kinds = {name: table.schema.field(name).type for name in table.column_names}
+    columns, unused = {}, []
+    for name, kind in kinds.items():
+        if _is_number(kind):
+            columns[name] = Column(_column(table, name), {})
+        elif _is_text(kind):
+            columns[name] = _texts(table, name)
+        elif name in (parameters or ()) or name == (duration or "").partition(":")[0]:
+            raise InputError(
+                f"{path}: {name}: got a column of {kind}; legal: numbers, texts or truth values"
+            )
+        else:
+            unused.append(Unused(name, f"a column of {kind}"))
+    if not columns or not len(table):
+        raise InputError(f"{path}: has no rows of numbers; legal: samples")
+    cells = Cells(
+        path,
+        str(path),
+        columns,
+        lambda row, name: f"{path}: row {row}",  # noqa: ARG005
+        tuple(unused),
+        next(iter(columns)) in INDEX_NAMES,
+    )
+    return samples_of(cells, duration, parameters, part, categorical)
 
 
 def _read(path: Path) -> pyarrow.Table:
@@ -88,31 +99,23 @@ def _column(table: pyarrow.Table, name: str) -> NDArray[np.float64]:
     return values
 
 
-def _runs(table: pyarrow.Table, path: Path) -> NDArray[np.int64]:
-    import pyarrow
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
 
-    try:
-        column = table.column("run").cast(pyarrow.int64())
-    except pyarrow.ArrowException as error:
-        raise InputError(f"{path}: run: {error}; legal: whole numbers or nothing") from None
-    runs: NDArray[np.int64] = column.fill_null(UNKNOWN_RUN).to_numpy()
-    return runs
+    if types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind))
 
 
-def _architectures(table: pyarrow.Table) -> NDArray[np.str_] | None:
-    """Return the names in the column of architectures, if there is one; nothing is no name."""
-    if "architecture" not in table.column_names:
-        return None
-    found = table.column("architecture").to_pylist()
-    return np.array(["" if name is None else str(name) for name in found], dtype=np.str_)
-
-
-def _check(path: Path, names: Sequence[str], columns: Sequence[NDArray[np.float64]]) -> None:
-    for name, values in zip(names, columns, strict=True):
-        found = wrong_value(values, duration=name == names[-1])
-        if found is not None:
-            row, legal = found
-            raise InputError(f"{path}: {name}: row {row}: got {values[row]:g}; legal: {legal}")
+def _texts(table: pyarrow.Table, name: str) -> Column:
+    """Return a column of texts or truth values; nothing is a cell without a value."""
+    texts = {
+        row: (str(value) if isinstance(value, str) else str(value).lower()).strip()
+        for row, value in enumerate(table.column(name).to_pylist())
+        if value is not None
+    }
+    found = {row: text for row, text in texts.items() if text not in MISSING}
+    return Column(np.full(len(table), np.nan), found)
 
 
 PARQUET = Format(
@@ -120,4 +123,5 @@ PARQUET = Format(
     suffixes=(".parquet",),
     recognises=lambda path, head: head.startswith(b"PAR1"),  # noqa: ARG005
     reads_samples=read_parquet,
+    takes_categorical=True,
 )

@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import all_of
+from tasksim.base.errors import InputError
 from tasksim.base.files import reading
 from tasksim.formats.registry import FORMATS, format_of
 from tasksim.models.samples import unused_text
@@ -24,6 +26,7 @@ def read_samples(
     duration: str | None = None,
     parameters: Sequence[str] | None = None,
     part: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Samples:
     r"""Return the samples in the file at *path*, durations in seconds.
 
@@ -36,12 +39,16 @@ def read_samples(
         The column or metric of durations, its unit at the end of the name (``runtime_ms``) or
         after a colon (``runtime:ms``; s, ms, us, ns). By default the one whose name says both.
     parameters
-        The columns that are parameters; by default all numeric ones but ``run``, ``repetition``,
-        durations, and counters (:data:`~tasksim.models.samples.COUNTERS`). Counters are
-        kept apart, unless they are parameters.
+        The columns that are parameters; by default all but ``run``, ``repetition``, durations,
+        counters (:data:`~tasksim.models.samples.COUNTERS`), row numbers, dates, spreads of
+        durations, and texts that differ from row to row. Counters are kept apart, unless they are
+        parameters. Parameters of texts have categories.
     part
         Where a file has several sets of samples, the one that is meant: an ``architecture``, a
         combination of devices, a call path.
+    categorical
+        The columns of numbers that are names, such as an algorithm's number: they have categories,
+        too.
 
     Raises
     ------
@@ -53,7 +60,8 @@ def read_samples(
     -----
     UserWarning
         Where the file has columns or rows that are not used and that nobody chose to leave out,
-        such as text: ``samples.unused`` has all of them, with the reasons.
+        such as rows with empty cells: ``samples.unused`` has all of them, with the reasons. Where
+        something was taken for granted, such as a unit: ``samples.notes``.
 
     Examples
     --------
@@ -65,9 +73,13 @@ def read_samples(
     >>> samples.names, samples.parameters.tolist(), samples.durations_s.tolist()
     (('m', 'n'), [[64.0, 32.0]], [0.0015])
     """
-    samples = samples_in(path, duration=duration, parameters=parameters, part=part)
+    samples = samples_in(
+        path, duration=duration, parameters=parameters, part=part, categorical=categorical
+    )
     if said := unused_text(one for one in samples.unused if not one.chosen):
         warnings.warn(f"{path}: not used: {said}", stacklevel=2)
+    for note in samples.notes:
+        warnings.warn(f"{path}: {note}", stacklevel=2)
     return samples
 
 
@@ -77,11 +89,23 @@ def samples_in(
     duration: str | None = None,
     parameters: Sequence[str] | None = None,
     part: str | None = None,
+    categorical: Sequence[str] = (),
 ) -> Samples:
     """Return what :func:`read_samples` does, without a warning of what is not used."""
     path = Path(path)
     with reading(path):  # a folder, or what is not there, is said before anything else
         found = format_of(path, "reads_samples") or FORMATS.find("csv")
     assert found.reads_samples is not None  # that is what it was chosen by
-    samples = found.reads_samples(path, duration, parameters, part)
+    names = checked_names(categorical, "categorical")
+    if found.takes_categorical:
+        samples = found.reads_samples(path, duration, parameters, part, names)
+    else:
+        samples = found.reads_samples(path, duration, parameters, part).with_categories(names)
     return samples.with_counters_apart(parameters or ())
+
+
+def checked_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return *names* of columns as a tuple; raise :exc:`InputError` for anything else."""
+    if isinstance(names, str):
+        raise InputError(f"{what}: got '{names}'; legal: a list of names of columns")
+    return all_of(names, str, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from copy import copy
@@ -256,11 +257,7 @@ class LinearModel(KernelModel):
         return self._formula(digits)
 
     def _formula(self, digits: int = 6) -> str:
-        text = self._form().formula(digits)
-        for name, categories in self.categories_.items():
-            for code, category in enumerate(categories):
-                text = text.replace(f"is({name}, {code})", f"is({name}, {category})")
-        return text
+        return _with_names(self._form().formula(digits), self.categories_)
 
     def linear(self) -> LinearForm:
         """Return the terms with the statistics of their coefficients."""
@@ -420,6 +417,16 @@ class LinearModel(KernelModel):
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
+
+
+def _with_names(formula: str, categories: Mapping[str, tuple[str, ...]]) -> str:
+    """Return *formula* with the names of categories in place of their numbers."""
+
+    def named(found: re.Match[str]) -> str:
+        known = categories.get(found[1])
+        return found[0] if known is None else f"is({found[1]}, {known[int(found[2])]})"
+
+    return re.sub(r"is\((\w+), (\d+)\)", named, formula) if categories else formula
 
 
 def undecidable(terms: Terms, configurations: Floats, count: int) -> str:

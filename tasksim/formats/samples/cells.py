@@ -1,0 +1,378 @@
+"""Samples from a table of cells: columns of numbers, of names, and those that are neither.
+
+Readers of formats make :class:`Cells` and say where each cell is; :func:`samples_of` decides which
+columns are parameters, which of these have categories, and which rows are left out. It tells all
+that it leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, option, unknown
+from tasksim.formats.samples.columns import (
+    BOOKKEEPING,
+    choose_columns,
+    chosen_rows,
+    has_unit,
+    name_parts,
+    run_number,
+    wrong_value,
+)
+from tasksim.models.categories import coded_column, text_of
+from tasksim.models.samples import UNKNOWN_RUN, Samples, Unused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tasksim.base.arrays import Bools, Floats, Ints
+    from tasksim.formats.samples.columns import ColumnChoice
+
+__all__ = ["MISSING", "Cells", "Column", "samples_of"]
+
+MISSING: Final = frozenset(["", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL"])
+"""Texts of a cell without a value. ``none`` is not one of them: it is the name of many options."""
+MAX_CATEGORIES: Final = 256
+"""Maximum number of categories of a parameter: of more, none has enough samples, and the column is
+an identifier or a quantity."""
+MIN_NAMES_OF_IDENTIFIER: Final = 20
+"""Number of names above which a column with a name per sample or two is an identifier."""
+MIN_NUMBERED_ROWS: Final = 10
+"""Number of rows from which 0, 1, 2, ... count the rows: sweeps over so many consecutive values, in
+order and each once, are rarer than columns of row numbers."""
+_ROW_NAMES: Final = ("", "index", "idx", "id", "row", "rowid", "row_id", "unnamed: 0", "sample_id")
+_SPREADS: Final = {"std", "stddev", "stdev", "stderr", "sem", "sd", "variance"}
+_STATISTICS: Final = {"min", "max", "median"}
+_MOMENTS: Final = {"timestamp", "date", "datetime"}
+_DATE: Final = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+)
+_COMMA: Final = re.compile(r"[-+]?\d+,\d+")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of a column.
+
+    Attributes
+    ----------
+    values
+        float64 [rows]: the numbers; NaN in other cells.
+    texts
+        Row -> the text of a cell that is no number.
+    """
+
+    values: Floats
+    texts: Mapping[int, str]
+
+    @property
+    def missing(self) -> Bools:
+        """Which cells are without a value."""
+        lacking = np.isnan(self.values)
+        lacking[list(self.texts)] = False
+        return lacking
+
+    @property
+    def is_text(self) -> bool:
+        """Whether more cells hold texts than numbers; if equally many, whether the first does."""
+        numbers = ~np.isnan(self.values)
+        count = int(numbers.sum())
+        if len(self.texts) != count:
+            return len(self.texts) > count
+        return bool(self.texts) and min(self.texts) < int(np.argmax(numbers))
+
+    def names(self) -> list[str]:
+        """Return the cells as names of categories; "" for those without a value."""
+        values = self.values.tolist()
+        return [
+            self.texts[row] if row in self.texts else "" if value != value else text_of(value)
+            for row, value in enumerate(values)
+        ]
+
+    def select(self, kept: Bools) -> Column:
+        """Return the cells of the rows *kept*."""
+        place = np.cumsum(kept) - 1
+        texts = {int(place[row]): text for row, text in self.texts.items() if kept[row]}
+        return Column(self.values[kept], texts)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A table in a file.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    header
+        Where its names are, for messages: ``gemm.csv:1``.
+    columns
+        Name -> cells.
+    place
+        Returns where the cell of a row, and of a column of that name, is.
+    unused
+        What the reader has left out.
+    index
+        Whether the first column numbers the rows, having no name of its own.
+    """
+
+    path: Path
+    header: str
+    columns: Mapping[str, Column]
+    place: Callable[[int, str], str]
+    unused: tuple[Unused, ...] = ()
+    index: bool = False
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())).values)
+
+    def error(self, row: int, name: str, legal: str) -> InputError:
+        """Return the error that a cell is not *legal*."""
+        column = self.columns[name]
+        text = column.texts.get(row)
+        value = column.values[row]
+        got = f"'{text.strip()[:40]}'" if text is not None else f"'{value:g}'"
+        if text is None and np.isnan(value):
+            got = "nothing"
+        return InputError(f"{self.place(row, name)}: {name}: got {got}; legal: {legal}")
+
+
+def samples_of(
+    cells: Cells,
+    duration: str | None,
+    parameters: Sequence[str] | None,
+    part: str | None,
+    categorical: Sequence[str] = (),
+) -> Samples:
+    """Return the samples in *cells*; see :func:`~tasksim.formats.samples.read.read_samples`.
+
+    Raises
+    ------
+    InputError
+        With the place of what is wrong, what was got, and what is legal.
+    """
+    header = list(cells.columns)
+    choice = choose_columns(header, {}, duration, parameters, cells.header)
+    for name in categorical:
+        if name not in header:
+            raise unknown("column", name, header, f"{cells.header}: categorical")
+        if name == choice.duration:
+            raise InputError(f"{cells.header}: '{name}' is the duration; it has no categories")
+    if parameters is None:
+        others = _no_parameters(cells, choice.parameters, [*categorical, choice.duration])
+        choice = choose_columns(header, others, duration, None, cells.header)
+    named = _named(cells, choice, categorical)
+    mine, others_of = _of_part(cells, part, parameters)
+    complete, lacking = _complete(cells, choice, mine)
+    kept = mine & complete
+    if not kept.any():
+        why = f"; {lacking[0].name} {lacking[0].why}" if lacking else ""
+        raise InputError(f"{cells.path}: no rows with all of {', '.join(choice.columns)}{why}")
+    for name in choice.columns:
+        if name not in named:
+            _check_numbers(cells, name, kept, duration=name == choice.duration)
+    columns: dict[str, Floats] = {}
+    categories = {}
+    for name in choice.parameters:
+        column = cells.columns[name].select(kept)
+        if name in named:
+            columns[name], categories[name] = coded_column(column.names())
+        else:
+            columns[name] = column.values
+    table = np.column_stack(list(columns.values())) if columns else np.empty((int(kept.sum()), 0))
+    durations_s = cells.columns[choice.duration].values[kept] / choice.per_second
+    runs = _runs(cells, choice, kept)
+    return Samples(
+        choice.parameters,
+        table,
+        durations_s,
+        runs,
+        unused=(*choice.unused, *cells.unused, *others_of, *lacking),
+        categories=categories,
+        notes=tuple(_notes(cells, choice, named, table, durations_s, runs)),
+    )
+
+
+def _named(cells: Cells, choice: ColumnChoice, categorical: Sequence[str]) -> list[str]:
+    """Return the parameters with categories."""
+    found = []
+    for name in choice.parameters:
+        column = cells.columns[name]
+        if name not in categorical and not column.is_text:
+            continue
+        comma = next((row for row, text in column.texts.items() if _COMMA.fullmatch(text)), None)
+        if comma is not None and all(map(_COMMA.fullmatch, column.texts.values())):
+            raise cells.error(comma, name, "a decimal point, as in 1.5")
+        count = len(set(column.names()) - {""})
+        if count > MAX_CATEGORIES:
+            raise InputError(
+                f"{cells.header}: {name}: got {count} categories; legal: at most {MAX_CATEGORIES}; "
+                "leave the column out, or give it as numbers if it is a quantity"
+            )
+        found.append(name)
+    return found
+
+
+def _of_part(
+    cells: Cells, part: str | None, parameters: Sequence[str] | None
+) -> tuple[Bools, tuple[Unused, ...]]:
+    """Return which rows are of *part*, and the sets that others are of."""
+    names = None
+    if "architecture" in cells.columns and "architecture" not in (parameters or ()):
+        names = np.array(cells.columns["architecture"].names())
+    rows, others = chosen_rows(names, "architecture", part, cells.path)
+    mine = np.zeros(len(cells), dtype=bool)
+    mine[rows] = True
+    return mine, others
+
+
+def _complete(cells: Cells, choice: ColumnChoice, mine: Bools) -> tuple[Bools, list[Unused]]:
+    """Return which rows have all values, and those that are left out."""
+    complete = np.ones(len(cells), dtype=bool)
+    first: tuple[int, str] | None = None
+    for name in choice.columns:
+        missing = cells.columns[name].missing & mine
+        complete &= ~missing
+        if missing.any() and (first is None or int(np.argmax(missing)) < first[0]):
+            first = int(np.argmax(missing)), name
+    if first is None:
+        return complete, []
+    count = int((mine & ~complete).sum())
+    rows = "row" if count == 1 else "rows"
+    return complete, [Unused(f"{count} {rows}", f"without a value, first {_first(cells, *first)}")]
+
+
+def _first(cells: Cells, row: int, name: str) -> str:
+    return f"of {name}: {cells.place(row, name)}"
+
+
+def _check_numbers(cells: Cells, name: str, kept: Bools, *, duration: bool) -> None:
+    """Raise for the first cell of a column that is no number, or an impossible one."""
+    column = cells.columns[name]
+    for row in column.texts:
+        if not kept[row]:
+            continue
+        if len(cells.columns) > 1 and all(row in of.texts for of in cells.columns.values()):
+            raise InputError(
+                f"{cells.place(row, next(iter(cells.columns)))}: got a line without numbers: does "
+                "a second table begin here? legal: one table per file"
+            )
+        legal = "a number"
+        if not duration:
+            legal += f"; {option('categorical', name)} takes the column as names"
+        raise cells.error(row, name, legal)
+    values = np.where(kept, column.values, 1.0)
+    found = wrong_value(values, duration=duration)
+    if found is not None:
+        raise cells.error(found[0], name, found[1])
+
+
+def _runs(cells: Cells, choice: ColumnChoice, kept: Bools) -> Ints | None:
+    if "run" not in cells.columns or "run" in choice.columns:
+        return None
+    column = cells.columns["run"]
+    runs = np.full(len(cells), UNKNOWN_RUN)
+    missing = column.missing
+    for row in np.flatnonzero(kept & ~missing).tolist():
+        try:
+            runs[row] = run_number(column.texts.get(row, float(column.values[row])))
+        except ValueError:
+            raise cells.error(row, "run", "a whole number or nothing") from None
+    return runs[kept] if (runs[kept] != UNKNOWN_RUN).any() else None
+
+
+def _no_parameters(
+    cells: Cells, candidates: Sequence[str], asked: Sequence[str]
+) -> dict[str, Unused]:
+    """Return the columns that are no parameters for what they hold, and why."""
+    found: dict[str, Unused] = {}
+    for number, name in enumerate(cells.columns):
+        if name in asked or name in BOOKKEEPING:
+            continue
+        column = cells.columns[name]
+        if number == 0 and cells.index:
+            found[name] = Unused(name or "column 1", "names of rows", chosen=True)
+        elif why := _no_parameter(name, column):
+            found[name] = Unused(name, why, takable=True)
+    left = [name for name in candidates if name not in found]
+    # Where nothing else varies, 0, 1, 2, ... is a parameter that was varied evenly.
+    numbered = [name for name in left if _counts_rows(name, cells.columns[name])]
+    if any(_varies(cells.columns[name]) for name in left if name not in numbered):
+        found |= {name: Unused(name, "row numbers", takable=True) for name in numbered}
+    return found
+
+
+def _no_parameter(name: str, column: Column) -> str:
+    """Return why a column is no parameter; "" if it may be one."""
+    rows = len(column.values)
+    missing = int(column.missing.sum())
+    if missing >= rows / 2:
+        return f"nothing in {missing} of {rows} rows"
+    parts = set(name_parts(name))
+    if column.is_text:
+        names = set(column.names()) - {""}
+        if all(_DATE.fullmatch(text) for text in names):
+            return "dates"
+        few = max(MIN_NAMES_OF_IDENTIFIER, (rows - missing) / 2)
+        if len(names) > min(few, MAX_CATEGORIES):
+            return f"an identifier: {len(names)} names in {rows - missing} rows"
+        return ""
+    if parts & _SPREADS:
+        return "the spread of durations"
+    if parts & _STATISTICS and (has_unit(name) or "time" in parts):
+        return "another statistic of durations"
+    if parts & _MOMENTS or (parts & {"start", "begin", "end", "stop"} and "time" in parts):
+        return "moments"
+    return ""
+
+
+def _counts_rows(name: str, column: Column) -> bool:
+    """Return whether a column numbers the rows."""
+    values = column.values
+    if column.texts or np.isnan(values).any() or len(values) < 2:
+        return False
+    if name.lower() in _ROW_NAMES:
+        return bool((values == np.rint(values)).all() and len(np.unique(values)) == len(values))
+    if len(values) < MIN_NUMBERED_ROWS or values[0] not in (0, 1):
+        return False
+    return bool((np.diff(values) == 1).all())
+
+
+def _varies(column: Column) -> bool:
+    if column.is_text:
+        return len(set(column.texts.values())) > 1
+    return len(np.unique(column.values[~np.isnan(column.values)])) > 1
+
+
+def _notes(
+    cells: Cells,
+    choice: ColumnChoice,
+    named: Sequence[str],
+    table: Floats,
+    durations_s: Floats,
+    runs: Ints | None,
+) -> Iterator[str]:
+    """Yield what the reader took for granted."""
+    if not has_unit(choice.duration) and choice.assumed:
+        yield (
+            f"{choice.duration} has no unit: taken for seconds; "
+            f"{option('duration', f'{choice.duration}:ms')} says another"
+        )
+    for name in named:
+        column = cells.columns[name]
+        numbers = np.flatnonzero(~np.isnan(column.values))
+        if column.is_text and len(numbers):
+            row = int(numbers[0])
+            yield (
+                f"{name}: {len(numbers)} of its names are numbers, first "
+                f"{text_of(float(column.values[row]))} in {cells.place(row, name)}"
+            )
+    half = len(table) // 2
+    rows = np.column_stack([table, durations_s, *([] if runs is None else [runs])])
+    if half > 1 and len(rows) == 2 * half and (rows[:half] == rows[half:]).all():
+        yield f"the second {half} rows are the first {half} again: they count as repetitions"
