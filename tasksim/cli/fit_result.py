@@ -44,6 +44,7 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "why": found.why,
         "terms": [] if linear is None else list(linear.term_names),
         "formula": model.formula(),
+        **_regression(model),
         "notes": [*_categories(samples), *_notes(model)],
         "counters": _counters(model),
         "alternatives": model.report().get("alternatives", []),
@@ -69,6 +70,22 @@ def _categories(samples: Samples) -> Iterator[str]:
     for name in samples.names:
         if name in samples.categories:
             yield f"{name} has categories: {listed(samples.categories[name])}"
+
+
+def _regression(model: KernelModel) -> dict[str, Any]:
+    """Return the statistics of a linear model, which is a regression; others have none."""
+    linear = model.linear()
+    if linear is None:
+        return {"coefficients": [], "rsquared": None, "rsquared_adj": None}
+    return {
+        "coefficients": model.report().get("terms", []),
+        "rsquared": _finite(linear.rsquared),
+        "rsquared_adj": _finite(linear.rsquared_adj),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def unused_lines(result: dict[str, Any]) -> list[str]:
@@ -138,6 +155,8 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
     yield f"chosen    {result['why']}"
     if result["formula"]:
         yield f"formula   {result['formula']}"
+    if result["rsquared_adj"] is not None:
+        yield f"fit       R2 adj. {result['rsquared_adj']:.4f}"
     for name, family in result["counters"].items():
         yield f"counter   {name}: {family}"
     for said in [*result["notes"], *unused_lines(result)]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.base.arrays import Bools, Floats, Ints
-    from tasksim.models.terms.formulas import Factor, Terms
+    from tasksim.models.terms.formulas import Factor, Term, Terms
 
 __all__ = [
     "LANGUAGES",
@@ -90,9 +90,7 @@ class LinearForm:
     def formula(self, digits: int = 6) -> str:
         """Return the formula, in seconds, as text: ``1.2e-06 + 3.4e-11*m*n*k - 5e-09*m``."""
         pairs = zip(self.term_names, self.coef.tolist(), strict=True)
-        products = [
-            (v, f"{abs(v):.{digits}g}" + ("" if name == "1" else f"*{name}")) for name, v in pairs
-        ]
+        products = [(v, f"{abs(v):.{digits}g}{_times(name)}") for name, v in pairs]
         return _signed_sum(products, " ")
 
     def raw(self, table: Floats) -> Floats:
@@ -226,7 +224,7 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
     formula = form.formula()
     names = _checked_names(form, name, "c")
     body = _sum(form, _c_factor, "\n        ")
-    unused = [n for n in names if not any(n == f.parameter for t in _terms(form) for f in t[0])]
+    unused = [n for n in names if n not in form.used_parameters]
     lines = [
         "#include <math.h>",
         "",
@@ -291,15 +289,23 @@ def _checked_names(form: LinearForm, name: str, language: Language) -> tuple[str
     return form.names
 
 
-def _terms(form: LinearForm) -> list[tuple[tuple[Factor, ...], float]]:
-    return [(t.factors, c) for t, c in zip(form.terms.terms, form.coef.tolist(), strict=True)]
+def _terms(form: LinearForm) -> list[tuple[Term, float]]:
+    return list(zip(form.terms.terms, form.coef.tolist(), strict=True))
 
 
 def _sum(form: LinearForm, factor: Callable[[Factor], str], separator: str) -> str:
-    products = [
-        (c, " * ".join([repr(abs(c)), *map(factor, factors)])) for factors, c in _terms(form)
-    ]
+    products = []
+    for term, coefficient in _terms(form):
+        text = " * ".join([repr(abs(coefficient)), *map(factor, term.numerator)])
+        for divisor in map(factor, term.divisors):
+            text += f" / ({divisor})" if " * " in divisor else f" / {divisor}"
+        products.append((coefficient, text))
     return _signed_sum(products, separator)
+
+
+def _times(term: str) -> str:
+    """Return the text of *term* after its coefficient: ``*n/p``, or ``/p`` for ``1/p``."""
+    return term.removeprefix("1") if term == "1" or term.startswith("1/") else f"*{term}"
 
 
 def _signed_sum(products: Sequence[tuple[float, str]], separator: str) -> str:
@@ -328,4 +334,4 @@ def _python_factor(factor: Factor) -> str:
     if exponent == 1:
         return base
     text = str(int(exponent)) if exponent.is_integer() else repr(exponent)
-    return f"{base}**{text}" if exponent > 0 else f"{base} ** ({text})"
+    return f"{base}**{text}"

@@ -13,7 +13,8 @@ from tasksim.models.files.store import load_kernel
 
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
-    "schema_version", "kind", "why", "terms", "formula", "notes", "counters", "alternatives",
+    "schema_version", "kind", "why", "terms", "formula", "coefficients", "rsquared",
+    "rsquared_adj", "notes", "counters", "alternatives",
     "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
     "candidates", "warnings", "output", "report", "source",
 ]  # fmt: skip
@@ -143,7 +144,7 @@ def test_all_kinds_are_compared(tasksim, files):
 def test_what_is_printed_for_people(tasksim, files):
     called = tasksim(f"fit gemm.csv {TERMS} --test gemm-test.csv -o gemm.json")
     assert [line.split()[0] for line in called.out.splitlines() if line] == [
-        "chosen", "formula", "samples", "test", "size", "kind", "mlr",
+        "chosen", "formula", "fit", "samples", "test", "size", "kind", "mlr",
     ]  # fmt: skip
     assert called.err == "Wrote gemm.json\n"
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tasksim.base.arguments import all_of, finite_number
 from tasksim.base.documents.json_document import to_data
-from tasksim.base.errors import InputError, expect, unknown
+from tasksim.base.errors import InputError, ModelError, expect, unknown
 from tasksim.models.fitted import columns
 from tasksim.models.forms import LANGUAGES, LinearForm, source
 from tasksim.models.kernelmodel import KernelModel, fit_report, nothing_reported
@@ -57,7 +57,7 @@ class LinearModel(KernelModel):
     Parameters
     ----------
     terms : str
-        The terms of the duration: ``"m*n*k + m*n"``, ``"m^2*n + n^3*k"``; a constant is added
+        The terms of the duration: ``"m*n*k + m*n"``, ``"n^2/p + log2(p)"``; a constant is added
         unless there is ``- 1``. See :mod:`tasksim.models.terms.formulas`. ``"auto"``: the fit
         searches for terms (:mod:`tasksim.models.terms.search`).
     weights : {"relative", "none", "huber"}, default="relative"
@@ -146,6 +146,7 @@ class LinearModel(KernelModel):
     _parsed_: Terms
     _floored_: int
     _diagnostics_: dict[str, Any]
+    _used_: Samples | None = None
 
     def __init__(
         self,
@@ -276,6 +277,48 @@ class LinearModel(KernelModel):
             rsquared_adj=self.rsquared_adj_,
         )
 
+    def results(self) -> Any:
+        """Return the fit as results of statsmodels: of WLS, or of RLM with weights ``"huber"``.
+
+        They have all that statsmodels computes of a regression: ``summary()``, ``conf_int()``,
+        ``cov_params()``, ``f_test()``, ``get_prediction()``. With weights ``"huber"`` they
+        are of durations relative to the fitted ones.
+
+        Raises
+        ------
+        ModelError
+            If the model was read from a file or made of known coefficients: it has no samples.
+        """
+        self._check_fitted("results")
+        if self._used_ is None:
+            raise ModelError(
+                "the results of a regression need its samples, which a model from a file or with "
+                "known coefficients does not have: fit it to them"
+            )
+        from tasksim.models.terms.statsmodels_results import results_of
+
+        rows, group = self._used_.configurations()
+        terms = self._parsed_
+        fit = fit_design(
+            self._design(terms, rows), self._used_.durations_s, group, self.weights, terms.constant
+        )
+        return results_of(fit.regression, self.terms_, constant=terms.constant)
+
+    def summary(self) -> Any:
+        """Return the tables of statsmodels about the fit; ``print`` shows them.
+
+        Raises the error of :meth:`results`.
+
+        Examples
+        --------
+        >>> n = np.arange(100.0, 200.0, 10.0)
+        >>> samples = Samples(("n",), n[:, None], 1e-6 + 2e-9 * n**2 + 1e-8 * (n % 20))
+        >>> summary = LinearModel("n^2").fit(samples).summary()
+        >>> [row[0].strip() for row in summary.tables[1].data[1:]]
+        ['1', 'n^2']
+        """
+        return self.results().summary()
+
     def source(self, language: str, name: str = "duration_s") -> str:
         """Return the source of a function *name*, in C or Python; see the base class."""
         return source(self.linear(), language, name)
@@ -308,6 +351,7 @@ class LinearModel(KernelModel):
             raise self._refusal(wrong)
         fit = fit_design(configurations, used.durations_s, group, self.weights, terms.constant)
         self._set_terms(terms)
+        self._used_ = used
         self.coef_, self.intervals_, self.pvalues_ = fit.coef, fit.intervals, fit.pvalues
         self.rsquared_, self.rsquared_adj_ = fit.rsquared, fit.rsquared_adj
         self.floor_s_ = FLOOR_SHARE * float(samples.durations_s.min())
@@ -322,7 +366,11 @@ class LinearModel(KernelModel):
             return parse_terms(self.terms, names, self.categories_)
         try:
             candidates = find_candidates(
-                names, measured.rows, given=self.candidates, categorical=self._named(names)
+                names,
+                measured.rows,
+                durations_s=measured.durations_s,
+                given=self.candidates,
+                categorical=self._named(names),
             )
             self._found_ = search_terms(
                 measured, candidates, most_terms=self.most_terms, positive=self.positive

@@ -1,8 +1,14 @@
 """Candidate terms for the search of a regression.
 
 By default, they are products of powers of the parameters: of one parameter, also with half-integer
-exponents and with a logarithm; of several, with integer exponents or one logarithm. The terms of a
-categorical parameter are effects of its levels: ``is(layout, 1)``, alone and times a product.
+exponents and with a logarithm; of several, with integer exponents or one logarithm. Kernels of one
+or two parameters have the exponents of Extra-P's performance model normal form, too (A. Calotoiu
+et al., SC 2013). Parameters with which durations fall may be divisors: ``n/p``, ``n*log2(p)/p``.
+The terms of a categorical parameter are effects of its levels: ``is(layout, 1)``, alone and times a
+product.
+
+A parameter with few values has few candidates: two values do not distinguish a power from another
+one or from a logarithm.
 """
 
 from __future__ import annotations
@@ -16,9 +22,10 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.models.terms.formulas import Factor, Term, Terms, canonical, parse_terms
+from tasksim.models.terms.screening import dividing, falling, screened, thinned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.base.arrays import Floats
 
@@ -35,6 +42,20 @@ MAX_CORRELATION: Final = 0.999
 is independent of the other, less than any noise."""
 MAX_CANDIDATES: Final = 1000
 """Maximum number of candidates: their normal equations take 8 MB per fold."""
+MAX_SCREENED: Final = 12_000
+"""Maximum number of terms among which those are screened: ten parameters of which two are divisors
+have 9000, in 2 s."""
+MIN_POWER_VALUES: Final = 3
+"""Number of values below which a parameter is in terms only as itself or its inverse: any shape
+passes through two points."""
+MIN_FINE_VALUES: Final = 6
+"""Number of values from which quarters and thirds are exponents: fewer determine not more than the
+coarser shapes do."""
+MIN_FINE_RATIO: Final = 16.0
+"""Ratio of the largest to the smallest value from which quarters and thirds are exponents: over a
+factor of 16, powers whose exponents differ by a quarter differ by a factor of 2."""
+MAX_FINE_PARAMETERS: Final = 2
+"""Maximum number of parameters of a kernel with quarters and thirds as exponents."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +71,27 @@ class Lattice:
     order
         Maximum number of parameters of a product.
     degree
-        Maximum sum of exponents.
+        Maximum sum of exponents, but for those of divisors.
+    fine
+        Further exponents, of terms with one parameter; if there are any, the squares of logarithms
+        are terms, too, alone and times integer powers.
     """
 
     exponents: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
     logarithms: bool = True
     order: int = 4
     degree: float = 4.0
+    fine: tuple[float, ...] = ()
 
 
 DEFAULT: Final = Lattice()
+FINE_EXPONENTS: Final = tuple(
+    part / denominator
+    for denominator in (3, 4)
+    for part in range(1, 3 * denominator)
+    if part % denominator and not (denominator == 4 and part % 2 == 0)
+)
+"""Thirds and quarters up to 3, as in Extra-P."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +105,36 @@ class Candidates:
     notes: tuple[str, ...]
 
 
-def lattice_terms(names: Sequence[str], lattice: Lattice = DEFAULT) -> list[Term]:
+def lattice_terms(
+    names: Sequence[str], lattice: Lattice = DEFAULT, divisors: Sequence[str] = ()
+) -> list[Term]:
     """Return the products of powers of the parameters *names*, simple ones first.
+
+    Those of *names* that are *divisors* may have negative exponents.
 
     >>> few = Lattice(exponents=(1.0, 2.0), logarithms=False, order=2, degree=3.0)
     >>> [str(term) for term in lattice_terms(("m", "n"), few)]
     ['m', 'n', 'm^2', 'n^2', 'm*n', 'm*n^2', 'm^2*n']
+    >>> [str(term) for term in lattice_terms(("n", "p"), few, ("p",)) if term.divisors]
+    ['1/p', '1/p^0.5', '1/p^2', 'n/p', 'n/p^0.5', 'n/p^2', 'n^2/p', 'n^2/p^0.5', 'n^2/p^2']
     """
-    return list(_sorted_lattice(tuple(names), lattice))
+    return list(_sorted_lattice(tuple(names), lattice, tuple(divisors)))
 
 
 @lru_cache(maxsize=64)
-def _sorted_lattice(names: tuple[str, ...], lattice: Lattice) -> tuple[Term, ...]:
+def _sorted_lattice(
+    names: tuple[str, ...], lattice: Lattice, divisors: tuple[str, ...]
+) -> tuple[Term, ...]:
     """Return the sorted terms, cached since every fold of a cross-validation needs them."""
-    return tuple(sorted(dict.fromkeys(_lattice(names, lattice)), key=_complexity))
+    found = dict.fromkeys([*_lattice(names, lattice), *_ratios(names, lattice, divisors)])
+    return tuple(sorted(found, key=_complexity))
 
 
 def find_candidates(
     names: Sequence[str],
     rows: Floats,
     *,
+    durations_s: Floats | None = None,
     given: str = AUTO,
     categorical: Sequence[str] = (),
     lattice: Lattice = DEFAULT,
@@ -100,11 +142,15 @@ def find_candidates(
     """Return the candidates that are usable for the configurations *rows*.
 
     Terms are excluded if their parameters never change, if they are not finite (a logarithm
-    of 0) or constant, or if they are logarithms of a parameter below 1. If the lattice would have
-    more than 1000 terms, products of many parameters are excluded, too.
+    of 0) or constant, if they are logarithms of a parameter below 1, or if the parameter has too
+    few values for them. Of more than 1000 terms, those that help most to predict the durations
+    are candidates; if these are not known, products of many parameters are excluded.
 
     Parameters
     ----------
+    durations_s
+        Mean duration of each configuration. With them, parameters with which durations fall may
+        be divisors.
     given
         ``"auto"``: the *lattice*; ``"m*n*k + m*n"``: these terms only;
         ``"auto + m^5"``: the lattice and these.
@@ -122,29 +168,102 @@ def find_candidates(
         if name not in names:
             raise unknown("parameter", name, names, "categorical")
     numeric = [name for name in names if name not in categorical]
-    varying = [n for n in numeric if np.ptp(rows[:, list(names).index(n)]) > 0]
     terms = _given(given, tuple(names))
     notes: list[str] = []
     if given == AUTO or given.startswith(f"{AUTO} +"):
-        whole, order = _few(varying, lattice)
-        if order < min(lattice.order, len(varying)):
+        found = _automatic(tuple(names), numeric, rows, durations_s, lattice, notes)
+        plain = list(found.terms)
+        levels = _level_terms(categorical, list(names), rows, plain)
+        found = Terms(found.names, tuple(dict.fromkeys([*plain, *levels])))
+        if durations_s is not None and len(found) > MAX_CANDIDATES:
             notes.append(
-                f"with {len(varying)} parameters, products of over {order} are not candidates: "
-                "name those that could be ('auto + a*b*c')"
+                f"{MAX_CANDIDATES} of {len(found)} candidates were searched, those that predict "
+                "best alone or beside others"
             )
-        levels = _level_terms(categorical, list(names), rows, whole)
-        terms = list(dict.fromkeys([*whole, *levels, *terms]))
+            found = screened(_usable(found, rows), rows, durations_s, MAX_CANDIDATES)
+        terms = list(dict.fromkeys([*found.terms, *terms]))
     usable = _usable(Terms(tuple(names), tuple(terms)), rows)
     return Candidates(usable, (*notes, *_notes(names, numeric, rows)))
 
 
-def _few(names: Sequence[str], lattice: Lattice) -> tuple[list[Term], int]:
-    """Return the terms of the lattice, and the highest order at which they are few enough."""
+def _automatic(
+    names: tuple[str, ...],
+    numeric: Sequence[str],
+    rows: Floats,
+    durations_s: Floats | None,
+    lattice: Lattice,
+    notes: list[str],
+) -> Terms:
+    """Return the terms of the lattice that *rows* determine; add to *notes* what is left out."""
+    columns = {name: rows[:, index] for index, name in enumerate(names)}
+    varying = [name for name in numeric if np.ptp(columns[name]) > 0]
+    if 0 < len(varying) <= MAX_FINE_PARAMETERS and lattice == DEFAULT:
+        lattice = replace(lattice, fine=FINE_EXPONENTS)
+    most = MAX_CANDIDATES if durations_s is None else MAX_SCREENED
+    few = rows if durations_s is None else thinned(rows, durations_s)[0]
+
+    def terms_with(divisors: tuple[str, ...]) -> Terms:
+        whole, order = _few(varying, lattice, divisors, most)
+        orders.append(order)
+        determined = tuple(term for term in whole if _determinable(term, enough))
+        return _usable(Terms(names, determined), few)
+
+    orders: list[int] = []
+    enough = {name: _Values.of(column) for name, column in columns.items()}
+    divisors: tuple[str, ...] = ()
+    if durations_s is not None:
+        maybe = falling(varying, rows[:, [names.index(n) for n in varying]], durations_s)
+        divisors = dividing(maybe, terms_with, rows, durations_s)
+    found = terms_with(divisors)
+    if orders[-1] < min(lattice.order, len(varying)):
+        notes.append(
+            f"with {len(varying)} parameters, products of over {orders[-1]} are not candidates: "
+            "name those that could be ('auto + a*b*c')"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The number of different values of a parameter, and the ratio of the largest to the least."""
+
+    count: int
+    ratio: float
+
+    @classmethod
+    def of(cls, column: Floats) -> _Values:
+        low, high = float(column.min()), float(column.max())
+        return cls(len(np.unique(column)), high / low if low > 0 else 0.0)
+
+
+def _few(
+    names: Sequence[str], lattice: Lattice, divisors: Sequence[str], most: int
+) -> tuple[list[Term], int]:
+    """Return at most *most* terms of the lattice, and the highest order that allows this."""
     for order in range(lattice.order, 0, -1):
-        terms = lattice_terms(names, replace(lattice, order=order))
-        if len(terms) <= MAX_CANDIDATES:
+        terms = lattice_terms(names, replace(lattice, order=order), divisors)
+        if len(terms) <= most:
             break
     return terms, order
+
+
+def _determinable(term: Term, values: Mapping[str, _Values]) -> bool:
+    """Return whether the parameters have enough values for the powers and logarithms of *term*."""
+    return all(_enough_values(factor, values[factor.parameter]) for factor in term.factors)
+
+
+def _enough_values(factor: Factor, values: _Values) -> bool:
+    if not factor.function and abs(factor.exponent) == 1:
+        return True
+    if values.count < MIN_POWER_VALUES:
+        return False
+    if (2 * factor.exponent) % 1 == 0 and not _squared_logarithm(factor):
+        return True
+    return values.count >= MIN_FINE_VALUES and values.ratio >= MIN_FINE_RATIO
+
+
+def _squared_logarithm(factor: Factor) -> bool:
+    return bool(factor.function) and factor.exponent != 1
 
 
 def _given(text: str, names: tuple[str, ...]) -> list[Term]:
@@ -165,6 +284,8 @@ def _lattice(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
                 # Higher powers times a logarithm are too similar to the next power.
                 if lattice.logarithms and max(powers) <= (2 if order == 1 else 1):
                     yield from _with_logarithm(factors, names)
+    if lattice.fine:
+        yield from _finer(names, lattice)
 
 
 def _with_logarithm(factors: list[Factor], names: tuple[str, ...]) -> Iterator[Term]:
@@ -176,12 +297,63 @@ def _with_logarithm(factors: list[Factor], names: tuple[str, ...]) -> Iterator[T
         yield canonical(Term((*factors, logarithm)), names)
 
 
+def _finer(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
+    """Yield terms of one parameter with further exponents and with squares of logarithms."""
+    for name in names:
+        plain = [Factor(name, "", exponent) for exponent in lattice.fine]
+        yield from (Term((factor,)) for factor in plain)
+        logarithm = Factor(name, "log2")
+        squared = replace(logarithm, exponent=2.0)
+        yield Term((squared,))
+        for exponent in lattice.exponents:
+            if exponent % 1 == 0:
+                yield canonical(Term((Factor(name, "", exponent), squared)), names)
+
+
+def _ratios(names: tuple[str, ...], lattice: Lattice, divisors: tuple[str, ...]) -> Iterator[Term]:
+    """Yield products over a power of one of *divisors*, or over two of them.
+
+    Products of more than one parameter, and of logarithms, are divided by the parameter or by its
+    square root, as the panels of matrices on a square of processes are.
+    """
+    for divisor in divisors:
+        for above in _numerators(names, lattice, (divisor,), lattice.order - 1):
+            plain = all(not f.function for f in above.factors)
+            yield _over(above, names, (divisor, 1.0))
+            if plain and len(above.factors) < lattice.order - 1:
+                yield _over(above, names, (divisor, 0.5))
+            if plain and len(above.factors) <= 1:
+                yield _over(above, names, (divisor, 2.0))
+            if plain and lattice.logarithms:
+                logarithm = Factor(divisor, "log2")
+                yield _over(Term((*above.factors, logarithm)), names, (divisor, 1.0))
+    for pair in combinations(divisors, 2):
+        for above in _numerators(names, lattice, pair, lattice.order - 2):
+            yield _over(above, names, *((divisor, 1.0) for divisor in pair))
+
+
+def _numerators(
+    names: tuple[str, ...], lattice: Lattice, divisors: tuple[str, ...], order: int
+) -> Iterator[Term]:
+    """Yield 1, and the products of at most *order* parameters other than *divisors*."""
+    yield Term()
+    others = tuple(name for name in names if name not in divisors)
+    whole = tuple(e for e in lattice.exponents if e % 1 == 0)
+    yield from _lattice(others, replace(lattice, exponents=whole, order=order, fine=()))
+
+
+def _over(above: Term, names: tuple[str, ...], *divisors: tuple[str, float]) -> Term:
+    below = [Factor(name, "", -exponent) for name, exponent in divisors]
+    return canonical(Term((*above.factors, *below)), names)
+
+
 def _complexity(term: Term) -> tuple[float, ...]:
     """Return the sort key of terms: few parameters, no logarithms, small exponents first."""
-    plain = [f.exponent for f in term.factors if not f.function]
-    logs = len(term.factors) - len(plain)
-    broken = sum(not float(e).is_integer() for e in plain)
-    return (len({f.parameter for f in term.factors}), logs, broken, sum(plain))
+    plain = [abs(f.exponent) for f in term.factors if not f.function]
+    logs = sum(f.exponent for f in term.factors if f.function)
+    broken = sum(e % 1 != 0 for e in plain)
+    fine = sum((2 * e) % 1 != 0 for e in plain)
+    return (len({f.parameter for f in term.factors}), logs, fine, broken, sum(plain))
 
 
 def _level_terms(

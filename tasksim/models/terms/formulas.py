@@ -3,21 +3,24 @@
 ::
 
     terms   = ["0 +"] term { "+" term } ["- 1"]
-    term    = "1" | factor { ("*" | ":") factor }
+    term    = ("1" | factor) { ("*" | ":") factor | "/" divisor }
+    divisor = factor | "(" factor { ("*" | ":") factor } ")"
     factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
             | "is" "(" NAME "," (NUMBER | CATEGORY) ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
 A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
 1 if the parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter. Where the
-names of its categories are known, ``is(layout, row)`` is the same for the one of that name.
+names of its categories are known, ``is(layout, row)`` is the same for the one of that name. A
+divisor is a factor with a negative exponent: ``n/p`` and ``n*p^-1`` are the same term.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
 
 __all__ = ["Factor", "Term", "Terms", "canonical", "parse_terms"]
+
+MAX_DENOMINATOR: Final = 12
+"""Largest denominator of an exponent that is written as a fraction, such as 1/3, which has no end
+as a decimal number; there are few such exponents."""
 
 Function = Literal["", "log", "log2", "is"]
 
@@ -57,7 +64,12 @@ class Factor:
         if self.function == "is":
             return f"is({self.parameter}, {self.level:.15g})"
         base = f"{self.function}({self.parameter})" if self.function else self.parameter
-        return base if self.exponent == 1 else f"{base}^{self.exponent:.12g}"
+        return base if self.exponent == 1 else f"{base}^{_exponent_text(self.exponent)}"
+
+    @property
+    def inverse(self) -> Factor:
+        """The factor with the opposite exponent."""
+        return replace(self, exponent=-self.exponent)
 
     @property
     def has_pole(self) -> bool:
@@ -81,7 +93,21 @@ class Term:
     factors: tuple[Factor, ...] = ()
 
     def __str__(self) -> str:
-        return "*".join(map(str, self.factors)) or "1"
+        text = "*".join(map(str, self.numerator)) or "1"
+        if not self.divisors:
+            return text
+        below = "*".join(map(str, self.divisors))
+        return f"{text}/{below}" if len(self.divisors) == 1 else f"{text}/({below})"
+
+    @property
+    def numerator(self) -> tuple[Factor, ...]:
+        """The factors with positive exponents."""
+        return tuple(f for f in self.factors if f.exponent > 0)
+
+    @property
+    def divisors(self) -> tuple[Factor, ...]:
+        """The factors with negative exponents, with the sign of these reversed."""
+        return tuple(f.inverse for f in self.factors if f.exponent < 0)
 
     def evaluate(self, names: tuple[str, ...], parameters: Floats) -> Floats:
         """Return the term for each row of *parameters*, whose columns are *names*."""
@@ -129,8 +155,15 @@ class Terms:
             If a term is not finite: a logarithm or a negative power of 0, or an overflow.
         """
         result = np.ones((len(parameters), len(self.terms)))
-        for column, term in enumerate(self.terms):
-            result[:, column] = term.evaluate(self.names, parameters)
+        # Hundreds of terms of a search share tens of factors.
+        known: dict[Factor, Floats] = {}
+        with np.errstate(all="ignore"):
+            for column, term in enumerate(self.terms):
+                for factor in term.factors:
+                    if factor not in known:
+                        values = parameters[:, self.names.index(factor.parameter)]
+                        known[factor] = factor.evaluate(values)
+                    result[:, column] *= known[factor]
         if not np.isfinite(result).all():
             raise self._not_finite(parameters, result)
         return result
@@ -208,7 +241,7 @@ class _Parser:
             if self.kind == "end":
                 break
             if self.token not in ("+", "-"):
-                raise self._expected("'*', '+' or '-'")
+                raise self._expected("'*', '/', '+' or '-'")
             sign = self._advance()
         return self._finished(found, constant)
 
@@ -233,12 +266,38 @@ class _Parser:
                     self.at,
                     f"the fit finds the coefficients; write the term without {self.token}",
                 )
-            return Term() if self._advance() == "1" else None
-        factors = [self._factor()]
+            if self._advance() == "0":
+                return None
+            factors = []
+            if self.token not in ("*", ":", "/"):
+                return Term()
+        else:
+            factors = [self._factor()]
+        while self.token in ("*", ":", "/"):
+            if self._advance() == "/":
+                factors.extend(factor.inverse for factor in self._divisors())
+            else:
+                factors.append(self._factor())
+        return Term(tuple(factors))
+
+    def _divisors(self) -> list[Factor]:
+        """Parse what follows a ``/``: a factor, or several in parentheses."""
+        if self.token != "(":
+            return [self._divisor()]
+        self._advance()
+        factors = [self._divisor()]
         while self.token in ("*", ":"):
             self._advance()
-            factors.append(self._factor())
-        return Term(tuple(factors))
+            factors.append(self._divisor())
+        self._expect(")")
+        return factors
+
+    def _divisor(self) -> Factor:
+        begin = self.at
+        factor = self._factor()
+        if factor.function == "is":
+            raise self._error(begin, "is(...) is 0 or 1; it cannot divide")
+        return factor
 
     def _factor(self) -> Factor:
         begin, name = self.at, self._name()
@@ -348,6 +407,15 @@ class _Parser:
 
     def _error(self, at: int, message: str) -> InputError:
         return InputError(f"terms '{self.text}': column {at + 1}: {message}")
+
+
+def _exponent_text(exponent: float) -> str:
+    """Return *exponent* as a decimal number, or as a fraction if only that is exact."""
+    text = f"{exponent:.12g}"
+    if float(text) == exponent:
+        return text
+    fraction = Fraction(exponent).limit_denominator(MAX_DENOMINATOR)
+    return f"({fraction})" if float(fraction) == exponent else repr(exponent)
 
 
 def canonical(term: Term, names: tuple[str, ...]) -> Term:

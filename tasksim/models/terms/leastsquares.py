@@ -16,6 +16,7 @@ __all__ = [
     "LEAST_S",
     "WEIGHTS",
     "Fit",
+    "Regression",
     "Weights",
     "aliased",
     "fit_design",
@@ -59,6 +60,27 @@ class Fit:
     inflation: Floats
     """Variance inflation factors: how much larger the variance of the coefficient is than if the
     column were orthogonal to the others; NaN for a constant."""
+    regression: Regression
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A fit of statsmodels to columns of length 1, and what it was fitted to.
+
+    Attributes
+    ----------
+    results
+        The results, of WLS or RLM.
+    scale
+        Length of each column.
+    design, response
+        What was fitted, before scaling; for RLM, relative to the reference.
+    """
+
+    results: Any
+    scale: Floats
+    design: Floats
+    response: Floats
 
 
 def fit_design(
@@ -86,7 +108,7 @@ def fit_weighted(design: Floats, y: Floats, weights: Floats, *, constant: bool) 
     # Columns of length 1 keep the normal equations well conditioned.
     scale = _column_scale(design * np.sqrt(weights)[:, None])
     results = WLS(y, design / scale, weights=weights).fit()
-    return _collected(results, scale, design, y, weights, constant)
+    return _collected(Regression(results, scale, design, y), design, y, weights, constant)
 
 
 def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -> Fit:
@@ -101,7 +123,8 @@ def fit_huber(design: Floats, y: Floats, reference: Floats, *, constant: bool) -
     scale = _column_scale(relative)
     results = RLM(y / reference, relative / scale).fit()
     weights = results.weights / reference**2
-    return _collected(results, scale, design, y, weights, constant)
+    regression = Regression(results, scale, relative, y / reference)
+    return _collected(regression, design, y, weights, constant)
 
 
 def relative_reference(design: Floats, means: Floats, counts: Indices) -> Floats:
@@ -146,8 +169,9 @@ def aliased(design: Floats) -> dict[int, list[int]]:
 
 
 def _collected(
-    results: Any, scale: Floats, design: Floats, y: Floats, weights: Floats, constant: bool
+    regression: Regression, design: Floats, y: Floats, weights: Floats, constant: bool
 ) -> Fit:
+    results, scale = regression.results, regression.scale
     coef = np.asarray(results.params) / scale
     center = np.average(y, weights=weights) if constant else 0.0
     residual = float((weights * (y - design @ coef) ** 2).sum())
@@ -159,9 +183,8 @@ def _collected(
         pvalues = np.asarray(results.pvalues)
         errors = np.asarray(results.bse) / scale
     adjusted = 1 - (1 - rsquared) * freedom
-    return Fit(
-        coef, errors, intervals, pvalues, rsquared, adjusted, _inflation(design, weights, constant)
-    )
+    inflation = _inflation(design, weights, constant)
+    return Fit(coef, errors, intervals, pvalues, rsquared, adjusted, inflation, regression)
 
 
 def _inflation(design: Floats, weights: Floats, constant: bool) -> Floats:

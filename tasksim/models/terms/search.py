@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError
-from tasksim.models.terms.formulas import Term, Terms
+from tasksim.models.terms.formulas import Factor, Term, Terms
 from tasksim.models.validation.crossvalidation import fold_of_each
 
 if TYPE_CHECKING:
@@ -408,6 +408,9 @@ MIN_ROWS: Final = 512
 four terms, 99 of 100 were found from 300."""
 MAX_DESIGN_VALUES: Final = 2_000_000
 """Maximum number of elements of the design, 16 MB: it is processed once per fold."""
+PLAIN_ERRORS: Final = 2.0
+"""Number of standard errors of the difference within which a plain term is preferred: the best of
+many odd ones seems better than it is, and the samples would have to show it."""
 ROUNDS: Final = 2
 """Number of searches; the second has weights by the predictions of the first. With 1 to 3 rounds,
 11 or 12 of 12 hidden sets were found from 100 configurations."""
@@ -580,14 +583,14 @@ class _Search(TermErrors):
         """Return *chosen* without unneeded logarithms and fractional exponents.
 
         A term with any of these is replaced by the best term with fewer of them, if its error is
-        within one standard error of the difference.
+        within two standard errors of the difference.
         """
         terms = self.terms.terms
         for column in [c for c in chosen if _oddness(terms[c])]:
             rest = tuple(c for c in chosen if c != column)
             errors = self.errors_with_each(rest, positive=positive)
             mean, spread = means_and_errors(errors - self.errors_of(chosen)[:, None])
-            near = mean <= np.maximum(spread, EQUAL_ERROR)
+            near = mean <= np.maximum(PLAIN_ERRORS * spread, EQUAL_ERROR)
             less = [_oddness(term) < _oddness(terms[column]) for term in terms]
             near &= np.array(less) & ~np.isin(np.arange(len(terms)), (0, *chosen))
             if near.any():
@@ -635,8 +638,19 @@ class _Search(TermErrors):
 
 
 def _oddness(term: Term) -> int:
-    """Return the number of factors that are logarithms or have fractional exponents."""
-    return sum(f.function in ("log", "log2") or f.exponent % 1 != 0 for f in term.factors)
+    """Return the number of factors that are logarithms or have fractional exponents.
+
+    Divisions by squares count, too; squares of logarithms, quarters and thirds count twice.
+    """
+    return sum(map(_factor_oddness, term.factors))
+
+
+def _factor_oddness(factor: Factor) -> int:
+    if factor.function in ("log", "log2"):
+        return 1 if factor.exponent == 1 else 2
+    if factor.exponent % 1 == 0:
+        return int(factor.exponent < -1)
+    return 1 if (2 * factor.exponent) % 1 == 0 else 2
 
 
 def parsimonious(errors: Floats) -> int:

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, ModelError, NotFittedError
 from tasksim.models.kinds.linear import LinearModel
 from tasksim.models.registry import from_json
 from tasksim.models.samples import Samples
@@ -291,3 +291,36 @@ def test_where_a_term_has_a_pole_the_least_measured_value_is_taken(term):
     given = LinearModel.from_coefficients(("n",), {"1": 1.0, term: 1.0})
     with pytest.raises(InputError, match="is not finite for n=0"):
         given.predict([[0.0]])
+
+
+@pytest.mark.parametrize("weights", ["relative", "none", "huber"])
+def test_statsmodels_results_have_the_coefficients_of_the_model(weights):
+    rng = np.random.default_rng(0)
+    table = np.round(2 ** rng.uniform(3, 12, (80, 3)))
+    exact = 1e-10 * table.prod(axis=1) + 1e-8 * table[:, 0] / table[:, 2] + 1e-6
+    samples = Samples(("m", "n", "p"), table, exact * rng.lognormal(0.0, 0.05, 80))
+    model = LinearModel("m*n*p + m/p", weights=weights).fit(samples)
+    results = model.results()
+    assert results.params.index.tolist() == list(model.terms_) == ["1", "m*n*p", "m/p"]
+    assert results.params.to_numpy() == pytest.approx(model.coef_, rel=1e-9)
+    assert results.pvalues.to_numpy() == pytest.approx(model.pvalues_, rel=1e-6, abs=1e-300)
+    assert results.conf_int().to_numpy() == pytest.approx(model.intervals_, rel=1e-9)
+    assert results.df_resid == 77
+    if weights != "huber":
+        assert results.rsquared_adj == pytest.approx(model.rsquared_adj_, rel=1e-12)
+        # Products of three sizes are longer than the constant, which is no collinearity.
+        assert 1 <= results.condition_number < 10
+    text = str(model.summary())
+    assert all(term in text for term in model.terms_)
+    assert "multicollinearity" not in text
+
+
+def test_a_model_from_a_file_has_no_statsmodels_results():
+    n = np.arange(1.0, 30.0)
+    model = LinearModel("n").fit(Samples(("n",), n[:, None], 1e-6 * n))
+    assert model.summary() is not None
+    for other in (from_json(model.to_json()), LinearModel.from_coefficients(("n",), {"n": 1.0})):
+        with pytest.raises(ModelError, match=r"need its samples.*fit it to them"):
+            other.summary()
+    with pytest.raises(NotFittedError):
+        LinearModel("n").results()

@@ -6,6 +6,7 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.models.terms.candidates import Lattice, find_candidates, lattice_terms
 from tasksim.models.terms.formulas import parse_terms
+from tasksim.models.terms.screening import falling, screened
 
 RNG = np.random.default_rng(0)
 ROWS = np.column_stack([RNG.integers(2, 200, (60, 3)).astype(float), np.arange(60) % 3])
@@ -73,7 +74,7 @@ def test_terms_that_mean_nothing_are_left_out():
     rows[0, 1] = 0
     found = texts(find_candidates(("m", "n", "k"), rows, given="auto + n^-1 + k^400"))
     assert not [text for text in found if "m" in text or "log2(n)" in text]
-    assert not {"n^-1", "k^400"} & set(found)
+    assert not {"1/n", "k^400"} & set(found)
     assert "k*log2(k)" in found
 
 
@@ -97,3 +98,77 @@ def test_notes_say_what_samples_cannot_tell():
         "layout has 3 different values: measure 5 or more",
         "n and k vary together: their terms are indistinguishable",
     )
+
+
+def duration(function, rows, noise=0.05, seed=0):
+    return function(*rows.T) * np.random.default_rng(seed).lognormal(0.0, noise, len(rows))
+
+
+def drawn(count, *ranges, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([np.round(2 ** rng.uniform(*bounds, count)) for bounds in ranges])
+
+
+def test_parameters_with_which_durations_fall_may_be_divisors():
+    rows = drawn(200, (4, 10), (0, 6), (3, 7))
+    names = ("n", "p", "q")
+    seconds = duration(lambda n, p, _: 1e-8 * n**2 / p + 1e-6 * np.log2(1 + p), rows)
+    found = texts(find_candidates(names, rows, durations_s=seconds))
+    wanted = {"1/p", "1/p^0.5", "n/p", "n^2/p", "n/p^0.5", "n*log2(n)/p", "n*log2(p)/p", "n*q/p"}
+    assert wanted <= set(found)
+    assert not [text for text in found if "/n" in text or "/q" in text or "/(" in text]
+    assert not [text for text in texts(find_candidates(names, rows)) if "/" in text]
+
+
+def test_two_divisors_and_products_of_three_over_one():
+    rows = drawn(300, (4, 8), (4, 8), (4, 8), (0, 5), (0, 4))
+    seconds = duration(lambda m, n, k, p, t: 1e-9 * m * n * k / (p * t), rows)
+    found = texts(find_candidates(("m", "n", "k", "p", "t"), rows, durations_s=seconds))
+    assert {"m*n*k/p", "m*n/(p*t)"} <= set(found)
+
+
+def test_growth_and_no_effect_are_no_fall():
+    rows = drawn(300, (4, 10), (0, 6))
+    seconds = duration(lambda n, p: 1e-8 * n + 1e-7 * p, rows)
+    found = find_candidates(("n", "p"), rows, durations_s=seconds)
+    assert not [text for text in texts(found) if "/" in text and "(" not in text]
+    assert falling(("n", "p"), rows, 1 / seconds) == ("n", "p")
+    assert falling(("n", "p"), rows, duration(lambda n, _: 1e-8 * n, rows)) == ()
+    u_shaped = duration(lambda n, p: 1e-8 * n * (30 / p + p), rows)
+    assert falling(("n", "p"), rows, u_shaped) == ("p",)
+    assert falling((), rows[:, :0], seconds) == ()
+    assert falling(("n", "p"), rows - rows.max(axis=0), seconds) == ()
+    assert falling(("n", "p"), rows[:2], seconds[:2]) == ()
+
+
+def test_few_values_have_few_candidates():
+    rows = np.array([[n, p] for n in (16, 32, 64, 128, 256, 512) for p in (1, 2)], float)
+    seconds = duration(lambda n, p: 1e-6 * n / p, rows)
+    found = texts(find_candidates(("n", "p"), rows, durations_s=seconds))
+    assert {"p", "1/p", "n/p", "n^2/p", "n^(1/3)", "n^0.75", "n*log2(n)^2"} <= set(found)
+    assert not [text for text in found if "log2(p)" in text or "p^" in text]
+    coarse = texts(find_candidates(("n", "p"), rows[:8], durations_s=seconds[:8]))
+    assert not {"n^(1/3)", "log2(n)^2"} & set(coarse)
+    assert {"n^0.5", "log2(n)"} <= set(coarse)
+
+
+def test_of_thousands_of_terms_those_that_help_are_candidates():
+    names = tuple("abcdefghi")
+    rows = drawn(400, *[(3, 9)] * 9)
+    seconds = duration(lambda *c: 1e-9 * c[0] * c[4] * c[8] + 1e-7 * c[2] * c[3], rows)
+    found = find_candidates(names, rows, durations_s=seconds)
+    assert {"a*e*i", "c*d"} <= set(texts(found))
+    assert len(found.terms) == 1000
+    assert found.notes[0].startswith("1000 of 2")
+    assert "/" not in "".join(texts(found))
+
+
+def test_screening_keeps_as_many_as_it_is_asked_for():
+    rows = drawn(100, (3, 9), (3, 9))
+    seconds = duration(lambda m, n: 1e-9 * m * n**2 + 1e-8 * m, rows)
+    terms = find_candidates(("m", "n"), rows).terms
+    few = screened(terms, rows, seconds, 5)
+    assert len(few) == 5
+    assert {"m*n^2"} <= {str(term) for term in few.terms}
+    assert set(few.terms) < set(terms.terms)
+    assert screened(terms, rows, seconds, len(terms)) == terms

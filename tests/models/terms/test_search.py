@@ -28,6 +28,11 @@ from tasksim.models.terms.search import (
 from tasksim.models.validation.crossvalidation import left_out
 
 STARPU = Path(__file__).parents[2] / ".." / "shared/data/starpu/sampling/codelets/tmp/mlr_init.out"
+RATIOS = (
+    "n/p + n^2/p + m*n/p + n/(p*t) + 1/p + n/p^0.5 + n^2/p^0.5 + log2(p) + n*log2(p) + n*log2(n)/p "
+    "+ p*log2(p) + n*log2(p)/p + p + m*n*k/p + m*log2(p) + n*log2(n) + m*n + m + t*log2(t) + n/t "
+    "+ m*k/(p*t)"
+)
 POOL = Lattice(exponents=(1.0, 2.0, 3.0), logarithms=False, order=3, degree=4)
 
 
@@ -59,10 +64,28 @@ def hidden_samples(seed, count=300, noise=0.05, repetitions=3):
     return set(map(str, hidden)), Samples(names, np.repeat(table, repetitions, axis=0), durations)
 
 
-def found_exactly(seed, count=300):
-    hidden, samples = hidden_samples(seed, count)
+def hidden_ratios(seed, count=300, noise=0.05, repetitions=3):
+    """Durations of 1 to 4 terms with ratios and logarithms of five parameters, not of a sixth."""
+    rng = np.random.default_rng(seed)
+    names = ("n", "m", "k", "p", "t", "e")
+    table = np.round(2 ** rng.uniform(3, 9, (count, 6)))
+    table[:, 3:5] = np.round(2 ** rng.uniform(0, 7, (count, 2)))
+    pool = parse_terms(RATIOS, names).terms[1:]
+    hidden = [pool[i] for i in rng.choice(len(pool), 1 + seed % 4, replace=False)]
+    values = np.column_stack([term.evaluate(names, table) for term in hidden])
+    # A logarithm of 1 is 0.
+    logs = np.log(values, out=np.zeros_like(values), where=values > 0)
+    exact = (values / np.exp(logs.mean(axis=0))).sum(axis=1) * 1e-4 + 2e-5
+    factor = 1 + noise * rng.standard_normal(count * repetitions)
+    durations = np.repeat(exact, repetitions) * factor
+    return set(map(str, hidden)), Samples(names, np.repeat(table, repetitions, axis=0), durations)
+
+
+def found_exactly(seed, count=300, draw=hidden_samples):
+    hidden, samples = draw(seed, count)
     few = measured(samples)
-    found = search_terms(few, find_candidates(samples.names, few.rows))
+    candidates = find_candidates(samples.names, few.rows, durations_s=few.durations_s)
+    found = search_terms(few, candidates)
     return set(map(str, found.terms.terms)) - {"1"} == hidden
 
 
@@ -83,6 +106,43 @@ def test_hidden_terms_are_found():
 @pytest.mark.slow
 def test_hidden_terms_are_found_in_nine_of_ten_draws():
     assert sum(found_exactly(seed) for seed in range(100, 140)) >= 36
+
+
+def test_hidden_ratios_are_found():
+    assert [found_exactly(seed, draw=hidden_ratios) for seed in range(100, 104)] == [True] * 4
+
+
+@pytest.mark.slow
+def test_hidden_ratios_are_found_in_nine_of_ten_draws():
+    assert sum(found_exactly(seed, draw=hidden_ratios) for seed in range(100, 140)) >= 36
+
+
+@pytest.mark.parametrize(
+    ("function", "terms"),
+    [
+        (lambda n, p: 1e-8 * n / p + 1e-6 * np.log2(p), {"n/p", "log2(p)"}),
+        (lambda n, p: 2e-9 * n * np.log2(n) / p + 1e-7 * p, {"n*log2(n)/p", "p"}),
+        (lambda n, p: 1e-11 * n**2 / p + 1e-7 * n / p**0.5, {"n^2/p", "n/p^0.5"}),
+        (lambda n, p: 1e-9 * n + 1e-3 / p**2, {"n", "1/p^2"}),
+    ],
+)
+def test_laws_of_strong_scaling(function, terms):
+    table = np.array([[n, p] for n in 2.0 ** np.arange(10, 18) for p in 2.0 ** np.arange(7)])
+    noise = np.random.default_rng(0).lognormal(0.0, 0.01, len(table))
+    model = searched(Samples(("n", "p"), table, function(*table.T) * noise))
+    assert set(model.terms_) - {"1"} == terms
+    beyond = np.array([[2.0**20, 256.0]])
+    assert model.predict(beyond) == pytest.approx(function(*beyond.T), rel=0.1)
+    again = from_json(json.loads(json.dumps(model.to_json())))
+    assert again.predict(beyond).tolist() == model.predict(beyond).tolist()
+
+
+def test_three_sizes_of_nine_parameters():
+    rng = np.random.default_rng(0)
+    table = np.round(2 ** rng.uniform(3, 9, (300, 9)))
+    exact = 1e-9 * table[:, 1] * table[:, 4] * table[:, 7] + 1e-6 * table[:, 2]
+    samples = Samples(tuple("abcdefghi"), table, exact * rng.lognormal(0.0, 0.05, 300))
+    assert set(searched(samples).terms_) - {"1"} == {"b*e*h", "c"}
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])

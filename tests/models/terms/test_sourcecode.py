@@ -22,6 +22,9 @@ MODEL = LinearModel.from_coefficients(
         "log(m)^2": 3e-7,
         "is(k, 2)*m": 5e-6,
         "n^9": 1e-19,
+        "m*k/n": 4e-9,
+        "m*log2(k)/(n^2*k^0.5)": -8e-9,
+        "k^(1/3)": 2e-9,
     },
 )
 TABLE = np.array(
@@ -53,6 +56,13 @@ def test_c_predicts_the_same_and_compiles_without_warnings(model, tmp_path):
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * 3
     values = [function(*row) for row in TABLE.tolist()]
     assert values == pytest.approx(model.predict(TABLE), rel=1e-12)
+
+
+def test_ratios_read_as_ratios():
+    model = LinearModel.from_coefficients(("n", "p"), {"1/p": 1.0, "n*log2(p)/p^2": -2.0})
+    assert model.formula() == "1/p - 2*n*log2(p)/p^2"
+    assert "1.0 / p\n        - 2.0 * n * log2(p) / (p * p));" in c_source(model.linear())
+    assert "1.0 / p\n        - 2.0 * n * math.log2(p) / p**2," in python_source(model.linear())
 
 
 def test_a_kernel_without_parameters():
