@@ -37,7 +37,7 @@ $(VENV)/.installed: $(VENV)/.package
 
 # Installing builds it already; where there is no compiler it says so, and all works without.
 CORE = tasksim/core/libtasksim_core.so
-$(CORE): $(shell find tasksim/core -name '*.cpp' -o -name '*.h') tasksim/core/build.py \
+$(CORE): $(shell find tasksim/core tasksim/recording -name '*.cpp' -o -name '*.h') tasksim/core/build.py \
 		tasksim/core/compiler.py | $(VENV)/.package
 	$(BIN)/python -m tasksim.core.build --optional
 

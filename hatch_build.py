@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tasksim.core.build import build, build_beside
+from tasksim.core.build import build, build_beside, build_recorder, build_recorder_beside
 from tasksim.core.compiler import NotBuilt
-from tasksim.core.library import BESIDE, WHY_NOT
+from tasksim.core.library import BESIDE, RECORDER, RECORDER_WHY_NOT, WHY_NOT, units
 from tasksim.core.wheeltag import wheel_tag
 
 INSIDE = "tasksim/core"
+RECORDER_INSIDE = "tasksim/recording/openmp/recorder"
 
 
 class CoreHook(BuildHookInterface):
@@ -29,6 +31,9 @@ class CoreHook(BuildHookInterface):
                 f"tasksim is installed without its compiled core: {why}\n"
                 "It works as it is, slower. 'tasksim doctor' says the same."
             )
+        why = build_recorder_beside() if version == "editable" else self._add_recorder(build_data)
+        if why is not None:
+            self.app.display_warning(f"tasksim cannot record OpenMP programs: {why}")
 
     def _add(self, build_data: dict[str, Any]) -> str | None:
         """Put the core into the wheel, or the reason why there is none, which is returned."""
@@ -45,3 +50,27 @@ class CoreHook(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = wheel_tag(made)
         return None
+
+    def _add_recorder(self, build_data: dict[str, Any]) -> str | None:
+        """Put the recorder of OpenMP programs into the wheel, or the reason why there is none."""
+        if not units(RECORDER.parent):
+            return None
+        folder = Path(self.root) / "build" / "core" / "wheel"
+        try:
+            made = build_recorder(folder / RECORDER.name)
+        except NotBuilt as error:
+            reason = folder / f"recorder-{RECORDER_WHY_NOT.name}"
+            reason.write_text(f"{error}\n", encoding="utf-8")
+            build_data["force_include"][str(reason)] = f"{RECORDER_INSIDE}/{RECORDER_WHY_NOT.name}"
+            return str(error)
+        build_data["force_include"][str(made)] = f"{RECORDER_INSIDE}/{RECORDER.name}"
+        build_data["pure_python"] = False
+        tags = [wheel_tag(made), build_data.get("tag", "")]
+        build_data["tag"] = max(tags, key=_strictness)
+        return None
+
+
+def _strictness(tag: str) -> tuple[bool, tuple[int, ...]]:
+    """Return a key by which tags of wheels for fewer machines are larger."""
+    version = re.search(r"manylinux_(\d+)_(\d+)", tag)
+    return "-linux_" in tag, tuple(map(int, version.groups())) if version else ()

@@ -1,5 +1,7 @@
 """Build of the core by ``python -m tasksim.core.build``, which compiles only what has changed.
 
+The recorder of OpenMP programs is built with it, a library by itself.
+
 It needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
 ``build/core/`` of the checkout, by compiler and flags; a unit is compiled again if the contents of
 its source or of an included header have changed, whatever the times of the files.
@@ -25,6 +27,7 @@ from tasksim.base.lockfile import locked
 from tasksim.core.compiler import (
     FAST,
     OFFERED,
+    OFFERED_BY_RECORDER,
     SANITIZED,
     STANDALONE,
     WHOLE,
@@ -33,12 +36,27 @@ from tasksim.core.compiler import (
     find_compiler,
     sanitizing,
 )
-from tasksim.core.library import BESIDE, FOLDER, WHY_NOT, digest, units
+from tasksim.core.library import (
+    BESIDE,
+    FOLDER,
+    RECORDER,
+    RECORDER_WHY_NOT,
+    WHY_NOT,
+    digest,
+    units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SANITIZERS", "build", "build_beside", "main"]
+__all__ = [
+    "SANITIZERS",
+    "build",
+    "build_beside",
+    "build_recorder",
+    "build_recorder_beside",
+    "main",
+]
 
 SANITIZERS: Final = ("address", "undefined", "thread")
 _TELLS: Final = "version.cpp"
@@ -92,9 +110,44 @@ def build(
     with locked(place):
         started = time.time()
         objects = _compiled(compiler, flags, folder, place)
-        linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place)
+        linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place / BESIDE.name)
         _copy(linked, target, started)
     return target
+
+
+def build_recorder(target: Path = RECORDER, *, compiler: Compiler | None = None) -> Path:
+    """Make the recorder of OpenMP programs, a shared library by itself; return *target*.
+
+    Raises :exc:`NotBuilt` as :func:`build` does.
+    """
+    compiler = compiler or find_compiler()
+    folder = RECORDER.parent
+    key = sha256(repr((compiler, compiler.compile("", "", FAST))).encode()).hexdigest()[:12]
+    place = _work_of(FOLDER).with_name("recorder") / key
+    with locked(place):
+        started = time.time()
+        objects = _compiled(compiler, FAST, folder, place)
+        ways = _link_flags(compiler, ())
+        linked = _linked(compiler, ways, objects, place / RECORDER.name, OFFERED_BY_RECORDER)
+        _copy(linked, target, started)
+    return target
+
+
+def build_recorder_beside() -> str | None:
+    """Build the recorder where it is looked for; return why that failed, if it did.
+
+    Without its sources, in a part of a checkout, there is nothing to build.
+    """
+    if not units(RECORDER.parent):
+        return None
+    try:
+        build_recorder(RECORDER)
+    except NotBuilt as error:
+        RECORDER.unlink(missing_ok=True)
+        RECORDER_WHY_NOT.write_text(f"{error}\n", encoding="utf-8")
+        return str(error)
+    RECORDER_WHY_NOT.unlink(missing_ok=True)
+    return None
 
 
 def build_beside() -> str | None:
@@ -205,13 +258,17 @@ def _link_flags(compiler: Compiler, sanitize: Sequence[str]) -> list[tuple[str, 
 
 
 def _linked(
-    compiler: Compiler, ways: list[tuple[str, ...]], objects: list[Path], place: Path
+    compiler: Compiler,
+    ways: list[tuple[str, ...]],
+    objects: list[Path],
+    target: Path,
+    offered: str = OFFERED,
 ) -> Path:
-    """Return the library, linked in *place*."""
-    target = place / BESIDE.name
+    """Return the library *target*, linked in its folder, with the *offered* symbols."""
+    place = target.parent
     # Relative paths: the same library wherever it is built.
     names = [str(path.relative_to(place)) for path in objects]
-    (place / "offered.map").write_text(OFFERED, encoding="utf-8")
+    (place / "offered.map").write_text(offered, encoding="utf-8")
     for way in ways:
         try:
             compiler.run(compiler.link(names, target.name, way), place)
@@ -244,6 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         why = build_beside()
         if why is not None:
             _say(f"Note: the compiled core is not built: {why}\ntasksim works without, but slower.")
+        _say_of_recorder(build_recorder_beside())
         return 0
     try:
         made = build(
@@ -254,7 +312,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     WHY_NOT.unlink(missing_ok=True)
     print(made)  # noqa: T201
+    if options.output == BESIDE:
+        _say_of_recorder(build_recorder_beside())
     return 0
+
+
+def _say_of_recorder(why: str | None) -> None:
+    if why is not None:
+        _say(f"Note: OpenMP programs cannot be recorded: the recorder is not built: {why}")
 
 
 def _say(text: str) -> None:
@@ -262,7 +327,10 @@ def _say(text: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m tasksim.core.build", description="Build the core.")
+    parser = argparse.ArgumentParser(
+        "python -m tasksim.core.build",
+        description="Build the core, and the recorder of OpenMP programs.",
+    )
     parser.add_argument("-o", "--output", type=Path, default=BESIDE, help="the shared library")
     parser.add_argument(
         "--sanitize",

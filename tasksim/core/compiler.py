@@ -34,6 +34,8 @@ only its interface."""
 OFFERED: Final = "{ global: tasksim_*; local: *; };\n"
 """Exported symbols. Templates of C++'s library in the core stay local: otherwise those of another
 library in the process could replace them, or be replaced by them."""
+OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; tasksim_*; local: *; };\n"
+"""Exported symbols of the recorder of OpenMP programs: that which a runtime looks for, and ours."""
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 

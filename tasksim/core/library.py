@@ -17,6 +17,8 @@ from typing import Final, NamedTuple
 __all__ = [
     "BESIDE",
     "FOLDER",
+    "RECORDER",
+    "RECORDER_WHY_NOT",
     "VERSION",
     "Status",
     "all_sources",
@@ -34,6 +36,11 @@ BESIDE: Final = FOLDER / "libtasksim_core.so"
 """Path of the library, in a build and in wheels."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
 """File with the reason of a failed build, written by the build."""
+RECORDER: Final = FOLDER.parent / "recording" / "openmp" / "recorder" / "libtasksim_ompt.so"
+"""Path of the recorder of OpenMP programs, beside its sources: a library that their runtime loads.
+It is built with the core, and apart from it."""
+RECORDER_WHY_NOT: Final = RECORDER.with_name(WHY_NOT.name)
+"""File with the reason of a failed build of the recorder."""
 _REBUILD: Final = "python -m tasksim.core.build"
 
 

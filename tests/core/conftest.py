@@ -50,5 +50,7 @@ def installed(tmp_path, monkeypatch):
     for module in (library, build):
         monkeypatch.setattr(module, "BESIDE", folder / library.BESIDE.name)
         monkeypatch.setattr(module, "WHY_NOT", folder / library.WHY_NOT.name)
+    # Without sources beside it, no recorder of OpenMP programs is built.
+    monkeypatch.setattr(build, "RECORDER", folder / library.RECORDER.name)
     monkeypatch.delenv("TASKSIM_CORE", raising=False)
     return folder

@@ -1,0 +1,90 @@
+// Places in the program that create tasks, regions and loops, by the address of the code.
+#pragma once
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "files.h"
+
+namespace tasksim::ompt {
+
+class Sites {
+ public:
+  // *function* is one of the runtime.
+  void know_runtime(const void* function) { runtime_ = module_of(function); }
+
+  // Whether code is the runtime's own: libomp says so of taskloops of programs that GCC compiled.
+  bool is_of_runtime(const void* code) const { return runtime_ && module_of(code) == runtime_; }
+
+  // The innermost place on the stack of this thread that is neither the runtime's nor this
+  // library's; null if there is none.
+  const void* caller() const {
+    Search search{this, module_of(reinterpret_cast<const void*>(&visit)), nullptr};
+    _Unwind_Backtrace(visit, &search);
+    return search.found;
+  }
+
+  // The number of a place, the same for all threads; it is written down when it is seen first.
+  std::uint64_t number(const Folder& folder, const void* code) {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    if (!address) return NO_SITE;
+    std::size_t slot = (address * 0x9E3779B97F4A7C15u) >> (64 - BITS);
+    for (std::size_t tries = 0; tries < SLOTS; ++tries, slot = (slot + 1) % SLOTS) {
+      std::uintptr_t found = slots_[slot].load(std::memory_order_relaxed);
+      if (found == address) return slot;
+      if (found) continue;
+      if (slots_[slot].compare_exchange_strong(found, address, std::memory_order_relaxed)) {
+        write_down(folder, slot, code);
+        return slot;
+      }
+      if (found == address) return slot;
+    }
+    return NO_SITE;
+  }
+
+ private:
+  struct Search {
+    const Sites* sites;
+    const void* own;
+    const void* found;
+  };
+
+  static const void* module_of(const void* code) {
+    Dl_info info{};
+    return dladdr(code, &info) ? info.dli_fbase : nullptr;
+  }
+
+  static _Unwind_Reason_Code visit(_Unwind_Context* context, void* given) {
+    auto& search = *static_cast<Search*>(given);
+    const auto* code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
+    const void* module = module_of(code);
+    if (module == search.own || module == search.sites->runtime_) return _URC_NO_REASON;
+    search.found = code;
+    return _URC_END_OF_STACK;
+  }
+
+  static constexpr int BITS = 13;
+  static constexpr std::size_t SLOTS = std::size_t{1} << BITS;
+
+  static void write_down(const Folder& folder, std::size_t slot, const void* code) {
+    Dl_info info{};
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    if (!dladdr(code, &info)) {
+      folder.say("sites", "%zu\t%zx\t\t\t\t", slot, address);
+      return;
+    }
+    const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+    const auto symbol = reinterpret_cast<std::uintptr_t>(info.dli_saddr);
+    folder.say("sites", "%zu\t%zx\t%zx\t%s\t%zx\t%s", slot, address, address - base,
+               info.dli_sname ? info.dli_sname : "", symbol ? address - symbol : 0,
+               info.dli_fname ? info.dli_fname : "");
+  }
+
+  const void* runtime_ = nullptr;
+  std::atomic<std::uintptr_t> slots_[SLOTS] = {};
+};
+
+}  // namespace tasksim::ompt
