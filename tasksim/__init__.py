@@ -87,6 +87,8 @@ execute                  runs a graph for real, here
 calibrate                measures kernels here, and writes models and a platform
 record                   records the tasks of a program that uses executors or Dask
 Recording                what came out
+record_openmp            runs a compiled program with OpenMP, and records its tasks
+OpenMPRecording          what came out
 from_dask                the graph of a Dask collection
 Run                      what came out
 save_run                 writes a run to a folder
@@ -169,6 +171,7 @@ if TYPE_CHECKING:
         Worker,
     )
     from tasksim.recording.dask_collections import from_dask
+    from tasksim.recording.openmp.openmp_recording import OpenMPRecording, record_openmp
     from tasksim.recording.recording import Recording, record
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
@@ -236,6 +239,7 @@ _HOMES = {
     "tasksim.formats.platforms": ("load_network", "load_platform"),
     "tasksim.recording.recording": ("Recording", "record"),
     "tasksim.recording.dask_collections": ("from_dask",),
+    "tasksim.recording.openmp.openmp_recording": ("OpenMPRecording", "record_openmp"),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": (
         "check_run",
@@ -293,6 +297,7 @@ __all__ = [
     "MemoryDomain",
     "MemoryTable",
     "ModelLibrary",
+    "OpenMPRecording",
     "Overheads",
     "Plan",
     "Platform",
@@ -348,6 +353,7 @@ __all__ = [
     "practical_critical_path",
     "read_schedule",
     "record",
+    "record_openmp",
     "save_figure",
     "save_graph",
     "save_models",

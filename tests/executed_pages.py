@@ -16,6 +16,8 @@ before a block or a table change what is done:
   need nothing but its files, and nothing needs them;
 - ``<!-- starpu -->``: it reads ``~/.starpu/sampling``, and is executed where the folder ``shared``
   beside the checkout has the files that StarPU is shipped with;
+- ``<!-- openmp -->``: it records an OpenMP program, and is executed where GCC and a runtime are
+  that can be recorded;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
 - ``<!-- keys: COMMAND -->``: the first column of the table has the keys of what COMMAND prints.
 """
@@ -27,6 +29,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -36,6 +39,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from tasksim.base import registry
+from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,11 +51,11 @@ PAGES = [
 PAGES = [page for page in PAGES if "/generated/" not in page]
 DESIGN = "docs/design/"
 """Explains with fragments that do not run, except where a page says how to add something."""
-LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text"}
+LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c"}
 
 FENCE = re.compile(r"```(\S*)$")
 STARPU = ROOT.parent / "shared" / "data" / "starpu"
-COMMENT = re.compile(r"<!-- (?:(timings vary|slow|starpu)|(file|keys): (.+?)) -->$")
+COMMENT = re.compile(r"<!-- (?:(timings vary|slow|starpu|openmp)|(file|keys): (.+?)) -->$")
 LONG_MEASUREMENT = re.compile(r"--max-time \d\ds")
 PROGRESS = re.compile(r"^\w+: \d+ %, .*\n", re.MULTILINE)
 CHECKER = doctest.OutputChecker()
@@ -144,6 +148,8 @@ class Session:
         for block in blocks_of(text):
             if "starpu" in block.flags and not STARPU.is_dir():
                 continue
+            if "openmp" in block.flags and not can_record_openmp():
+                continue
             if "file" not in block.named and self.slow != ("slow" in block.flags):
                 continue
             if "file" in block.named:
@@ -212,6 +218,18 @@ class Session:
 
     def _report(self, line: int, what: str) -> None:
         self.problems.append(f"{self.page}:{line}: {what}")
+
+
+def can_record_openmp() -> bool:
+    """Return whether an OpenMP program can be compiled and recorded here."""
+    from tasksim.recording.openmp.runtime import find_recorder, find_runtime
+
+    try:
+        find_recorder()
+        find_runtime()
+    except InputError:
+        return False
+    return shutil.which("gcc") is not None
 
 
 def called(command: str, *, stdout_only: bool = False) -> tuple[int, str]:

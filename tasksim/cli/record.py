@@ -1,11 +1,11 @@
-"""The ``tasksim record`` command, which runs a Python program and records its tasks."""
+"""The ``tasksim record`` command, which runs a program and records its tasks."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,10 +14,15 @@ from tasksim.cli.options import result_options
 from tasksim.cli.output import Results, describe_run, note, print_json, warn
 
 if TYPE_CHECKING:
+    from tasksim.recording.openmp.account import ThreadAccount
+    from tasksim.recording.openmp.openmp_recording import OpenMPRecording
     from tasksim.recording.recording import Recording
     from tasksim.run.record import Run
 
 __all__ = ["record"]
+
+STANDARD_ERROR: Final = 2
+"""File descriptor of the standard error stream, as other processes inherit it."""
 
 
 @command(
@@ -25,26 +30,89 @@ __all__ = ["record"]
     examples=[
         "tasksim record -o runs/mine program.py --its-option 3",
         "tasksim record --gantt mine.png program.py",
+        "tasksim record -o runs/omp ./cholesky 4096 256",
     ],
 )
 @result_options
-@click.argument("script", type=click.Path(path_type=Path))
+@click.option(
+    "--kernels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML file with new names for the kernels of an OpenMP program: 'FUNCTION:LINE: NAME'.",
+)
+@click.option(
+    "--libomp",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="OpenMP runtime to record with. [default: the system's, or that of intel-openmp]",
+)
+@click.argument("script", type=click.Path(path_type=Path), metavar="PROGRAM")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENT]...")
-def record(script: Path, arguments: tuple[str, ...], **where: Any) -> None:
-    """Run a Python program, and record its tasks.
+def record(
+    script: Path,
+    arguments: tuple[str, ...],
+    kernels: Path | None,
+    libomp: Path | None,
+    **where: Any,
+) -> None:
+    """Run a program, and record its tasks.
 
-    SCRIPT is run as 'python SCRIPT ARGUMENT...' would run it. Tasks are what it submits to
-    executors of concurrent.futures, and what it computes with Dask's threads. The run that is
-    kept has its task graph and its platform beside it, with what the program's runtime cost
-    between tasks. What comes after SCRIPT is the program's.
+    PROGRAM is a Python script, which is run as 'python PROGRAM ARGUMENT...' would run it, or a
+    compiled program that uses OpenMP, which is run as it is. Tasks are what the script submits to
+    executors of concurrent.futures, and what it computes with Dask's threads; or the tasks of
+    OpenMP. The run that is kept has its task graph and its platform beside it, with what the
+    program's runtime cost between tasks. What comes after PROGRAM is the program's.
     """
-    from tasksim.recording.script import record_script
+    from tasksim.recording.openmp.elf import is_elf
 
     results = Results(**where)
     results.refuse_early()
+    if is_elf(script):
+        _record_openmp(script, arguments, kernels, libomp, results)
+        return
+    for name, value in (("kernels", kernels), ("libomp", libomp)):
+        if value is not None:
+            raise click.UsageError(f"--{name} is for OpenMP programs; {script} is no compiled one")
+    from tasksim.recording.script import record_script
+
     # What the program prints does not get into the JSON.
     with redirect_stdout(sys.stderr) if results.as_json else nullcontext():
         recording = record_script(script, arguments)
+    _keep(recording, results)
+
+
+# Options after PROGRAM are the program's.
+record.allow_interspersed_args = False
+
+
+def _record_openmp(
+    program: Path,
+    arguments: tuple[str, ...],
+    kernels: Path | None,
+    libomp: Path | None,
+    results: Results,
+) -> None:
+    """Record an OpenMP program, and exit as it did."""
+    from tasksim.base.errors import TasksimError
+    from tasksim.recording.openmp.openmp_recording import PreparedProgram
+
+    prepared = PreparedProgram(program, arguments, kernels=kernels, libomp=libomp)
+    note(prepared.said())
+    # What the program prints does not get into the JSON.
+    recording = prepared.record(results.output, STANDARD_ERROR if results.as_json else None)
+    code = recording.ended.exit_code
+    try:
+        _keep(recording, results)
+    except TasksimError as error:
+        if not code:
+            raise
+        warn(str(error))
+    if code:  # the program's own, whatever became of the recording
+        click.get_current_context().exit(code)
+
+
+def _keep(recording: Recording | OpenMPRecording, results: Results) -> None:
+    """Write, draw and print what was recorded, as far as each was asked for."""
     run, again = recording.run, recording.simulate()
     for line in recording.notes:
         warn(line)
@@ -57,12 +125,9 @@ def record(script: Path, arguments: tuple[str, ...], **where: Any) -> None:
         _print(recording, run, again, results)
 
 
-# Options after SCRIPT are the program's.
-record.allow_interspersed_args = False
-
-
-def _print(recording: Recording, run: Run, again: Run, results: Results) -> None:
+def _print(recording: Recording | OpenMPRecording, run: Run, again: Run, results: Results) -> None:
     overheads = recording.platform().overheads
+    account: ThreadAccount | None = getattr(recording, "account", None)
     if results.as_json:
         print_json(
             {
@@ -70,6 +135,7 @@ def _print(recording: Recording, run: Run, again: Run, results: Results) -> None
                 "submission_s": overheads.submission_s,
                 "task_s": overheads.task_s,
                 "replayed_s": again.makespan_s,
+                "account": None if account is None else account.to_json(),
                 "notes": recording.notes,
                 "output": results.output,
                 "gantt": results.gantt,
@@ -81,8 +147,11 @@ def _print(recording: Recording, run: Run, again: Run, results: Results) -> None
 
     click.echo(f"{run_summary(run)}\n\n{kernel_table(run)}")
     off = 100 * (again.makespan_s / run.makespan_s - 1) if run.makespan_s else 0.0
-    click.echo(
-        f"\nbetween tasks: {duration_text(overheads.task_s)} per task, "
-        f"{duration_text(overheads.submission_s)} per submission"
-        f"\nreplayed: {duration_text(again.makespan_s)} ({off:+.1f} %)"
-    )
+    if account is None:
+        click.echo(
+            f"\nbetween tasks: {duration_text(overheads.task_s)} per task, "
+            f"{duration_text(overheads.submission_s)} per submission"
+        )
+    else:
+        click.echo(f"\n{account.said()}")
+    click.echo(f"replayed: {duration_text(again.makespan_s)} ({off:+.1f} %)")

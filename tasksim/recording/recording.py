@@ -178,7 +178,7 @@ class Recording:
         workers : int, optional
             How many workers it is to have; default: as many as ran tasks.
         """
-        return self._recorded.platform(workers)
+        return self._recorded.replayable.platform(workers)
 
     def simulate(
         self, workers: int | None = None, scheduler: str | None = None, **scenario: Any
@@ -194,7 +194,7 @@ class Recording:
         **scenario
             Other parameters of :func:`tasksim.simulate`.
         """
-        return self._recorded.simulate(workers, scheduler, **scenario)
+        return self._recorded.replayable.simulate(workers, scheduler, **scenario)
 
     def save(self, folder: str | Path, force: bool = False) -> None:
         """Write the run to *folder*, with its graph and its platform.
@@ -211,7 +211,7 @@ class Recording:
         InputError
             If it exists, or there is nothing to be written.
         """
-        self._recorded.save(folder, force)
+        self._recorded.replayable.save(folder, force)
 
     @property
     def _recorded(self) -> Recorded:

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.recording.log import Datum, Log, RecordedTask
 
-__all__ = ["CPU", "MAIN", "NOTHING", "ended", "graph_of", "kernel_names", "run_of", "workers_of"]
+__all__ = [
+    "CPU",
+    "MAIN",
+    "NOTHING",
+    "ended",
+    "graph_of",
+    "kernel_names",
+    "ready_times",
+    "run_of",
+    "workers_of",
+]
 
 
 CPU, MAIN = "cpu", "main"
@@ -154,7 +164,7 @@ def run_of(
         np.array([getattr(task, f"{name}_s") for task in tasks]) - origin
         for name in ("submitted", "handed", "start", "end")
     )
-    ready, released_by = _ready(graph, submitted, end)
+    ready, released_by = ready_times(graph, submitted, end)
     table = TaskTable(
         task=np.arange(len(tasks), dtype=np.int32),
         kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
@@ -218,7 +228,7 @@ def _came_later(datum: Datum, task: RecordedTask) -> bool:
     return not made_by.has_ended or made_by.end_s > task.start_s
 
 
-def _ready(
+def ready_times(
     graph: TaskGraph, submitted: NDArray[np.float64], end: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return when tasks were ready, and the task whose end made them so; -1 for none."""

@@ -7,7 +7,7 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import InputError
-from tasksim.recording.recorded import main_threads_lost_s, workers_lost_s
+from tasksim.recording.replayable import main_threads_lost_s, workers_lost_s
 
 
 def nap(seconds=0.002):

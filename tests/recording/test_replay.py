@@ -6,8 +6,8 @@ import pytest
 
 import tasksim
 from tasksim.recording.log import MAIN_THREAD, Log, RecordedTask
-from tasksim.recording.recorded import (
-    Recorded,
+from tasksim.recording.recorded import Recorded
+from tasksim.recording.replayable import (
     costs,
     main_threads_lost_s,
     platform_like,
@@ -50,10 +50,10 @@ def test_what_is_lost_between_tasks_is_charged():
     run = recorded.run
     assert run.makespan_s == pytest.approx(2.2)
     assert workers_lost_s(run) == pytest.approx(0.4)
-    assert recorded.platform().overheads.task_s == pytest.approx(0.1)
-    assert recorded.simulate().makespan_s == pytest.approx(2.2)
-    assert recorded.simulate(workers=4).makespan_s == pytest.approx(1.1)
-    assert recorded.simulate(workers=1).makespan_s == pytest.approx(4.4)
+    assert recorded.replayable.platform().overheads.task_s == pytest.approx(0.1)
+    assert recorded.replayable.simulate().makespan_s == pytest.approx(2.2)
+    assert recorded.replayable.simulate(workers=4).makespan_s == pytest.approx(1.1)
+    assert recorded.replayable.simulate(workers=1).makespan_s == pytest.approx(4.4)
 
 
 def test_a_worker_that_has_nothing_to_do_loses_nothing():
@@ -65,7 +65,7 @@ def test_a_worker_that_has_nothing_to_do_loses_nothing():
     recorded = Recorded(log, "chain", 3.0)
     assert workers_lost_s(recorded.run) == pytest.approx(0.5)
     assert recorded.run.tasks.released_by.tolist() == [-1, 0]
-    assert recorded.simulate().makespan_s == pytest.approx(2.5)
+    assert recorded.replayable.simulate().makespan_s == pytest.approx(2.5)
 
 
 def test_one_worker_is_lost_where_one_task_is_ready():
@@ -93,10 +93,10 @@ def test_the_program_itself_is_a_worker_that_does_nothing_else():
     assert [worker.architecture for worker in run.workers] == ["cpu", "main"]
     assert [worker.name for worker in run.workers] == ["a", "program, submitting"]
     for workers in (1, 8):
-        again = recorded.simulate(workers)
+        again = recorded.replayable.simulate(workers)
         kind = [again.workers[n].architecture for n in again.tasks.worker]
         assert kind == ["cpu", "main", "cpu"]
-    assert recorded.simulate(8).makespan_s >= 3.0  # its second is no one else's
+    assert recorded.replayable.simulate(8).makespan_s >= 3.0  # its second is no one else's
 
 
 def test_the_moment_until_the_program_goes_on_is_charged():
@@ -104,8 +104,8 @@ def test_the_moment_until_the_program_goes_on_is_charged():
     log.tasks[1].handed_s = 0.5  # it waits from then on; the task ends at 1, it goes on at 1.25
     recorded = Recorded(log, "program", 4.0)
     assert main_threads_lost_s(recorded.run) == pytest.approx(0.25)
-    assert recorded.platform().overheads.task_s == pytest.approx(0.25 / 3)
-    assert recorded.simulate().makespan_s == pytest.approx(3.25)
+    assert recorded.replayable.platform().overheads.task_s == pytest.approx(0.25 / 3)
+    assert recorded.replayable.simulate().makespan_s == pytest.approx(3.25)
 
 
 def test_submission_is_serial():
@@ -113,8 +113,8 @@ def test_submission_is_serial():
     log = four_tasks()
     log.submission_s = 8.0
     recorded = Recorded(log, "four", 3.0)
-    assert recorded.platform().overheads.submission_s == pytest.approx(2.0)
-    assert recorded.simulate(100).makespan_s == pytest.approx(3 * 2 + 1.1)
+    assert recorded.replayable.platform().overheads.submission_s == pytest.approx(2.0)
+    assert recorded.replayable.simulate(100).makespan_s == pytest.approx(3 * 2 + 1.1)
 
 
 def test_bounds_know_who_can_run_what():

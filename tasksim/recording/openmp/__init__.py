@@ -1,0 +1,1 @@
+"""Recording of OpenMP programs as they were compiled, as runs."""

@@ -1,0 +1,130 @@
+"""Account of an OpenMP recording: what its threads did with their time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.recording.openmp.pieces import Phase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.recording.openmp.pieces import Pieces
+    from tasksim.run.record import Run
+
+__all__ = ["ThreadAccount", "account_of"]
+
+
+@dataclass(frozen=True)
+class ThreadAccount:
+    """Time of all threads together, in seconds; the parts add up to threads times makespan.
+
+    Attributes
+    ----------
+    busy_s : float
+        In tasks, and in the program around them.
+    creation_s : float
+        Between two creations by one task: the runtime's calls, and what the program does there.
+    runtime_s : float
+        On a core, without a task although some were ready: the runtime looked for one.
+    waiting_s : float
+        Without a core or asleep, although tasks were ready.
+    idle_s : float
+        Without a task as none was ready.
+    critical_path_s : float
+        Longest chain of pieces: a lower bound for any number of threads.
+    threads : int
+    makespan_s : float
+    """
+
+    busy_s: float
+    creation_s: float
+    runtime_s: float
+    waiting_s: float
+    idle_s: float
+    critical_path_s: float
+    threads: int
+    makespan_s: float
+
+    def said(self) -> str:
+        """Return the account in a line."""
+        whole_s = self.threads * self.makespan_s
+        parts = {
+            "busy": self.busy_s,
+            "creation": self.creation_s,
+            "runtime": self.runtime_s,
+            "waiting": self.waiting_s,
+            "idle": self.idle_s,
+        }
+        shares = ", ".join(
+            f"{name} {100 * seconds / whole_s if whole_s else 0.0:.1f} %"
+            for name, seconds in parts.items()
+        )
+        return f"time of {self.threads} threads: {shares}"
+
+    def to_json(self) -> dict[str, float]:
+        """Return the fields as plain data."""
+        return asdict(self)
+
+
+def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
+    """Return the account of a *run* of *pieces*."""
+    duration_s = run.tasks.duration_s
+    creating = pieces.creates & (pieces.phase == Phase.CREATED)
+    creation_s = float(duration_s[creating].sum())
+    idle_s = len(run.workers) * run.makespan_s - float(duration_s.sum())
+    begin, end, share = _gaps(pieces, run)
+    ready, start = run.tasks.ready_s, run.tasks.start_s
+    whole_s = _shared(begin, end, np.ones(len(begin)), ready, start)
+    runtime_s = _shared(begin, end, share, ready, start)
+    return ThreadAccount(
+        busy_s=float(duration_s.sum()) - creation_s,
+        creation_s=creation_s,
+        runtime_s=runtime_s,
+        waiting_s=whole_s - runtime_s,
+        idle_s=idle_s - whole_s,
+        critical_path_s=(run.bounds or {}).get("critical_path_s", 0.0),
+        threads=len(run.workers),
+        makespan_s=run.makespan_s,
+    )
+
+
+def _gaps(
+    pieces: Pieces, run: Run
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return begin and end of the times of threads without a piece, and their share with a core."""
+    order = np.lexsort((pieces.end_ns, pieces.start_ns, pieces.thread))
+    thread = pieces.thread[order]
+    start, end = run.tasks.start_s[order], run.tasks.end_s[order]
+    clock, clock_end = pieces.clock_ns[order], (pieces.clock_ns + pieces.cpu_ns)[order]
+    same = thread[1:] == thread[:-1]
+    begin, until = end[:-1][same], start[1:][same]
+    cpu_s = 1e-9 * (clock[1:] - clock_end[:-1])[same]
+    there = until > begin
+    begin, until, cpu_s = begin[there], until[there], cpu_s[there]
+    share: NDArray[np.float64] = np.clip(cpu_s / (until - begin), 0.0, 1.0)
+    return begin, until, share
+
+
+def _shared(
+    begin: NDArray[np.float64],
+    end: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    ready: NDArray[np.float64],
+    start: NDArray[np.float64],
+) -> float:
+    """Return the integral over time of the lesser of two numbers.
+
+    That of the threads without a piece, each with its *weight*, from *begin* to *end*; and that of
+    the tasks that are *ready* and have not started.
+    """
+    times = np.concatenate([begin, end, ready, start])
+    nothing, one = np.zeros(len(begin)), np.ones(len(ready))
+    idle = np.concatenate([weight, -weight, 0 * one, 0 * one])
+    waiting = np.concatenate([nothing, nothing, one, -one])
+    order = np.argsort(times, kind="stable")
+    lesser = np.minimum(np.cumsum(idle[order]), np.cumsum(waiting[order]))[:-1]
+    return float(np.maximum(lesser, 0.0) @ np.diff(times[order]))

@@ -1,0 +1,483 @@
+"""History of an OpenMP program: its tasks, and the steps in which threads executed them.
+
+A step is a stretch of a task's execution on one thread. It ends where another task may begin or
+must have ended: at a creation, a synchronisation, a parallel region, or a change of the thread to
+another task.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.recording.openmp.trace import NO_SITE, THREAD_SHIFT, Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tasksim.recording.openmp.trace import ThreadRecords, Trace
+
+__all__ = ["NOTHING", "Ending", "Flag", "History", "Status", "history_of"]
+
+NOTHING: Final = -1
+"""Number of a task, region or thread that is none."""
+
+
+class Flag(IntEnum):
+    """Properties of a task at its creation, as bits."""
+
+    UNDEFERRED = 1
+    UNTIED = 2
+    FINAL = 4
+    MERGEABLE = 8
+    MERGED = 16
+    TASKWAIT = 32
+    HAS_DEPENDENCES = 64
+    TARGET = 128
+    IMPLICIT = 256
+    INITIAL = 512
+
+
+class Status(IntEnum):
+    """Reason why a thread leaves a task."""
+
+    COMPLETE = 1
+    YIELD = 2
+    CANCELLED = 3
+    DETACH = 4
+    EARLY_FULFILL = 5
+    LATE_FULFILL = 6
+    SWITCH = 7
+    TASKWAIT_COMPLETE = 8
+
+
+class Ending(IntEnum):
+    """Reason for the end of a step; what it refers to is in the column ``ref``."""
+
+    CUT = 0
+    """Recording ended within the step."""
+    CREATE = 1
+    """It created the task *ref*."""
+    TASKWAIT = 2
+    GROUP_BEGIN = 3
+    GROUP_END = 4
+    BARRIER = 5
+    PARALLEL = 6
+    """It began the parallel region *ref*."""
+    SUSPEND = 7
+    """Its thread went to another task."""
+    END = 8
+    FULFILL = 9
+    """It fulfilled the event of the detached task *ref*."""
+
+
+_BEGIN: Final = 1
+_TASKWAIT, _TASKGROUP, _TASKGROUP_WAIT = 5, 6, 15
+_WAITS: Final = (_TASKWAIT, _TASKGROUP_WAIT, 1, 2, 3, 4, 8, 9, 10)
+"""Kinds of synchronisation in which a task waits; the numbers are those of barriers."""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Tasks, steps, parallel regions and dependences in columns; times in ns.
+
+    Tasks are numbered by thread and by creation there, explicit and implicit ones alike.
+
+    Attributes
+    ----------
+    created_ns, site, flags, parent, creator : ndarray
+        Per task: when and where it was created, its flags, the task that OpenMP calls its parent,
+        and the one that was executing.
+    region, place : ndarray
+        Per implicit task: its parallel region and its number in the team; else -1.
+    completed : ndarray of bool
+        Per task, whether it had ended when the recording did.
+    step_task, step_start_ns, step_end_ns, step_cpu_ns, step_thread, step_ending, step_ref : ndarray
+        Per step, by task and end. The begin of a taskgroup is one without duration, within another.
+    step_clock_ns : ndarray
+        Per step, the processor clock of its thread when it began.
+    region_site, region_size : ndarray
+        Per parallel region.
+    dep_task, dep_kind, dep_address : ndarray
+        Dependences, in order of creation per task.
+    counts : dict of str -> int
+        Cancellations and other events that have no column.
+    end_ns : int
+        Last time that was recorded.
+    """
+
+    created_ns: NDArray[np.int64]
+    site: NDArray[np.int64]
+    flags: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    creator: NDArray[np.int64]
+    region: NDArray[np.int64]
+    place: NDArray[np.int64]
+    completed: NDArray[np.bool_]
+    step_task: NDArray[np.int64]
+    step_start_ns: NDArray[np.int64]
+    step_end_ns: NDArray[np.int64]
+    step_cpu_ns: NDArray[np.int64]
+    step_thread: NDArray[np.int64]
+    step_ending: NDArray[np.int64]
+    step_ref: NDArray[np.int64]
+    step_clock_ns: NDArray[np.int64]
+    region_site: NDArray[np.int64]
+    region_size: NDArray[np.int64]
+    dep_task: NDArray[np.int64]
+    dep_kind: NDArray[np.int64]
+    dep_address: NDArray[np.uint64]
+    counts: dict[str, int] = field(default_factory=dict)
+    end_ns: int = 0
+
+    def __len__(self) -> int:
+        return len(self.created_ns)
+
+
+def history_of(trace: Trace) -> History:
+    """Return the history that the records of all threads tell together."""
+    numbers = _Numbers(trace.threads)
+    found = _Columns(numbers)
+    for thread in trace.threads:
+        found.read_creations(thread)
+    for thread in trace.threads:
+        _Reader(thread, found).read()
+    return found.history()
+
+
+class _Numbers:
+    """Numbers of tasks and regions from 0 on, for those of the recorder."""
+
+    def __init__(self, threads: tuple[ThreadRecords, ...]) -> None:
+        self.task_base: dict[int, int] = {}
+        self.region_base: dict[int, int] = {}
+        self.tasks_of: dict[int, int] = {}
+        self._regions_of: dict[int, int] = {}
+        self.tasks = self.regions = 0
+        for thread in threads:
+            self.task_base[thread.number] = self.tasks
+            self.region_base[thread.number] = self.regions
+            tasks, regions = int(makes_task(thread).sum()), int(makes_region(thread).sum())
+            self.tasks_of[thread.number], self._regions_of[thread.number] = tasks, regions
+            self.tasks += tasks
+            self.regions += regions
+
+    def task(self, recorded: int) -> int:
+        """Return the number of a task; NOTHING if its creation was not recorded."""
+        thread, which = recorded >> THREAD_SHIFT, recorded & (1 << THREAD_SHIFT) - 1
+        if not 0 < which <= self.tasks_of.get(thread, 0):
+            return NOTHING
+        return self.task_base[thread] + which - 1
+
+    def region(self, recorded: int) -> int:
+        """Return the number of a parallel region; NOTHING if its begin was not recorded."""
+        thread, which = recorded >> THREAD_SHIFT, recorded & (1 << THREAD_SHIFT) - 1
+        if not 0 < which <= self._regions_of.get(thread, 0):
+            return NOTHING
+        return self.region_base[thread] + which - 1
+
+
+def makes_task(thread: ThreadRecords) -> NDArray[np.bool_]:
+    """Return which records give a number to a task: creations, begins of implicit tasks."""
+    begins = (thread.kind == Kind.IMPLICIT) & (thread.head >> 8 & 0xF == _BEGIN)
+    made: NDArray[np.bool_] = begins | (thread.kind == Kind.CREATE)
+    return made
+
+
+def makes_region(thread: ThreadRecords) -> NDArray[np.bool_]:
+    """Return which records give a number to a parallel region."""
+    made: NDArray[np.bool_] = (thread.kind == Kind.PARALLEL) & (thread.head >> 8 & 0xF == _BEGIN)
+    return made
+
+
+class _Columns:
+    """Columns of a history while it is read."""
+
+    def __init__(self, numbers: _Numbers) -> None:
+        self.numbers = numbers
+        tasks, regions = numbers.tasks, numbers.regions
+        self.created_ns = np.zeros(tasks, np.int64)
+        self.site = np.full(tasks, NO_SITE, np.int64)
+        self.flags = np.zeros(tasks, np.int64)
+        self.parent = np.full(tasks, NOTHING, np.int64)
+        self.creator = np.full(tasks, NOTHING, np.int64)
+        self.region = np.full(tasks, NOTHING, np.int64)
+        self.place = np.full(tasks, NOTHING, np.int64)
+        self.completed = np.zeros(tasks, bool)
+        self.region_site = np.full(regions, NO_SITE, np.int64)
+        self.region_size = np.zeros(regions, np.int64)
+        self.steps = [array("q") for _ in range(8)]
+        self.deps: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]] = []
+        self.counts: dict[str, int] = {}
+        self.end_ns = 0
+
+    def count(self, what: str, number: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + number
+
+    def read_creations(self, thread: ThreadRecords) -> None:
+        """Read what the creations of a thread say of its tasks, and their dependences."""
+        base = self.numbers.task_base[thread.number]
+        made = makes_task(thread)
+        places = np.flatnonzero(made)
+        here = slice(base, base + len(places))
+        head, explicit = thread.head[places], thread.kind[places] == Kind.CREATE
+        self.created_ns[here] = thread.wall_ns[places]
+        self.site[here] = np.where(explicit, head >> 16 & 0xFFFF, NO_SITE)
+        initial = Flag.IMPLICIT | np.where(head >> 12 & 1, Flag.INITIAL, 0).astype(np.int64)
+        self.flags[here] = np.where(explicit, (head >> 8 & 0xFF).astype(np.int64), initial)
+        if len(thread.wall_ns):
+            self.end_ns = max(self.end_ns, int(thread.wall_ns.max()))
+        self._read_dependences(thread, base + np.cumsum(made) - 1)
+
+    def _read_dependences(self, thread: ThreadRecords, last: NDArray[np.int64]) -> None:
+        """Read the dependences of a thread's tasks; *last* is per record the task made last."""
+        task = last.astype(np.int64)
+        for at in np.flatnonzero(thread.kind == Kind.DEPENDENCES_OF).tolist():
+            end = at + 1
+            while end < len(task) and thread.kind[end] in (Kind.DEPENDENCE, Kind.DEPENDENCE_PAIR):
+                end += 1
+            task[at:end] = self.numbers.task(int(thread.body[at]))
+        pair = np.flatnonzero(thread.kind == Kind.DEPENDENCE_PAIR)
+        wide = np.flatnonzero(thread.kind == Kind.DEPENDENCE)
+        head, body = thread.head, thread.body
+        where = np.concatenate([pair * 2, pair * 2 + 1, wide * 2])
+        tasks = np.concatenate([task[pair], task[pair], task[wide]])
+        kinds = np.concatenate([head[pair] >> 8, head[pair] >> 12, head[wide] >> 8]) & 0xF
+        addresses = np.concatenate([head[pair] >> 16, body[pair] >> 16, body[wide]])
+        kept = (kinds > 0) & (tasks != NOTHING)
+        order = np.argsort(where[kept], kind="stable")
+        self.deps.append(
+            (tasks[kept][order], kinds[kept][order].astype(np.int64), addresses[kept][order])
+        )
+
+    def history(self) -> History:
+        """Return the history."""
+        columns = [np.array(column, dtype=np.int64) for column in self.steps]
+        order = np.lexsort((columns[2], columns[0]))
+        task, start_ns, end_ns, cpu_ns, thread, ending, ref, clock_ns = (
+            column[order] for column in columns
+        )
+        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        deps: list[NDArray[Any]] = [
+            np.concatenate(each) for each in zip(nothing, *self.deps, strict=True)
+        ]
+        return History(
+            created_ns=self.created_ns,
+            site=self.site,
+            flags=self.flags,
+            parent=self.parent,
+            creator=self.creator,
+            region=self.region,
+            place=self.place,
+            completed=self.completed,
+            step_task=task,
+            step_start_ns=start_ns,
+            step_end_ns=end_ns,
+            step_cpu_ns=cpu_ns,
+            step_thread=thread,
+            step_ending=ending,
+            step_ref=ref,
+            step_clock_ns=clock_ns,
+            region_site=self.region_site,
+            region_size=self.region_size,
+            dep_task=deps[0],
+            dep_kind=deps[1],
+            dep_address=deps[2],
+            counts=self.counts,
+            end_ns=self.end_ns,
+        )
+
+
+class _Reader:
+    """One thread's way through its records."""
+
+    def __init__(self, thread: ThreadRecords, columns: _Columns) -> None:
+        self._thread = thread
+        self._columns = columns
+        self._task = NOTHING
+        """Task that the thread has, executing it or waiting in it."""
+        self._runs = False
+        """Whether it executes that task."""
+        self._since = (0, 0)
+        self._outer: list[int] = []
+        """Tasks around implicit ones."""
+        self._waiting: set[int] = set()
+        """Tasks that wait in a synchronisation on this thread."""
+        self._created = NOTHING
+        """Task that was created at the beginning of the step, if any."""
+        self._next = columns.numbers.task_base[thread.number]
+        self._next_region = columns.numbers.region_base[thread.number]
+        self._now = (0, 0)
+        self._head = self._body = 0
+
+    def read(self) -> None:
+        """Read the records, in order."""
+        thread = self._thread
+        actions = {
+            Kind.CREATE: self._create, Kind.SCHEDULE: self._schedule, Kind.SYNC: self._sync,
+            Kind.IMPLICIT: self._implicit, Kind.TEAM: self._team, Kind.PARALLEL: self._parallel,
+            Kind.ENCOUNTERED: self._encountered, Kind.CANCEL: self._cancel,
+        }  # fmt: skip
+        table = [actions.get(Kind(number)) if number else None for number in range(max(Kind) + 1)]
+        rows = zip(
+            thread.kind.tolist(), thread.head.tolist(), thread.body.tolist(),
+            thread.wall_ns.tolist(), thread.cpu_ns.tolist(), strict=True,
+        )  # fmt: skip
+        for kind, head, body, wall, cpu in rows:
+            action = table[kind]
+            if action is not None:
+                self._now, self._head, self._body = (wall, cpu), head, body
+                action()
+        if self._runs and len(thread.wall_ns):
+            self._columns.count("cut")
+
+    # Steps
+
+    def _stop(self, ending: Ending, ref: int = NOTHING) -> None:
+        """End the step, if the thread executes a task."""
+        if not self._runs:
+            return
+        self._add(self._task, self._since, ending, ref)
+        self._runs = False
+
+    def _add(self, task: int, since: tuple[int, int], ending: Ending, ref: int) -> None:
+        now = self._now
+        number = self._thread.number
+        values = task, since[0], now[0], now[1] - since[1], number, ending, ref, since[1]
+        for column, value in zip(self._columns.steps, values, strict=True):
+            column.append(value)
+
+    def _go_on(self) -> None:
+        """Begin a step of the thread's task, unless that waits."""
+        self._runs = self._task != NOTHING and self._task not in self._waiting
+        self._since = self._now
+        self._created = NOTHING
+
+    # Records
+
+    def _create(self) -> None:
+        task, self._next = self._next, self._next + 1
+        columns = self._columns
+        parent = columns.numbers.task(self._body)
+        columns.parent[task] = parent
+        columns.creator[task] = parent if self._task == NOTHING else self._task
+        # The processor clock was not read: it went on as the wall clock did.
+        since = self._since
+        self._now = self._now[0], since[1] + self._now[0] - since[0] if self._runs else 0
+        if self._runs:
+            self._stop(Ending.CREATE, task)
+            if columns.flags[task] & Flag.TASKWAIT:
+                self._waiting.add(self._task)
+                return
+            self._go_on()
+            self._created = task
+
+    def _schedule(self) -> None:
+        status, columns = self._head >> 8 & 0xFF, self._columns
+        other = columns.numbers.task(self._head >> 16)
+        if status in (Status.EARLY_FULFILL, Status.LATE_FULFILL):
+            if other != NOTHING:
+                columns.completed[other] = True
+                self._cut_fulfilled(other)
+            return
+        if status == Status.TASKWAIT_COMPLETE:
+            self._end_taskwait(other)
+            return
+        ended = status in (Status.COMPLETE, Status.CANCELLED, Status.DETACH)
+        if ended and self._task != NOTHING:
+            columns.completed[self._task] = status != Status.DETACH
+            columns.count("cancelled", status == Status.CANCELLED)
+            columns.count("detached", status == Status.DETACH)
+            self._stop(Ending.END)
+        elif self._runs and self._created != NOTHING and self._created == other:
+            self._runs = False  # undeferred: between creation and start there is only the runtime
+        else:
+            self._stop(Ending.SUSPEND)
+        self._task = other
+        self._go_on()
+
+    def _cut_fulfilled(self, task: int) -> None:
+        if self._runs:
+            self._stop(Ending.FULFILL, task)
+            self._go_on()
+        else:
+            self._columns.count("fulfilled outside")
+
+    def _end_taskwait(self, task: int) -> None:
+        """End a taskwait with dependences: a task without a body, whose time is waiting."""
+        if task != NOTHING:
+            self._columns.completed[task] = True
+            self._add(task, self._now, Ending.END, NOTHING)
+        self._waiting.discard(self._task)
+        if not self._runs:
+            self._go_on()
+
+    def _sync(self) -> None:
+        endpoint, kind = self._head >> 8 & 0xF, self._head >> 12 & 0xF
+        task = self._columns.numbers.task(self._head >> 16)
+        if task == NOTHING:
+            task = self._task
+        if kind == _TASKGROUP:
+            self._taskgroup(endpoint == _BEGIN, task)
+        elif kind in _WAITS:
+            if endpoint != _BEGIN:
+                self._waiting.discard(task)
+                if task == self._task and not self._runs:
+                    self._go_on()
+                return
+            endings = {_TASKWAIT: Ending.TASKWAIT, _TASKGROUP_WAIT: Ending.GROUP_END}
+            if task == self._task:
+                self._stop(endings.get(kind, Ending.BARRIER))
+            self._waiting.add(task)
+
+    def _taskgroup(self, begins: bool, task: int) -> None:
+        """Mark the begin of a taskgroup; its end is the wait."""
+        if begins and task == self._task and self._runs:
+            self._add(task, self._now, Ending.GROUP_BEGIN, NOTHING)
+
+    def _implicit(self) -> None:
+        columns = self._columns
+        if self._head >> 8 & 0xF == _BEGIN:
+            task, self._next = self._next, self._next + 1
+            self._outer.append(self._task)
+            columns.creator[task] = columns.parent[task] = self._task
+            self._task = task
+            self._go_on()
+            return
+        task = columns.numbers.task(self._head >> 16)
+        if task == NOTHING:
+            return
+        columns.completed[task] = True
+        self._waiting.discard(task)
+        if task == self._task:
+            self._stop(Ending.END)
+            self._task = self._outer.pop() if self._outer else NOTHING
+            self._runs = False
+
+    def _team(self) -> None:
+        task, region = self._next - 1, self._columns.numbers.region(self._body)
+        self._columns.region[task] = region
+        self._columns.place[task] = self._head >> 8 & 0xFFFFFF
+        if region != NOTHING:
+            self._columns.region_size[region] = self._head >> 32 & 0xFFFFFF
+
+    def _parallel(self) -> None:
+        if self._head >> 8 & 0xF == _BEGIN:
+            region, self._next_region = self._next_region, self._next_region + 1
+            self._stop(Ending.PARALLEL, region)
+            if self._task != NOTHING:
+                self._waiting.add(self._task)
+            return
+        # The end of an implicit task in a region of one thread may not be told.
+        self._waiting.discard(self._task)
+        self._go_on()
+
+    def _encountered(self) -> None:
+        self._columns.region_site[self._next_region - 1] = self._head >> 16 & 0xFFFF
+
+    def _cancel(self) -> None:
+        self._columns.count("cancellations")

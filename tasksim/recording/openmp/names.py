@@ -1,0 +1,238 @@
+"""Names of kernels: the function and the line that create a task, or what comes nearest to them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tasksim.base.arguments import path_of
+from tasksim.base.errors import InputError, option
+from tasksim.recording.openmp.elf import read_code, read_elf, read_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasksim.recording.openmp.elf import Symbols
+    from tasksim.recording.openmp.trace import Site
+
+__all__ = ["UNKNOWN", "renaming", "site_names"]
+
+UNKNOWN: Final = "unknown place"
+"""Name of code of which nothing is known."""
+ADDR2LINE_TIMEOUT_S: Final = 120.0
+"""How long addr2line may take for one file, in seconds: large programs with debug information take
+some."""
+REACH_BYTES: Final = 96
+"""How far before a call its arguments are looked for, in bytes: some twenty instructions."""
+NOWHERE: Final = -1
+"""Address of nothing."""
+
+_OUTLINED: Final = re.compile(r"\.(_omp_fn|constprop|isra|part|cold|lto_priv|extracted)(\.\d+)*.*$")
+"""What compilers append to the names of functions that they made of a part of one."""
+_ANONYMOUS: Final = re.compile(r"^\.?(omp_outlined|omp_task_entry|omp)\b")
+"""Names of clang's outlined functions, which do not say where they come from."""
+
+
+def site_names(sites: Mapping[int, Site], folder: Path) -> dict[int, str]:
+    """Return the name of each site: ``FUNCTION:LINE``, or ``FUNCTION+OFFSET``, or ``FILE:LINE``.
+
+    Parameters
+    ----------
+    sites : mapping of int to Site
+    folder : Path
+        Folder that relative paths of programs start from.
+    """
+    found = {}
+    by_module: dict[str, list[int]] = {}
+    for number, site in sites.items():
+        by_module.setdefault(site.module, []).append(number)
+    for module, numbers in by_module.items():
+        found.update(_names_in(module, {n: sites[n] for n in numbers}, folder))
+    return found
+
+
+def _names_in(module: str, sites: Mapping[int, Site], folder: Path) -> dict[int, str]:
+    """Return the names of the sites of one program or library."""
+    path = folder / module
+    try:
+        first = read_elf(path).first_address if module else 0
+    except InputError:
+        return {number: _bare(site) for number, site in sites.items()}
+    # What was recorded is where the call returns to, which may be in the next line.
+    addresses = {n: first + s.offset - 1 for n, s in sites.items() if s.offset is not None}
+    symbols = read_symbols(path)
+    frames = _frames(path, addresses.values())
+    found = {number: _bare(site) for number, site in sites.items()}
+    for number, address in addresses.items():
+        around = symbols.around(address)
+        if address in frames:
+            found[number] = frames[address][0].text
+        elif around is not None:
+            found[number] = f"{_plain(around[0])}+{around[1] + 1:#x}"
+    return _told_apart(found, addresses, path, symbols)
+
+
+def _told_apart(
+    found: dict[int, str], addresses: Mapping[int, int], path: Path, symbols: Symbols
+) -> dict[int, str]:
+    """Return the names, by what distinguishes sites that have the same.
+
+    GCC may give all tasks that are created side by side the line of the construct around them. The
+    function that it has made of a task's body knows the right one.
+    """
+    bodies = _bodies(path, addresses, symbols)
+    users: dict[int, set[str]] = {}
+    for number, body in bodies.items():
+        users.setdefault(body, set()).add(found[number])
+    frames = _frames(path, bodies.values())
+    names = dict(found)
+    for number, body in bodies.items():
+        # Two places that refer to one body: one of them only because it is near the other.
+        if body in frames and len(users[body]) == 1:
+            names[number] = frames[body][-1].text
+    groups: dict[str, dict[int, list[int]]] = {}
+    for number in sorted(names, key=lambda number: addresses.get(number, 0)):
+        what = bodies.get(number, -number)  # copies of the same code create the same tasks
+        groups.setdefault(names[number], {}).setdefault(what, []).append(number)
+    for text, parts in groups.items():
+        for at, numbers in enumerate(list(parts.values())[1:], 2):
+            names.update((number, f"{text} #{at}") for number in numbers)
+    return names
+
+
+def _bodies(path: Path, addresses: Mapping[int, int], symbols: Symbols) -> dict[int, int]:
+    """Return for sites the address of the function that the creating code refers to last.
+
+    Any four bytes before the call that lead to the very start of a function made of a task are
+    such a reference, relative or absolute.
+    """
+    starts = {
+        start for start, name in zip(symbols.starts, symbols.names, strict=True)
+        if "._omp_fn." in name
+    }  # fmt: skip
+    found: dict[int, int] = {}
+    if not starts:
+        return found
+    for number, address in addresses.items():
+        begin = address - REACH_BYTES
+        code = read_code(path, begin, REACH_BYTES)
+        for at in range(len(code) - 4, -1, -1):
+            value = int.from_bytes(code[at : at + 4], "little", signed=True)
+            target = next((t for t in (begin + at + 4 + value, value) if t in starts), None)
+            if target is not None:
+                found[number] = target
+                break
+    return found
+
+
+def _bare(site: Site) -> str:
+    """Return the name of a site that only the dynamic loader knows."""
+    if site.symbol:
+        return f"{_plain(site.symbol)}+{site.symbol_offset:#x}"
+    if site.module and site.offset is not None:
+        return f"{Path(site.module).name}+{site.offset:#x}"
+    return UNKNOWN
+
+
+class _Frame(NamedTuple):
+    """A function, and a line in it."""
+
+    function: str
+    file: str
+    line: int
+
+    @property
+    def text(self) -> str:
+        plain = _plain(self.function)
+        known = plain not in ("", "??") and not _ANONYMOUS.match(plain)
+        return f"{plain if known else Path(self.file).name}:{self.line}"
+
+
+def _frames(path: Path, addresses: Iterable[int]) -> dict[int, list[_Frame]]:
+    """Return for addresses of which addr2line knows the line: the frames, inlined ones first."""
+    asked = sorted(set(addresses))
+    tool = shutil.which("addr2line")
+    if tool is None or not asked:
+        return {}
+    command = [tool, "-a", "-f", "-i", "-C", "-e", str(path), *(f"{each:#x}" for each in asked)]
+    # It could ask servers for debug information.
+    quiet = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, env=quiet,
+            timeout=ADDR2LINE_TIMEOUT_S, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    found: dict[int, list[_Frame]] = {}
+    address, function = NOWHERE, ""
+    for line in done.stdout.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            address, function = int(line, 16), ""
+        elif not function:
+            function = line
+        else:
+            file, _, number = line.partition(" (")[0].rpartition(":")
+            if number.isdecimal() and number != "0":
+                found.setdefault(address, []).append(_Frame(function, file, int(number)))
+            function = ""
+    return found
+
+
+def _plain(function: str) -> str:
+    """Return the name of a function without its parameters, and what compilers append."""
+    name = function if _ANONYMOUS.match(function) else _OUTLINED.sub("", function)
+    depth = 0
+    for at, character in enumerate(name):
+        depth += (character == "<") - (character == ">")
+        if character == "(" and depth <= 0 and at and not name.startswith("(anonymous", at):
+            return name[:at]
+    return name
+
+
+def renaming(given: Any) -> dict[str, str]:
+    """Return new names of kernels by old ones, from a mapping or a YAML file with one.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a name is empty or no text.
+    """
+    if given is None:
+        return {}
+    if isinstance(given, str | PathLike):
+        return _of_file(path_of(given, "kernels"))
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{option('kernels')}: got {type(given).__name__}; legal: a mapping of names to names, "
+            "or a YAML file with one"
+        )
+    for old, new in given.items():
+        if not (isinstance(old, str) and isinstance(new, str) and new.strip()):
+            raise InputError(
+                f"{option('kernels')}: got {old!r:.40}: {new!r:.40}; legal: names of kernels"
+            )
+    return {old: new.strip() for old, new in given.items()}
+
+
+def _of_file(path: Path) -> dict[str, str]:
+    from tasksim.base.documents.places import FileProblem
+    from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
+
+    document = YamlDocument.read(path, "a mapping, KERNEL: NAME")
+    problems = [
+        FileProblem((old,), f"must be a name (got {new!r:.40})")
+        for old, new in document.data.items()
+        if not (isinstance(new, str) and new.strip())
+    ]
+    report = ProblemReport([document])
+    report.add([*document.problems, *problems])
+    if report.errors:
+        raise report.error()
+    return {str(old): new.strip() for old, new in document.data.items()}

@@ -1,0 +1,405 @@
+"""Recording of an OpenMP program, with its run, its task graph and how it ended."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.arguments import path_of
+from tasksim.base.errors import InputError, TasksimError, nearest
+from tasksim.base.files import is_file, is_folder
+from tasksim.base.units import duration_text
+from tasksim.native.cores import usable_cores
+from tasksim.platform.description import Overheads
+from tasksim.recording.openmp.account import account_of
+from tasksim.recording.openmp.history import history_of
+from tasksim.recording.openmp.names import renaming, site_names
+from tasksim.recording.openmp.pieces import Role, pieces_of
+from tasksim.recording.openmp.program import TRACE, run_program
+from tasksim.recording.openmp.runtime import find_program, find_recorder
+from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
+from tasksim.recording.openmp.trace import read_trace
+from tasksim.recording.replayable import Replayable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.recording.openmp.account import ThreadAccount
+    from tasksim.recording.openmp.pieces import Pieces
+    from tasksim.recording.openmp.program import Ended
+    from tasksim.recording.openmp.runtime import OpenMPProgram
+    from tasksim.recording.openmp.trace import Trace
+    from tasksim.run.record import Run
+
+__all__ = ["OpenMPRecording", "PreparedProgram", "record_openmp"]
+
+MIN_SAID_S: Final = 1e-3
+"""Shortest time in parallel regions outside of tasks that is worth a note, in seconds."""
+MIN_WAITING_SHARE: Final = 0.05
+"""Share of the threads' time without a core, while tasks were ready, that is worth a note."""
+
+
+def record_openmp(
+    program: Any,
+    arguments: Sequence[str] = (),
+    *,
+    kernels: Any = None,
+    libomp: Any = None,
+) -> OpenMPRecording:
+    """Run a compiled program that uses OpenMP, unchanged, and return its recording.
+
+    The program runs on LLVM's OpenMP runtime, which tells of tasks, even if GCC compiled it. Its
+    input and output are those of this process.
+
+    Parameters
+    ----------
+    program : str or path
+        The program.
+    arguments : sequence of str, default ()
+        Its arguments.
+    kernels : mapping of str to str, or path, optional
+        New names of kernels, for ``FUNCTION:LINE``; or a YAML file with such a mapping.
+    libomp : str or path, optional
+        The runtime; default: that of the system, or of the package ``intel-openmp``.
+
+    Returns
+    -------
+    OpenMPRecording
+
+    Raises
+    ------
+    InputError
+        If the program cannot be recorded; the message says why.
+
+    See Also
+    --------
+    record : records what Python programs submit to executors.
+
+    Examples
+    --------
+    >>> record_openmp("missing")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: missing: no such program
+    """
+    return PreparedProgram(program, arguments, kernels=kernels, libomp=libomp).record()
+
+
+class PreparedProgram:
+    """OpenMP program that can be recorded: all that it needs is there.
+
+    Parameters are those of :func:`record_openmp`.
+
+    Raises
+    ------
+    InputError
+        If something lacks; the message says what.
+    """
+
+    def __init__(
+        self,
+        program: Any,
+        arguments: Sequence[str] = (),
+        *,
+        kernels: Any = None,
+        libomp: Any = None,
+    ) -> None:
+        path = path_of(program, "program")
+        if not is_file(path):
+            raise InputError(f"{path}: no such program")
+        if isinstance(arguments, str) or not all(isinstance(each, str) for each in arguments):
+            raise InputError(f"arguments: got {arguments!r:.60}; legal: a list of texts")
+        self._names = renaming(kernels)
+        found = find_program(path, libomp)
+        if found is None:
+            raise InputError(f"{path}: no compiled program (no ELF file)")
+        self._program: OpenMPProgram = found
+        self._arguments = tuple(arguments)
+        self._recorder = find_recorder()
+
+    def said(self) -> str:
+        """Return what will be done, in a line."""
+        return self._program.said()
+
+    def record(self, near: Path | None = None, stdout: Any = None) -> OpenMPRecording:
+        """Run the program and return its recording.
+
+        Parameters
+        ----------
+        near : Path, optional
+            Place on the disk that the records are written to while the program runs; default: where
+            temporary files are.
+        stdout : optional
+            Where the program's output goes; default: where this process's goes.
+        """
+        place = None if near is None else near.absolute().parent
+        if place is not None and not is_folder(place):
+            place = None
+        folder = Path(tempfile.mkdtemp(prefix=".tasksim-openmp-", dir=place)).absolute()
+        try:
+            ended = run_program(self._program, self._arguments, self._recorder, folder, stdout)
+            trace = read_trace(folder / TRACE)
+            return OpenMPRecording(self._program.path, trace, ended, self._names)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class OpenMPRecording:
+    """Tasks of an OpenMP program that has ended.
+
+    :func:`record_openmp` makes one.
+
+    Parameters
+    ----------
+    program : Path
+    trace : Trace
+        What the recorder wrote.
+    ended : Ended
+    names : mapping of str to str
+        New names of kernels.
+
+    See Also
+    --------
+    record_openmp : makes one.
+
+    Examples
+    --------
+    >>> from tasksim.recording.openmp.program import Ended
+    >>> from tasksim.recording.openmp.trace import Trace
+    >>> recording = OpenMPRecording(Path("a.out"), Trace(()), Ended(0, "", 0.1), {})
+    >>> recording
+    <OpenMPRecording a.out: no tasks>
+    >>> recording.notes
+    ['its OpenMP runtime did not start: it came to no parallel region or task']
+    """
+
+    def __init__(self, program: Path, trace: Trace, ended: Ended, names: Mapping[str, str]) -> None:
+        self.program = program
+        self.ended = ended
+        self._notes = _notes_of(trace, ended)
+        self._pieces: Pieces | None = None
+        if "started" not in trace.notes:
+            return
+        history = history_of(trace)
+        pieces = pieces_of(history)
+        if not len(pieces):
+            return
+        self._pieces = pieces
+        places = _places(trace, pieces)
+        self._notes += [*_renamed(places, names), *_notes_of_pieces(pieces)]
+        self._graph = graph_of_pieces(pieces, places, program.stem)
+        config = {"recorded": {"of": ["openmp"], "program": program.name, **_shown(pieces)}}
+        self._run = run_of_pieces(pieces, self._graph, config, ended.wall_s)
+        self._notes += _notes_of_threads(self._run, pieces)
+        self._account = account_of(self._run, pieces)
+        self._notes += _notes_of_waiting(self._account)
+        cost_s = self._account.runtime_s / len(pieces)
+        self._replayable = Replayable(self._run, Overheads(task_s=cost_s))
+
+    def __repr__(self) -> str:
+        if self._pieces is None:
+            return f"<OpenMPRecording {self.program.name}: no tasks>"
+        counts = self._pieces.counts
+        return (
+            f"<OpenMPRecording {self.program.name}: {counts['tasks']} tasks, "
+            f"{counts['dependences']} dependences>"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on the recording: what it lacks, and what was assumed."""
+        return list(self._notes)
+
+    @property
+    def tasks(self) -> int:
+        """Number of explicit tasks that the program created."""
+        return 0 if self._pieces is None else self._pieces.counts["tasks"]
+
+    @property
+    def dependences(self) -> int:
+        """Number of dependences by ``depend`` clauses between them."""
+        return 0 if self._pieces is None else self._pieces.counts["dependences"]
+
+    @property
+    def run(self) -> Run:
+        """The run: which thread executed which piece of a task when."""
+        self._expect_tasks()
+        return self._run
+
+    @property
+    def graph(self) -> TaskGraph:
+        """The task graph, of pieces of tasks."""
+        self._expect_tasks()
+        return self._graph
+
+    @property
+    def account(self) -> ThreadAccount:
+        """What the threads did with their time."""
+        self._expect_tasks()
+        return self._account
+
+    def platform(self, workers: int | None = None) -> Platform:
+        """Return the platform of the run, with what its runtime cost between tasks.
+
+        Parameters
+        ----------
+        workers : int, optional
+            How many threads it is to have; default: as many as executed tasks.
+        """
+        self._expect_tasks()
+        return self._replayable.platform(workers)
+
+    def simulate(
+        self, workers: int | None = None, scheduler: str | None = None, **scenario: Any
+    ) -> Run:
+        """Return a simulated run of the graph, each piece as long as it was.
+
+        Parameters
+        ----------
+        workers : int, optional
+            On how many threads; default: as many as executed tasks.
+        scheduler : str, optional
+            Default: ``lws``, a queue per thread and stealing.
+        **scenario
+            Other parameters of :func:`tasksim.simulate`.
+        """
+        self._expect_tasks()
+        return self._replayable.simulate(workers, scheduler, **scenario)
+
+    def save(self, folder: str | Path, force: bool = False) -> None:
+        """Write the run to *folder*, with its graph and its platform.
+
+        Parameters
+        ----------
+        folder : str or Path
+            A new folder.
+        force : bool, default False
+            Whether to replace a run that is there.
+        """
+        self._expect_tasks()
+        self._replayable.save(folder, force)
+
+    def _expect_tasks(self) -> Pieces:
+        if self._pieces is None:
+            said = f": {'; '.join(self._notes)}" if self._notes else ""
+            raise TasksimError(f"{self.program}: nothing was recorded{said}")
+        return self._pieces
+
+
+def _notes_of(trace: Trace, ended: Ended) -> list[str]:
+    """Say what kept the recorder from recording all."""
+    notes, found = trace.notes, []
+    if ended.signal_name:
+        found.append(f"the program was ended by {ended.signal_name}")
+    elif ended.exit_code:
+        found.append(f"the program ended with exit code {ended.exit_code}")
+    if "started" not in notes:
+        found.append(
+            "its OpenMP runtime did not start: it came to no parallel region or task"
+            if "other" not in notes
+            else "only a process that it started came to OpenMP, which is not recorded"
+        )
+        return found
+    if "finalized" not in notes:
+        found.append(
+            "it ended without its runtime's end (by a signal, _exit or exec): recorded is what was "
+            "done before"
+        )
+    if "fork" in notes:
+        found.append("it forked: what its child processes do is not recorded")
+    if "other" in notes:
+        found.append("other processes that it started use OpenMP, too, and are not recorded")
+    if "full" in notes:
+        found.append(f"recording stopped early: {notes['full'][0]}")
+    if "lacks" in notes:
+        found.append(
+            f"its runtime does not tell of {', '.join(notes['lacks'])}: the graph may lack "
+            "dependencies"
+        )
+    return found
+
+
+def _notes_of_pieces(pieces: Pieces) -> list[str]:
+    """Say what the graph does not show."""
+    counts, found = pieces.counts, []
+    said = {
+        "not ended": "had not ended when the recording did; what is known of them is there",
+        "cancelled": "were cancelled",
+        "detached": "were detached",
+    }
+    found += [f"{_tasks(counts[what])} {text}" for what, text in said.items() if counts.get(what)]
+    if counts.get("fulfilled outside"):
+        found.append(
+            f"{counts['fulfilled outside']} events of detached tasks were fulfilled outside of "
+            "tasks: the graph does not say what their successors wait for"
+        )
+    if counts.get("contradicted"):
+        found.append(f"{counts['contradicted']} dependencies contradict the times and are left out")
+    if counts["serial teams"]:
+        found.append(
+            "on a team of one thread all tasks are executed at once: tasks with 'if' that would "
+            "have been undeferred count as deferred"
+        )
+    if len(pieces.address) > 1:
+        found.append("sizes of data are guessed from the distances of their addresses")
+    return found
+
+
+def _notes_of_threads(run: Run, pieces: Pieces) -> list[str]:
+    cores = len(usable_cores())
+    found = []
+    if len(run.workers) > cores:
+        found.append(
+            f"{len(run.workers)} threads shared {cores} cores: durations contain waits for a core"
+        )
+    parallel = pieces.role == Role.PARALLEL
+    loops_s = float(run.tasks.duration_s[parallel & ~pieces.creates].sum())
+    busy_s = float(run.tasks.duration_s.sum())
+    if loops_s > 0.5 * busy_s and loops_s > MIN_SAID_S:
+        found.append(
+            f"{duration_text(loops_s)} of {duration_text(busy_s)} passed in parallel regions "
+            "outside of tasks: a replay keeps the parts of the recorded number of threads"
+        )
+    return found
+
+
+def _notes_of_waiting(account: ThreadAccount) -> list[str]:
+    """Say if threads had no core for long, which replays leave out."""
+    whole_s = account.threads * account.makespan_s
+    if account.waiting_s <= MIN_WAITING_SHARE * whole_s:
+        return []
+    return [
+        f"tasks were ready while threads had no core, {account.waiting_s / whole_s:.0%} of their "
+        "time: other programs used the machine, or threads slept; replays leave that out"
+    ]
+
+
+def _places(trace: Trace, pieces: Pieces) -> dict[int, str]:
+    """Return the names of the places that create tasks, and of those that begin regions."""
+    found: dict[int, str] = {}
+    for role in (Role.PARALLEL, Role.TASK):  # a place is of one of them; names may coincide
+        used = set(pieces.site[pieces.role == role].tolist())
+        sites = {number: site for number, site in trace.sites.items() if number in used}
+        found.update(site_names(sites, Path.cwd()))
+    return found
+
+
+def _renamed(places: dict[int, str], names: Mapping[str, str]) -> list[str]:
+    """Rename *places*; say which names are of none."""
+    there = set(places.values())
+    for number, place in places.items():
+        places[number] = names.get(place, place)
+    return [
+        f"no kernel is called '{old}'{nearest(old, there)}" for old in names if old not in there
+    ]
+
+
+def _shown(pieces: Pieces) -> dict[str, int]:
+    return {name: pieces.counts[name] for name in ("tasks", "dependences", "regions")}
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'' if count == 1 else 's'}"

@@ -1,0 +1,128 @@
+"""OpenMP program under the recorder: started, waited for, and left to end as it likes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from tasksim.recording.openmp.runtime import OpenMPProgram
+
+__all__ = ["Ended", "run_program"]
+
+_FORWARDED: Final = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+"""Signals that are sent on to the program. Those of the terminal reach it by themselves."""
+_OF_TERMINAL: Final = ("SIGINT", "SIGQUIT")
+TRACE: Final = "trace"
+RUNTIME: Final = "runtime"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """End of a program.
+
+    Attributes
+    ----------
+    exit_code
+        Its exit code, or 128 plus the number of the signal that ended it, as in a shell.
+    signal_name
+        Name of that signal; empty if it ended by itself.
+    wall_s
+        How long it ran, in seconds.
+    """
+
+    exit_code: int
+    signal_name: str
+    wall_s: float
+
+
+def run_program(
+    program: OpenMPProgram,
+    arguments: Sequence[str],
+    recorder: Path,
+    folder: Path,
+    stdout: Any = None,
+) -> Ended:
+    """Run a program, and have it recorded in *folder*; return how it ended.
+
+    Input and output are those of this process, or *stdout*.
+    """
+    trace = folder / TRACE
+    trace.mkdir(parents=True)
+    environment = _environment(program, recorder, folder, trace)
+    began_s = time.monotonic()
+    command = [str(program.path.absolute()), *arguments]
+    try:
+        process = subprocess.Popen(
+            [str(program.path), *arguments], executable=command[0], env=environment, stdout=stdout
+        )
+    except OSError as error:
+        raise InputError(f"{program.path}: cannot be run: {error.strerror}") from None
+    with _signals_go_to(process):
+        code = process.wait()
+    wall_s = time.monotonic() - began_s
+    if code >= 0:
+        return Ended(code, "", wall_s)
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return Ended(128 - code, name, wall_s)
+
+
+def _environment(
+    program: OpenMPProgram, recorder: Path, folder: Path, trace: Path
+) -> dict[str, str]:
+    """Return the environment in which the program finds the runtime, and that the recorder."""
+    found = dict(os.environ)
+    links = folder / RUNTIME
+    links.mkdir()
+    # Under a name without the separator of lists of paths.
+    tool = links / "recorder.so"
+    tool.symlink_to(recorder)
+    if program.runtime is not None:
+        (links / program.wants).symlink_to(program.runtime)
+        search = found.get("LD_LIBRARY_PATH")
+        found["LD_LIBRARY_PATH"] = f"{links}:{search}" if search else str(links)
+    others = found.get("OMP_TOOL_LIBRARIES")
+    found |= {
+        "OMP_TOOL": "enabled",
+        "OMP_TOOL_LIBRARIES": f"{tool}:{others}" if others else str(tool),
+        "TASKSIM_OMPT_FOLDER": str(trace),
+        "TASKSIM_OMPT_PARENT": str(os.getpid()),
+    }
+    return found
+
+
+@contextlib.contextmanager
+def _signals_go_to(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """Have this process survive signals that are the program's."""
+    before: dict[int, Any] = {}
+
+    def forward(number: int, _: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    try:
+        for names, action in ((_FORWARDED, forward), (_OF_TERMINAL, lambda *_: None)):
+            for name in names:
+                number = getattr(signal, name, None)
+                if number is not None:
+                    before[number] = signal.signal(number, action)
+    except ValueError:  # in another thread than the main one, Python refuses
+        pass
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

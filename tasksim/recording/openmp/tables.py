@@ -1,0 +1,179 @@
+"""Tables of an OpenMP recording: its pieces as a graph and a run, threads as workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.graph.csr import from_pairs, pointers_of_counts
+from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+from tasksim.native.this_machine import machine_name
+from tasksim.recording.openmp.names import UNKNOWN
+from tasksim.recording.openmp.pieces import Phase, Role
+from tasksim.recording.tables import CPU, ready_times
+from tasksim.run.bounds import bounds
+from tasksim.run.disturbance import BLOCKING_SHARE
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.recordtables import TaskTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tasksim.recording.openmp.pieces import Pieces
+
+__all__ = ["graph_of_pieces", "guessed_sizes", "kernel_label", "run_of_pieces"]
+
+SCHEDULER: Final = "lws"
+"""Scheduler of replays: a queue per thread and stealing, as libomp has them."""
+GOES_ON: Final = 1
+"""Priority of a piece that continues a task: its thread does not leave the task for others."""
+INTERRUPTED_NS: Final = 20_000
+"""Time without a core from which a piece counts as interrupted, in ns: the clock of processor time
+is behind by up to 5 us, and no time slice of another program is that short."""
+MAX_GAPS: Final = 8
+"""How many times the most frequent distance between addresses the next address may be away for the
+distance to be taken as the size of the datum; beyond it lies another array."""
+
+_SUFFIX: Final = {Phase.FIRST: "", Phase.CREATED: " (creating)", Phase.WAITED: " (resumed)"}
+
+
+def kernel_label(role: int, phase: int, place: str) -> str:
+    """Return the name of the kernel of a piece.
+
+    >>> kernel_label(Role.TASK, Phase.WAITED, "fib:6")
+    'fib:6 (resumed)'
+    """
+    if role == Role.BARRIER:
+        return "barrier"
+    if role == Role.TASKWAIT:
+        return "taskwait"
+    if role == Role.SERIAL:
+        return "serial part"
+    word = "parallel " if role == Role.PARALLEL else ""
+    return f"{word}{place}{_SUFFIX[Phase(phase)]}"
+
+
+def graph_of_pieces(pieces: Pieces, names: Mapping[int, str], name: str) -> TaskGraph:
+    """Return the graph of *pieces*; *names* has the names of places in the program."""
+    kernels, kernel = _kernels(pieces, names)
+    successor_ptr, successors = from_pairs(pieces.before, pieces.after, len(pieces))
+    count = len(pieces)
+    goes_on = (pieces.phase != Phase.FIRST) | np.isin(
+        pieces.role, (Role.PARALLEL, Role.SERIAL, Role.BARRIER, Role.TASKWAIT)
+    )
+    data = len(pieces.address)
+    graph = TaskGraph(
+        name=name,
+        arguments={},
+        kernels=kernels,
+        parameter_names=((),) * len(kernels),
+        parameters=tuple(np.zeros((1, 0)) for _ in kernels),
+        model_names=kernels,
+        kernel=kernel,
+        row=np.zeros(count, np.int32),
+        priority=np.where(goes_on, GOES_ON, 0).astype(np.int32),
+        access_ptr=pointers_of_counts(np.bincount(pieces.access_piece, minlength=count)),
+        access_handle=pieces.access_datum.astype(np.int32),
+        access_mode=pieces.access_mode.astype(np.int8),
+        successor_ptr=successor_ptr,
+        successors=successors,
+        handle_size=guessed_sizes(pieces.address),
+        handle_home=np.zeros(data, np.int32),
+        handle_blocks=(HandleBlock("data", data, 0, 0),) if data else (),
+    )
+    graph.validate()
+    return graph
+
+
+def _kernels(pieces: Pieces, names: Mapping[int, str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Return the names of the kernels in order of first use, and the kernel of each piece."""
+    key = np.stack([pieces.role, pieces.phase, pieces.site])
+    rows, first, inverse = np.unique(key, axis=1, return_index=True, return_inverse=True)
+    label = [
+        kernel_label(role, phase, names.get(site, UNKNOWN)) for role, phase, site in rows.T.tolist()
+    ]
+    index: dict[str, int] = {}
+    for row in np.argsort(first).tolist():
+        index.setdefault(label[row], len(index))
+    number = np.array([index[text] for text in label], np.int32)
+    return tuple(index), number[inverse.reshape(-1)]
+
+
+def guessed_sizes(address: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return sizes in bytes guessed from the distances of addresses; 0 for a single one.
+
+    A datum reaches to the next address, if that is not much further away than most are.
+    """
+    if len(address) < 2:
+        return np.zeros(len(address), np.int64)
+    order = np.argsort(address)
+    gaps = np.diff(address[order]).astype(np.int64)
+    values, counts = np.unique(gaps, return_counts=True)
+    usual = int(values[np.argmax(counts)])
+    sizes = np.empty(len(address), np.int64)
+    sizes[order] = np.append(np.where(gaps <= MAX_GAPS * usual, gaps, usual), usual)
+    return sizes
+
+
+def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall_s: float) -> Run:
+    """Return the run that was recorded; its clock starts with the first piece."""
+    threads, worker = np.unique(pieces.thread, return_inverse=True)
+    workers = tuple(WorkerInfo(f"thread {number}", CPU) for number in threads.tolist())
+    origin = int(pieces.created_ns.min())
+    start, end, submitted = (
+        _seconds(column - origin) for column in (pieces.start_ns, pieces.end_ns, pieces.created_ns)
+    )
+    ready, released_by = ready_times(graph, submitted, end)
+    cpu_ns = np.minimum(pieces.cpu_ns, pieces.end_ns - pieces.start_ns)
+    table = TaskTable(
+        task=np.arange(len(pieces), dtype=np.int32),
+        kernel=graph.kernel,  # type: ignore[arg-type]  # the table sees whether it fits
+        worker=worker,
+        priority=graph.priority,
+        submitted_s=submitted,
+        ready_s=np.minimum(ready, start),
+        start_s=start,
+        end_s=end,
+        released_by=released_by,
+        cpu_s=_seconds(cpu_ns),
+        preemptions=_interruptions(pieces.end_ns - pieces.start_ns, cpu_ns, graph.kernel),
+    )
+    return Run(
+        kind="native",
+        graph_name=graph.name,
+        graph_arguments={},
+        kernel_names=graph.kernels,
+        workers=workers,
+        platform=machine_name(),
+        scheduler=SCHEDULER,
+        seed=None,
+        tasks=table,
+        config=config,
+        wall_s=wall_s,
+        bounds=bounds(graph, (end - start)[None, :], [len(workers)]).to_json(),
+        graph=graph,
+    )
+
+
+def _seconds(nanoseconds: NDArray[np.int64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = nanoseconds.astype(np.float64) * 1e-9
+    return found
+
+
+def _interruptions(
+    duration_ns: NDArray[np.int64], cpu_ns: NDArray[np.int64], kernel: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return per piece 1 where the system took its core, 0 where not, -1 where it is unknown.
+
+    It is concluded from the time without a core, but not of kernels that wait as a rule.
+    """
+    lost_ns = duration_ns - cpu_ns
+    found = np.where(lost_ns > INTERRUPTED_NS, 1, 0)
+    for number in range(int(kernel.max(initial=-1)) + 1):
+        mine = kernel == number
+        if np.median(lost_ns[mine] / np.maximum(duration_ns[mine], 1)) > BLOCKING_SHARE:
+            found[mine] = -1
+    return found.astype(np.int32)

@@ -1,0 +1,69 @@
+"""Programs with OpenMP for tests: where they are, what compiles them, what was recorded of them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "openmp"
+COMPILERS = {
+    "gcc": ".c",
+    "clang": ".c",
+    "g++": ".cpp",
+    "clang++": ".cpp",
+    "gfortran": ".f90",
+}
+
+
+def compiler(name):
+    """The path of a compiler, also of Debian's names with versions; None if there is none."""
+    found = shutil.which(name)
+    if found is None:
+        versions = [shutil.which(f"{name}-{version}") for version in range(21, 12, -1)]
+        found = next(filter(None, versions), None)
+    return found
+
+
+@dataclass
+class Recorded:
+    """A recording, and what the program printed."""
+
+    recording: object
+    output: str
+
+    @property
+    def explicit_edges(self):
+        """Dependencies between pieces of explicit tasks."""
+        graph = self.recording.graph
+        is_task = [
+            not name.startswith(("parallel ", "barrier", "serial")) for name in graph.kernels
+        ]
+        return sum(
+            is_task[graph.kernel[task]] and is_task[graph.kernel[other]]
+            for task in range(len(graph))
+            for other in graph.successors_of(task)
+        )
+
+    def counts(self):
+        """How many tasks were created by each place, descending."""
+        graph = self.recording.graph
+        found = [0] * len(graph.kernels)
+        for kernel in graph.kernel.tolist():
+            found[kernel] += 1
+        return sorted(
+            (
+                count
+                for name, count in zip(graph.kernels, found, strict=True)
+                if not name.startswith(("parallel ", "barrier", "serial", "taskwait"))
+                and not name.endswith(")")
+            ),
+            reverse=True,
+        )
+
+
+def printed(program, *arguments):
+    """What a program prints by itself."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout

@@ -1,0 +1,67 @@
+"""OpenMP programs, compiled for tests and recorded; tests are skipped where something lacks."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.recording.openmp.openmp_recording import PreparedProgram
+from tasksim.recording.openmp.runtime import find_recorder, find_runtime
+from tests.openmp_programs import Recorded, compiler
+
+
+@pytest.fixture(scope="session")
+def _needs():
+    """Skip where programs cannot be recorded at all."""
+    try:
+        find_recorder()
+        find_runtime()
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory, _needs):
+    """Return a function that compiles a source, or a text of C, once; it returns the program."""
+    made = {}
+
+    def compile_(source, with_="gcc", *flags):
+        program = compiler(with_)
+        if program is None:
+            pytest.skip(f"no {with_} here")
+        key = source, with_, flags
+        if key not in made:
+            folder = tmp_path_factory.mktemp("openmp")
+            path = source
+            if not isinstance(source, Path):
+                path = folder / "program.c"
+                path.write_text(source)
+            target = folder / path.stem
+            command = [program, "-g", "-O1", "-fopenmp", *flags, str(path), "-o", str(target)]
+            done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+            if "cannot find -lomp" in done.stderr or "omp.h' file not found" in done.stderr:
+                pytest.skip(f"{with_} has no OpenMP runtime here")
+            assert done.returncode == 0, done.stderr
+            made[key] = target
+        return made[key]
+
+    return compile_
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Return a function that records a program on some threads."""
+
+    def record(program, *arguments, threads=2, **options):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        with (tmp_path / "output").open("w+") as output:
+            recording = PreparedProgram(program, arguments, **options).record(
+                tmp_path / "here", stdout=output
+            )
+            output.seek(0)
+            return Recorded(recording, output.read())
+
+    return record
