@@ -203,10 +203,10 @@ def kernel(
     name : str, optional
         What graphs and models call it; by default the name of the function.
     parameters : callable, optional
-        ``parameters(block)`` returns the parameters of the kernel's model, name -> number. Its
-        arguments are any operands and values, by their names; of operands it is told the form
-        (``shape``, ``size``, ``nbytes``, ``dtype``, ``len()``), since there may be no array. By
-        default: how many elements each operand has.
+        ``parameters(block)`` returns the parameters of the kernel's model, name -> number, or the
+        name of a category. Its arguments are any operands and values, by their names; of operands
+        it is told the form (``shape``, ``size``, ``nbytes``, ``dtype``, ``len()``), since there may
+        be no array. By default: how many elements each operand has.
     operands : mapping of str to callable, optional
         Of a function of C, its operands: ``{"block": RW, "left": R}``. For a function of Python
         instead of annotations.

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["LEGAL_NUMERALS", "decimal_number", "is_plain", "plain_float", "whole_number"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "LEGAL_NUMERALS",
+    "decimal_number",
+    "is_plain",
+    "plain_float",
+    "sorted_names",
+    "table_number",
+    "whole_number",
+]
 
 LEGAL_NUMERALS: Final = "decimal digits, without 0 before them, '_' or ':' between them"
 """Description of legal numbers, for messages."""
@@ -68,3 +79,29 @@ def plain_float(text: str) -> float:
     if not is_plain(text):
         raise ValueError(text)
     return float(text)
+
+
+def table_number(text: str) -> float | None:
+    """Return the *text* of a cell as a finite number; None if it is none.
+
+    >>> table_number("007.5"), table_number("nan"), table_number("row")
+    (7.5, None, None)
+    """
+    try:
+        number = plain_float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct *names* in order; in that of their numbers if all are numbers.
+
+    >>> sorted_names(["row", "col", "row"]), sorted_names(["8", "16", "2"])
+    (('col', 'row'), ('2', '8', '16'))
+    """
+    distinct = sorted(set(names))
+    numbers = [table_number(name) for name in distinct]
+    if all(number is not None for number in numbers):
+        return tuple(name for _, name in sorted(zip(numbers, distinct, strict=True)))
+    return tuple(distinct)

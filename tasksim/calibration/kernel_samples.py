@@ -91,7 +91,8 @@ class KernelSamples:
             if len(tasks):
                 names = graph.parameter_names[kernel]
                 wall = None if wall_s is None else wall_s[tasks]
-                self.add(name, names, table, own_s[tasks], IN_SITU, wall)
+                named = graph.categories.get(graph.kernels[kernel])
+                self.add(name, names, table, own_s[tasks], IN_SITU, wall, named)
                 if name in self.linear:
                     self.samples[name] = newest_runs(self.samples[name], MAX_RUNS)
         self.next_run += 1
@@ -104,14 +105,17 @@ class KernelSamples:
         durations_s: NDArray[np.float64],
         how: str,
         wall_s: NDArray[np.float64] | None = None,
+        categories: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Add samples of *kernel* to the current run; *how* describes the method.
 
         If *wall_s* is given, it holds the wall times, and the durations exclude time that others
-        took.
+        took. *categories* are the names of those whose numbers some parameters hold.
         """
         runs = np.full(len(durations_s), self.next_run)
-        more = Samples(names, parameters, durations_s, runs, wall_s=wall_s)
+        more = Samples(
+            names, parameters, durations_s, runs, wall_s=wall_s, categories=categories or {}
+        )
         before = self.samples.get(kernel)
         self.samples[kernel] = more if before is None else Samples.concat([before, more])
         self.new[kernel] = tuple(dict.fromkeys((*self.new.get(kernel, ()), how)))

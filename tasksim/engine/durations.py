@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.models.fitted import columns
 from tasksim.models.rows import DURATION, SIZE
 
@@ -205,16 +205,39 @@ class Asked:
         ------
         InputError
             If the kernel lacks parameters that the model needs.
+        OutOfDomainError
+            If a task has a category that the model does not know; the message names the task.
         """
         names = self.graph.parameter_names[kernel]
         clock_hz = clock_hz if model.extrapolates else None
         if SIZE in names or SIZE not in getattr(model, "names_", ()):
-            table = columns(model, names, self.graph.parameters[kernel], clock_hz)
-            return table, self.graph.row[self.tasks(kernel)]
-        if kernel not in self._with_size:
-            self._with_size[kernel] = self._rows_with_size(kernel)
-        table, rows = self._with_size[kernel]
-        return columns(model, (*names, SIZE), table, clock_hz), rows
+            given = self.graph.parameters[kernel]
+            rows: NDArray[np.integer] = self.graph.row[self.tasks(kernel)]
+        else:
+            if kernel not in self._with_size:
+                self._with_size[kernel] = self._rows_with_size(kernel)
+            given, rows = self._with_size[kernel]
+            names = (*names, SIZE)
+        categories = self.graph.categories.get(self.graph.kernels[kernel])
+        table = columns(model, names, given, clock_hz, categories, keep_unseen=True)
+        if model.categories_ and not (known := model.knows(table)[rows]).all():
+            task = int(self.tasks(kernel)[np.argmin(known)])
+            raise self._unseen(model, table[rows[np.argmin(known)]], task)
+        return table, rows
+
+    def _unseen(self, model: KernelModel, row: NDArray[np.float64], task: int) -> InputError:
+        """Return the error that *task*, whose *row* of parameters is this, is of no category."""
+        from tasksim.models.categories import UNSEEN, text_of, unseen_message
+
+        given = self.graph.parameters_of(task)
+        for name, code in zip(model.names_, row.tolist(), strict=True):
+            lacking = model.unmeasured_.get(name, ())
+            known = [of for of in model.categories_.get(name, ()) if of not in lacking]
+            if known and (code == UNSEEN or model.categories_[name][int(code)] in lacking):
+                message = unseen_message(name, text_of(given[name]), known)
+                break
+        where = f"{model.label}: " if model.label else ""
+        return OutOfDomainError(f"{where}{self.graph.label(task)}: {message}")
 
     def _rows_with_size(self, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Return the distinct parameters of *kernel* with sizes, and per task which it has."""

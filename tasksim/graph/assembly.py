@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import GraphError
+from tasksim.base.numerals import sorted_names
 from tasksim.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
@@ -37,10 +38,16 @@ class ConfigurationRegister:
         self.parameter_names: dict[str, tuple[str, ...]] = {}
         """Kernel -> the names of its parameters."""
         self._rows: dict[str, dict[tuple[float, ...], int]] = {}  # values -> number
+        self._codes: dict[str, dict[str, dict[str, int]]] = {}
+        """Kernel -> parameter -> name of a category -> its number, in the order of appearance."""
         self._count = 0
 
     def add(
-        self, key: tuple[object, ...], kernel: str, parameters: Mapping[str, float], where: str
+        self,
+        key: tuple[object, ...],
+        kernel: str,
+        parameters: Mapping[str, float | str],
+        where: str,
     ) -> int:
         """Return the number of a configuration, which *key* stands for from now on.
 
@@ -52,6 +59,9 @@ class ConfigurationRegister:
             self.check(kernel, parameters, where)
             names = names or tuple(parameters)
             parameters = {name: parameters[name] for name in names}
+            parameters = self._coded(kernel, parameters)
+        elif kernel in self._codes:
+            self.check(kernel, parameters, where)  # numbers where earlier tasks have names
         values = tuple(map(float, parameters.values()))
         rows = self._rows.setdefault(kernel, {})
         number = rows.get(values)
@@ -72,12 +82,48 @@ class ConfigurationRegister:
                 f"{kernel} {where}: parameters ({', '.join(parameters)}); "
                 f"earlier tasks of {kernel} have ({', '.join(names)})"
             )
+        codes, earlier = self._codes.get(kernel, {}), kernel in self.parameter_names
         for name, value in parameters.items():
-            if not _is_amount(value):
+            if isinstance(value, str) and value and (name in codes or not earlier):
+                continue
+            if not _is_amount(value) or name in codes:
+                legal = "a finite number from 0"
+                if not earlier:
+                    legal += ", or the name of a category"
+                elif name in codes:
+                    legal = f"the name of a category, as in earlier tasks of {kernel}"
                 raise GraphError(
-                    f"{kernel} {where}: parameter {name} is {value!r:.60}; "
-                    "legal: a finite number from 0"
+                    f"{kernel} {where}: parameter {name} is {value!r:.60}; legal: {legal}"
                 )
+
+    @property
+    def categories(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """Kernel -> parameter -> the names of its categories, in order."""
+        return {
+            kernel: {name: sorted_names(codes) for name, codes in of.items()}
+            for kernel, of in self._codes.items()
+        }
+
+    def _coded(self, kernel: str, parameters: Mapping[str, float | str]) -> dict[str, float]:
+        """Return *parameters* with the numbers of categories, which new names get."""
+        found: dict[str, float] = {}
+        for name, value in parameters.items():
+            if isinstance(value, str):
+                codes = self._codes.setdefault(kernel, {}).setdefault(name, {})
+                found[name] = codes.setdefault(value, len(codes))
+            else:
+                found[name] = value
+        return found
+
+    def _in_order(self, kernel: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the *table* of a kernel with the numbers of categories in order."""
+        for name, codes in self._codes.get(kernel, {}).items():
+            column = self.parameter_names[kernel].index(name)
+            order = sorted_names(codes)
+            table[:, column] = np.array([order.index(of) for of in codes])[
+                table[:, column].astype(np.intp)
+            ]
+        return table
 
     def tables(
         self, configuration: array[int] | Int64
@@ -91,7 +137,8 @@ class ConfigurationRegister:
             numbers = np.fromiter(rows.values(), dtype=np.int64, count=len(rows))
             kernel_of[numbers] = kernel
             row_of[numbers] = np.arange(len(rows))
-            tables.append(np.array(list(rows), dtype=np.float64).reshape(len(rows), len(names)))
+            table = np.array(list(rows), dtype=np.float64).reshape(len(rows), len(names))
+            tables.append(self._in_order(name, table))
         tasks = np.array(configuration, dtype=np.int64)
         return kernel_of[tasks], row_of[tasks], tuple(tables)
 
@@ -136,6 +183,7 @@ def assembled(
         handle_blocks=tuple(handles.blocks),
         hint_handle=hints[0],
         hint_after=hints[1],
+        categories=register.categories,
     )
     graph.validate()
     return graph

@@ -246,7 +246,7 @@ class GraphBuilder:
         *accesses: int,
         priority: int = 0,
         after: Iterable[int] = (),
-        **parameters: float,
+        **parameters: float | str,
     ) -> int:
         """Append a task and return its number.
 
@@ -261,8 +261,9 @@ class GraphBuilder:
             Larger is more urgent.
         after : iterable of int, default ()
             Numbers of earlier tasks that it depends on besides what its data imply.
-        **parameters : float
-            Numbers that say how much there is to do.
+        **parameters : float or str
+            Numbers that say how much there is to do, and names that say how, such as
+            ``layout="row"``, where the kernel's model has categories.
 
         Returns
         -------
@@ -272,8 +273,9 @@ class GraphBuilder:
         Raises
         ------
         GraphError
-            If a parameter is negative or not a number, the names differ from those of the
-            kernel's earlier tasks, or *after* is not an earlier task. No task is appended.
+            If a parameter is negative, or a name where earlier tasks have numbers, the names of
+            parameters differ from those of the kernel's earlier tasks, or *after* is not an
+            earlier task. No task is appended.
 
         See Also
         --------
@@ -288,7 +290,7 @@ class GraphBuilder:
         (0, 1)
         """
         task = len(self._ends) - 1
-        # Names are strings and values numbers, so they cannot be taken for one another.
+        # As many names as values: keys of one length have their values at the same places.
         key = (kernel, *parameters, *parameters.values())
         # after=0 is a mistake, not an empty list
         before = () if after.__class__ is tuple and not after else earlier_tasks(after, task)

@@ -18,7 +18,9 @@ from tasksim.graph.taskgraph import COLUMNS, HandleBlock, TaskGraph
 __all__ = ["SUFFIX", "load", "save"]
 
 SUFFIX = ".npz"
-_FORMAT, _VERSION = "tasksim task graph", 1
+_FORMAT, _VERSION = "tasksim task graph", 2
+_WITHOUT_CATEGORIES = 1
+"""The version of graphs whose parameters are all numbers, which older programs can read."""
 _ADDED = ("hint_handle", "hint_after")
 """Columns that files lack if they were written before there were hints."""
 
@@ -106,7 +108,7 @@ def load(path: str | Path) -> TaskGraph:
 def _header(graph: TaskGraph) -> dict[str, Any]:
     return {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _VERSION if graph.categories else _WITHOUT_CATEGORIES,
         "name": graph.name,
         "arguments": graph.arguments,
         "kernels": graph.kernels,
@@ -114,6 +116,7 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
         "model_names": graph.model_names,
         "handle_blocks": graph.handle_blocks,
         **({"by_rank": True} if graph.by_rank else {}),
+        **({"categories": graph.categories} if graph.categories else {}),
     }
 
 
@@ -137,6 +140,10 @@ def _read(arrays: NpzArrays, path: Path) -> TaskGraph:
         model_names=tuple(header["model_names"]),
         handle_blocks=tuple(HandleBlock(*block) for block in header["handle_blocks"]),
         by_rank=header.get("by_rank", False),
+        categories={
+            kernel: {name: tuple(names) for name, names in of.items()}
+            for kernel, of in header.get("categories", {}).items()
+        },
         **columns,
     )
 
@@ -154,7 +161,7 @@ def _checked_header(header: Any, path: Path) -> dict[str, Any]:
             f"{path}: version {version} of the format; this tasksim reads up to {_VERSION}"
         )
     legal = {
-        "version": version == _VERSION,
+        "version": version in (_WITHOUT_CATEGORIES, _VERSION),
         "name": isinstance(header.get("name"), str),
         "arguments": _is_arguments(header.get("arguments")),
         "kernels": _is_names(header.get("kernels"))
@@ -165,6 +172,7 @@ def _checked_header(header: Any, path: Path) -> dict[str, Any]:
         "handle_blocks": isinstance(header.get("handle_blocks"), list)
         and all(map(_is_block, header["handle_blocks"])),
         "by_rank": isinstance(header.get("by_rank", False), bool),
+        "categories": _is_categories(header.get("categories", {})),
     }
     for name, fine in legal.items():
         if not fine:
@@ -174,6 +182,12 @@ def _checked_header(header: Any, path: Path) -> dict[str, Any]:
 
 def _is_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _is_categories(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(of, dict) and all(map(_is_names, of.values())) for of in value.values()
+    )
 
 
 def _is_arguments(value: object) -> bool:

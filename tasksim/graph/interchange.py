@@ -197,7 +197,7 @@ def _mode(name: str) -> AccessMode:
     return AccessMode[name]
 
 
-def _parameters(data: Mapping[str, Any]) -> dict[str, float]:
+def _parameters(data: Mapping[str, Any]) -> dict[str, float | str]:
     if "parameters" in data:
         return dict(data["parameters"])
     duration = data.get("duration_s", data.get("duration"))

@@ -114,6 +114,8 @@ class TaskGraph:
         The handles of which was said that they will not be used any more.
     hint_after : ndarray, int32 [hints], default none
         When: how many tasks had been submitted by then, ascending.
+    categories : mapping, default {}
+        Kernel -> parameter -> the names of its categories, whose numbers the table holds, from 0.
     by_rank : bool, default False
         Whether nodes are ranks of MPI and no runtime's: a task's messages are asked for only when
         the data are ready that it reads and writes, and go by MPI's own protocol.
@@ -154,6 +156,7 @@ class TaskGraph:
     hint_handle: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     hint_after: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     by_rank: bool = False
+    categories: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     apart: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -162,6 +165,8 @@ class TaskGraph:
         tables = tuple(_frozen(table, np.float64, "parameters") for table in self.parameters)
         object.__setattr__(self, "parameters", tables)
         object.__setattr__(self, "arguments", dict(self.arguments))
+        named = {kernel: dict(of) for kernel, of in self.categories.items() if of}
+        object.__setattr__(self, "categories", named)
         for name, dtype in COLUMNS.items():
             object.__setattr__(self, name, _frozen(getattr(self, name), dtype, name))
 
@@ -217,11 +222,14 @@ class TaskGraph:
         """Return the name of the kernel of *task*."""
         return self.kernels[int(self.kernel[task])]
 
-    def parameters_of(self, task: int) -> dict[str, float]:
-        """Return the parameters of *task* by name."""
+    def parameters_of(self, task: int) -> dict[str, Any]:
+        """Return the parameters of *task* by name: numbers, and the names of categories."""
         kernel = self.kernel[task]
         row = self.parameters[kernel][self.row[task]]
-        return dict(zip(self.parameter_names[kernel], row.tolist(), strict=True))
+        found: dict[str, Any] = dict(zip(self.parameter_names[kernel], row.tolist(), strict=True))
+        for name, categories in self.categories.get(self.kernels[kernel], {}).items():
+            found[name] = categories[int(found[name])]
+        return found
 
     def accesses_of(self, task: int) -> list[tuple[int, AccessMode]]:
         """Return the (handle, mode) pairs of *task*, in the order given."""
@@ -238,7 +246,8 @@ class TaskGraph:
     def label(self, task: int) -> str:
         """Return *task* as messages show it: ``gemm #17 (m=256, n=256, k=256)``."""
         pairs = ", ".join(
-            f"{name}={value:.15g}" for name, value in self.parameters_of(task).items()
+            f"{name}={value}" if isinstance(value, str) else f"{name}={value:.15g}"
+            for name, value in self.parameters_of(task).items()
         )
         return f"{self.kernel_of(task)} #{task}" + (f" ({pairs})" if pairs else "")
 
@@ -267,6 +276,7 @@ class TaskGraph:
         :exc:`CycleError` if tasks depend on each other in a circle.
         """
         _check_columns(self)
+        _check_categories(self)
         _check_data(self)
         _check_order(self)
 
@@ -368,6 +378,24 @@ def _check_columns(graph: TaskGraph) -> None:
                 f"{where}: parameter {graph.parameter_names[index][column]} is "
                 f"{table[row, column]:g}; legal: a finite number from 0"
             )
+
+
+def _check_categories(graph: TaskGraph) -> None:
+    """Raise :exc:`GraphError` unless columns of categories hold numbers of theirs."""
+    for kernel, categories in graph.categories.items():
+        if kernel not in graph.kernels:
+            raise GraphError(f"categories of {kernel}: there is no such kernel")
+        number = graph.kernels.index(kernel)
+        for name, known in categories.items():
+            if name not in graph.parameter_names[number]:
+                raise GraphError(f"categories of {kernel}: there is no parameter {name}")
+            column = graph.parameters[number][:, graph.parameter_names[number].index(name)]
+            wrong = (column >= len(known)) | (column != np.floor(column))
+            if wrong.any():
+                raise GraphError(
+                    f"kernel {kernel}: parameter {name} is {column[wrong][0]:g}; legal: the number "
+                    f"of a category, 0 to {len(known) - 1}"
+                )
 
 
 def _check_data(graph: TaskGraph) -> None:

@@ -10,13 +10,12 @@ number, such as ``"8"``, may be the number 8 there.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from tasksim.base.errors import InputError, OutOfDomainError, nearest
-from tasksim.base.numerals import plain_float
+from tasksim.base.numerals import sorted_names, table_number
 from tasksim.models.rows import checked_table
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     Categories = Mapping[str, tuple[str, ...]]
 
 __all__ = [
+    "MAX_CATEGORIES",
     "UNSEEN",
     "UNSEEN_CHOICES",
     "category_table",
@@ -42,7 +42,6 @@ __all__ = [
     "merged_categories",
     "read_categories",
     "recoded",
-    "sorted_names",
     "text_of",
     "unseen_message",
 ]
@@ -51,21 +50,11 @@ UNSEEN: Final = -1.0
 """Number of a category that is not known, in tables whose reader asked for it."""
 UNSEEN_CHOICES: Final = ("refuse", "pooled")
 """What a prediction for an unknown category may be: an error, or that over all known ones."""
+MAX_CATEGORIES: Final = 256
+"""Maximum number of categories of a parameter that is read from a file: of more, none has enough
+samples, and the column is an identifier or a quantity."""
 MAX_LISTED: Final = 8
 """Number of names that a message lists, so that they fit a line or two of a terminal."""
-
-
-def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct *names* in order; in that of their numbers if all are numbers.
-
-    >>> sorted_names(["row", "col", "row"]), sorted_names(["8", "16", "2"])
-    (('col', 'row'), ('2', '8', '16'))
-    """
-    distinct = sorted(set(names))
-    numbers = [_number(name) for name in distinct]
-    if all(number is not None for number in numbers):
-        return tuple(name for _, name in sorted(zip(numbers, distinct, strict=True)))
-    return tuple(distinct)
 
 
 def text_of(value: object) -> str:
@@ -115,10 +104,10 @@ def code_of(value: object, names: Sequence[str]) -> float:
     text = text_of(value)
     if text in names:
         return float(names.index(text))
-    number = _number(text)
+    number = table_number(text)
     if number is not None:
         for place, name in enumerate(names):
-            if _number(name) == number:
+            if table_number(name) == number:
                 return float(place)
     return UNSEEN
 
@@ -274,11 +263,3 @@ def _check_numbers(name: str, column: NDArray[Any], known: Sequence[str], what: 
         f"categories holds their numbers, 0 to {len(known) - 1}; give names as texts: "
         f"{listed(known)}"
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = plain_float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

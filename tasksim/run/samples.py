@@ -107,7 +107,7 @@ class RecordedKernel:
             return self.samples
         table = np.column_stack([self.samples.parameters, self.sizes])
         names = (*self.samples.names, SIZE)
-        return Samples(names, table, self.samples.durations_s, self.samples.runs)
+        return replace(self.samples, names=names, parameters=table)
 
 
 def recorded_kernels(
@@ -175,7 +175,7 @@ def _same(one: TaskGraph, other: TaskGraph) -> bool:
 
     The name of a graph from a file need not describe it.
     """
-    texts = ("name", "arguments", "kernels", "model_names", "parameter_names")
+    texts = ("name", "arguments", "kernels", "model_names", "parameter_names", "categories")
     arrays = ("kernel", "row", "access_ptr", "access_handle", "handle_size")
     return (
         all(getattr(one, name) == getattr(other, name) for name in texts)
@@ -228,7 +228,10 @@ def _by_kernel(tasks: MeasuredTasks) -> list[RecordedKernel]:
             table = graph.parameters[index][graph.row[tasks.task[rows]]]
             names, durations = graph.parameter_names[index], tasks.durations_s[rows]
             try:
-                samples = Samples(names, table, durations, np.full(len(rows), tasks.run))
+                runs, named = np.full(len(rows), tasks.run), graph.categories
+                samples = Samples(
+                    names, table, durations, runs, categories=named.get(graph.kernels[index], {})
+                )
             except InputError as error:
                 raise InputError(f"{tasks.path}: kernel {name}: {error}") from error
             found.append(RecordedKernel(name, architecture, samples, sizes[rows]))

@@ -11,7 +11,7 @@ from tasksim.models.fitted import bounding_parameters, row_text, unlike_fixed
 from tasksim.models.rows import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -237,15 +237,29 @@ def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: 
         return ""
     rows, _ = distinct_rows(asked.rows(kernel, model)[0])
     outside = rows[~model.inside(rows)]
-    unlike = unlike_fixed(model, *asked.parameters(kernel)) if model.fixed_ else {}
-    found = [
-        f"{name} {_span(values.min(), values.max())} (measured {model.fixed_[name]:.15g} only)"
-        for name, values in unlike.items()
-    ]
+    named = asked.graph.categories.get(asked.graph.kernels[kernel], {})
+    unlike = unlike_fixed(model, *asked.parameters(kernel), named) if model.fixed_ else {}
+    found = [_unlike(model, name, values, named) for name, values in unlike.items()]
     if len(outside):
         of = f" in {len(outside)} of {len(rows)} configurations" if len(rows) > 1 else ""
         found.append(f"{_outside(model, outside)}{of}")
     return f"extrapolated to {', '.join(found)}" if found else ""
+
+
+def _unlike(
+    model: KernelModel,
+    name: str,
+    values: NDArray[np.float64],
+    categories: Mapping[str, tuple[str, ...]],
+) -> str:
+    """Return the *values* of a parameter that had a single one when it was measured."""
+    known, only = model.categories_.get(name), model.fixed_[name]
+    measured = f"{only:.15g}" if known is None else known[int(only)]
+    if name in categories:
+        asked = ", ".join(categories[name][int(code)] for code in np.unique(values))
+    else:
+        asked = _span(values.min(), values.max())
+    return f"{name} {asked} (measured {measured} only)"
 
 
 def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:

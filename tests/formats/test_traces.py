@@ -16,6 +16,7 @@ from tasksim.base.errors import InputError, TasksimError
 from tasksim.formats.registry import FORMATS
 from tasksim.formats.runs import read_trace
 from tasksim.formats.traces.chrome import write_chrome
+from tasksim.formats.traces.tablecsv import write_task_table
 from tasksim.formats.traces.tracefolder import save_trace
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "qr_mumps-TF16"
@@ -207,8 +208,9 @@ def test_tasks_rec_of_starpu(tmp_path):
 def test_columns_and_events_that_are_not_used_are_told(tmp_path):
     path = tmp_path / "some.csv"
     path.write_text("kernel,start_s,end_s,layout,n\ngemm,0,1,dgz,4\ngemm,1,2,zgd,-1\n")
-    said = read_trace(path).notes
-    assert "column layout is no parameter in 2 rows: it holds no number from 0 there" in said
+    found = read_trace(path)
+    said = found.notes
+    assert found.run.graph.parameters_of(1) == {"layout": "zgd"}
     assert "column n is no parameter in 1 rows: it holds no number from 0 there" in said
     slice_ = '{"ph": "X", "name": "gemm", "ts": 0, "dur": 1, "pid": 1, "tid": 1}'
     counter = '{"ph": "C", "name": "ready", "ts": 0, "pid": 1}'
@@ -216,6 +218,21 @@ def test_columns_and_events_that_are_not_used_are_told(tmp_path):
     path.write_text(f'{{"traceEvents": [{slice_}, {counter}, {counter}]}}')
     said = read_trace(path).notes
     assert "2 events of phase C are not used: tasks are slices (X, B, E)" in said
+
+
+def test_names_in_a_table_are_categories(tmp_path):
+    path = tmp_path / "some.csv"
+    rows = "".join(f"gemm,{i},{i + 1},{'row' if i % 3 else 'col'},job{i},{i}\n" for i in range(300))
+    path.write_text(f"kernel,start_s,end_s,layout,job,few\n{rows}gemm,300,301,row,job,x\n")
+    found = read_trace(path)
+    graph = found.run.graph
+    assert graph.categories == {"gemm": {"layout": ("col", "row")}}
+    assert graph.parameters_of(3) == {"layout": "col"}
+    said = found.notes
+    assert "column job is no parameter of gemm: it holds 301 names; legal: at most 256" in said
+    assert "column few is no parameter of gemm: it holds no number from 0 in 1 rows" in said
+    write_task_table(found.run, tmp_path / "again.csv")
+    assert read_trace(tmp_path / "again.csv").run.graph.parameters_of(3) == {"layout": "col"}
 
 
 def test_a_table_of_five_columns_is_enough(tmp_path):

@@ -207,7 +207,7 @@ REFUSED = {
     "a priority that is too large": lambda g: g.insert("new", R(0), k=1, priority=2**31),
     "an access that is a word": lambda g: g.insert("new", R(0), "x", k=1),
     "an access that is too large": lambda g: g.insert("new", R(0), R(2**70), k=1),
-    "a parameter that is a word": lambda g: g.insert("new", R(0), k="many"),
+    "a parameter that is an empty word": lambda g: g.insert("new", R(0), k=""),
     "a parameter that is complex": lambda g: g.insert("new", R(0), k=np.complex128(1)),
     "other parameters": lambda g: g.insert("first", R(0), n=1),
     "a kernel without name": lambda g: g.insert("", R(0)),

@@ -195,10 +195,10 @@ def test_altered_files_are_refused_or_harmless(tmp_path):
 
 def test_newer_versions_are_named(tmp_path, monkeypatch):
     path = tmp_path / "graph.npz"
-    monkeypatch.setattr(graph_file, "_VERSION", 2)
+    monkeypatch.setattr(graph_file, "_WITHOUT_CATEGORIES", 3)
     save(generate("lu", tiles=2), path)
     monkeypatch.undo()
-    with pytest.raises(InputError, match="version 2 of the format; this tasksim reads up to 1"):
+    with pytest.raises(InputError, match="version 3 of the format; this tasksim reads up to 2"):
         load(path)
 
 

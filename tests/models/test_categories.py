@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tasksim.base.documents.json_document import FormatError
 from tasksim.base.errors import InputError, OutOfDomainError
-from tasksim.models.categories import code_of, coded_column, sorted_names
+from tasksim.base.numerals import sorted_names
+from tasksim.models.categories import code_of, coded_column
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.fitted import columns
 from tasksim.models.kinds.bysize import SizeHistory

@@ -139,6 +139,7 @@ def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:
         handle_size=graph.handle_size,
         handle_home=graph.handle_home,
         handle_blocks=graph.handle_blocks,
+        categories=graph.categories,
         hint_handle=graph.hint_handle,
         hint_after=graph.hint_after,
         numbers=part.task[old],
@@ -177,6 +178,7 @@ def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
         handle_size=graph.handle_size,
         handle_home=graph.handle_home,
         handle_blocks=graph.handle_blocks,
+        categories=graph.categories,
         numbers=graph.numbers[:tasks],
         data=graph.data,
     )

@@ -23,7 +23,7 @@ from tasksim.formats.samples.columns import (
     run_number,
     wrong_value,
 )
-from tasksim.models.categories import coded_column, text_of
+from tasksim.models.categories import MAX_CATEGORIES, coded_column, text_of
 from tasksim.models.samples import UNKNOWN_RUN, Samples, Unused
 
 if TYPE_CHECKING:
@@ -37,9 +37,6 @@ __all__ = ["MISSING", "Cells", "Column", "samples_of"]
 
 MISSING: Final = frozenset(["", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL"])
 """Texts of a cell without a value. ``none`` is not one of them: it is the name of many options."""
-MAX_CATEGORIES: Final = 256
-"""Maximum number of categories of a parameter: of more, none has enough samples, and the column is
-an identifier or a quantity."""
 MIN_NAMES_OF_IDENTIFIER: Final = 20
 """Number of names above which a column with a name per sample or two is an identifier."""
 MIN_NUMBERED_ROWS: Final = 10

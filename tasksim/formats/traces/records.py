@@ -81,7 +81,7 @@ class Records:
         self.line = array("q")
         self.before: list[str] = []
         """Per task the ids of those that it depends on, with spaces between them."""
-        self.parameters: list[dict[str, float]] = []
+        self.parameters: list[dict[str, float | str]] = []
         self.access_end = array("q")
         self.access_handle, self.access_size = array("q"), array("q")
         self.access_mode = array("b")
@@ -136,7 +136,7 @@ class Records:
         order: float = math.nan,
         priority: int = 0,
         before: str = "",
-        parameters: dict[str, float] | None = None,
+        parameters: Mapping[str, float | str] | None = None,
     ) -> bool:
         """Append a task; return whether it was right, and is there.
 
@@ -167,7 +167,7 @@ class Records:
         self.line.append(line)
         self.before.append(before)
         self.has_edges = self.has_edges or bool(before)
-        self.parameters.append(parameters or {})
+        self.parameters.append(dict(parameters or {}))
         self.access_end.append(len(self.access_handle))
         return True
 

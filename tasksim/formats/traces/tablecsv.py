@@ -144,7 +144,7 @@ def _add(
         found.architectures[worker] = row["architecture"]
     if worker and row.get("memory"):
         found.memory_of[worker] = row["memory"]
-    parameters = _numbers(row, others)
+    parameters = _values(row, others)
     lost.update(name for name in others if row[name] and name not in parameters)
     found.add(
         row.get("task") or str(len(found)), row.get("kernel") or "task", worker, at["start"],
@@ -160,13 +160,15 @@ def _whole(text: str) -> float:
     return float(text) if text.isdecimal() and len(text) < 16 else math.nan
 
 
-def _numbers(row: dict[str, str], names: list[str]) -> dict[str, float]:
-    """Return the columns that are finite numbers from 0, as parameters are."""
-    found = {}
+def _values(row: dict[str, str], names: list[str]) -> dict[str, float | str]:
+    """Return the columns that are finite numbers from 0, or names, as parameters are."""
+    found: dict[str, float | str] = {}
     for name in names:
         try:
             value = float(row[name])
         except ValueError:
+            if row[name].strip() and name.isidentifier():
+                found[name] = row[name].strip()
             continue
         if math.isfinite(value) and value >= 0 and name.isidentifier():
             found[name] = value
@@ -212,13 +214,17 @@ def write_task_table(run: Run, path: Path, force: bool = False) -> None:
             row.append(" ".join(map(str, before(task))))
         if graph is not None and names:
             known = graph.parameters_of(task)
-            row += [repr(known[name]) if name in known else "" for name in names]
+            row += [_cell(known[name]) if name in known else "" for name in names]
         writer.writerow(row)
     write_text(path, out.getvalue(), force=force)
     if run.transfers is not None:
         write_copies(run, graph, beside, force=force)
     else:
         beside.unlink(missing_ok=True)  # those of another run
+
+
+def _cell(value: float | str) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def _parameters(graph: TaskGraph) -> list[str]:

@@ -213,7 +213,10 @@ def _samples(run: Run) -> dict[str, dict[str, Samples]]:
             if len(rows):
                 tasks = run.tasks.task[rows]
                 table = graph.parameters[number][graph.row[tasks]]
-                some = Samples(graph.parameter_names[number], table, run.tasks.duration_s[rows])
+                some = Samples(
+                    graph.parameter_names[number], table, run.tasks.duration_s[rows],
+                    categories=graph.categories.get(kernel, {}),
+                )  # fmt: skip
                 found.setdefault(kernel, {})[name] = some
     return found
 

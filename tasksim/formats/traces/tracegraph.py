@@ -6,6 +6,7 @@ the trace agree with its data.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -14,8 +15,11 @@ from tasksim.base.errors import InputError
 from tasksim.graph.csr import from_edges, topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies, merge_repeated
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
+from tasksim.models.categories import MAX_CATEGORIES, coded_column
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.formats.traces.records import Records
@@ -151,7 +155,7 @@ def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
         [index.setdefault(found.kernel[task], len(index)) for task in order.tolist()],
         dtype=np.int32,
     )
-    parameter_names, parameters, row = _parameters(found, order, kernel, len(index))
+    parameter_names, parameters, row, categories = _parameters(found, order, kernel, list(index))
     accesses = _accesses(found, order)
     edges = (number[ran.before] << 32) | number[ran.after]
     edges = _with_data(found, ran, np.unique(edges), accesses)
@@ -175,31 +179,74 @@ def graph_of_trace(found: Records, ran: Ran) -> TaskGraph:
         handle_size=size,
         handle_home=np.array(home, dtype=np.int32),
         handle_blocks=tuple(HandleBlock(name, 0, 0, at) for at, name in enumerate(names)),
+        categories=categories,
     )
     graph.validate()
     return graph
 
 
 def _parameters(
-    found: Records, order: Int64, kernel: NDArray[np.int32], kernels: int
-) -> tuple[tuple[tuple[str, ...], ...], tuple[NDArray[np.float64], ...], NDArray[np.int32]]:
-    """Return per kernel the parameters that all its tasks have, and per task its row of them."""
+    found: Records, order: Int64, kernel: NDArray[np.int32], kernels: Sequence[str]
+) -> tuple[
+    tuple[tuple[str, ...], ...],
+    tuple[NDArray[np.float64], ...],
+    NDArray[np.int32],
+    dict[str, dict[str, tuple[str, ...]]],
+]:
+    """Return per kernel the parameters that all its tasks have, and per task its row of them.
+
+    Last, the names of categories by kernel and parameter.
+    """
+    categories: dict[str, dict[str, tuple[str, ...]]] = {}
     row = np.zeros(len(order), dtype=np.int32)
     all_names, tables = [], []
     tasks_of = np.argsort(kernel, kind="stable")
-    bounds = np.searchsorted(kernel[tasks_of], np.arange(kernels + 1))
-    for each in range(kernels):
+    bounds = np.searchsorted(kernel[tasks_of], np.arange(len(kernels) + 1))
+    for each, name_of in enumerate(kernels):
         tasks = tasks_of[bounds[each] : bounds[each + 1]]
         values = [found.parameters[task] for task in order[tasks].tolist()]
         names = tuple(n for n in values[0] if all(n in other for other in values))
-        table = np.array([[value[n] for n in names] for value in values], dtype=np.float64)
+        columns, named = _columns(found, name_of, names, values)
+        names = tuple(columns)
+        if named:
+            categories[name_of] = named
+        table = np.column_stack([np.empty((len(values), 0)), *columns.values()])
         unique, inverse = np.unique(
             table.reshape(len(values), len(names)), axis=0, return_inverse=True
         )
         row[tasks] = inverse.reshape(-1) if names else 0
         all_names.append(names)
         tables.append(unique if names else np.zeros((1, 0)))
-    return tuple(all_names), tuple(tables), row
+    return tuple(all_names), tuple(tables), row, categories
+
+
+def _columns(
+    found: Records, kernel: str, names: Sequence[str], values: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, tuple[str, ...]]]:
+    """Return the columns of a kernel's parameters, and the names of those with categories.
+
+    Columns of very many names, such as identifiers, are left out with a note.
+    """
+    columns, categories = {}, {}
+    for name in names:
+        column = [value[name] for value in values]
+        texts = Counter(value for value in column if isinstance(value, str))
+        others = len(column) - texts.total()
+        if 0 < texts.total() <= others:
+            found.note(
+                f"column {name} is no parameter of {kernel}: it holds no number from 0 in "
+                f"{texts.total()} rows"
+            )
+        elif len(texts) > MAX_CATEGORIES:
+            found.note(
+                f"column {name} is no parameter of {kernel}: it holds {len(texts)} names; legal: "
+                f"at most {MAX_CATEGORIES}"
+            )
+        elif texts:
+            columns[name], categories[name] = coded_column(column)
+        else:
+            columns[name] = np.array(column, dtype=np.float64)
+    return columns, categories
 
 
 def _data(found: Records) -> tuple[list[str], Int64, list[int]]:

@@ -374,6 +374,7 @@ class _Cut:
             handle_blocks=graph.handle_blocks,
             hint_handle=place[said] - first,
             hint_after=after[said].astype(np.int32),
+            categories=graph.categories,
         )
         return LocalPart(part, self._task[here], self._message[here], own)
 

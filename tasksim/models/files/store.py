@@ -20,7 +20,8 @@ from tasksim.base.documents.json_document import position
 from tasksim.base.errors import InputError, nearest
 from tasksim.base.files import exists, read_text, write_text
 from tasksim.base.library import find
-from tasksim.base.numerals import plain_float, whole_number
+from tasksim.base.numerals import plain_float, table_number, whole_number
+from tasksim.models.categories import coded_column
 from tasksim.models.files.coefficients import (
     CoefficientFile,
     Entry,
@@ -339,8 +340,9 @@ def _labelled(file: CoefficientFile) -> CoefficientFile:
     return file
 
 
-_Row = tuple[int, list[float], list[float]]
-"""The run, the parameters, and the durations: ``duration_s``, optionally ``wall_s``."""
+_Row = tuple[int, list[float | str], list[float]]
+"""The run, the parameters (of categories their names), and the durations: ``duration_s``,
+optionally ``wall_s``."""
 DURATION_COLUMNS: Final = ("duration_s", "wall_s")
 
 
@@ -359,11 +361,14 @@ def read_samples(path: Path) -> dict[str, Samples]:
     try:
         names, durations = _header(next(lines, []), path)
         rows: dict[str, list[_Row]] = {}
+        found = []
         for fields in lines:
             where = f"{path}:{lines.line_num}"
-            rows.setdefault(_architecture(fields, names, durations, where), []).append(
-                _row(fields, names, durations, where)
-            )
+            found.append((_architecture(fields, names, durations, where), fields, where))
+        named = _named(names, [fields for _, fields, _ in found])
+        for architecture, fields, where in found:
+            row = _row(fields, names, durations, where, named)
+            rows.setdefault(architecture, []).append(row)
     except csv.Error as error:
         raise InputError(f"{path}:{lines.line_num}: {error}") from error
     if not text.endswith("\n"):
@@ -371,8 +376,8 @@ def read_samples(path: Path) -> dict[str, Samples]:
             f"{path}:{lines.line_num}: the last line is cut off: delete it, or restore the file"
         )
     return {
-        architecture: _samples(names, found).with_counters_apart()
-        for architecture, found in rows.items()
+        architecture: _samples(names, mine).with_counters_apart()
+        for architecture, mine in rows.items()
     }
 
 
@@ -395,9 +400,14 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
         runs = [UNKNOWN_RUN] * len(some) if some.runs is None else some.runs.tolist()
         wall_s = some.durations_s if some.wall_s is None else some.wall_s
         times = zip(some.durations_s.tolist(), wall_s.tolist(), strict=True)
+        known = [some.categories.get(name) for name in names]
         for run, row, pair in zip(runs, table, times, strict=True):
-            numbers = (*map(plain_number, row), *pair[: len(durations)])
-            writer.writerow(["" if run < 0 else run, architecture, *numbers])
+            cells = [
+                plain_number(value) if of is None else of[int(value)]
+                for value, of in zip(row, known, strict=True)
+            ]
+            run_cell = "" if run < 0 else run
+            writer.writerow([run_cell, architecture, *cells, *pair[: len(durations)]])
     write_text(path, out.getvalue())
 
 
@@ -419,9 +429,17 @@ def _with_all_columns(samples: Samples) -> Samples:
     further = {name: np.full(count, value) for name, value in (samples.constants or {}).items()}
     further |= {n: c for n, c in (samples.counters or {}).items() if n not in samples.names}
     table = np.column_stack([samples.parameters, *further.values()])
+    for name, categories in samples.categories.items():
+        for category in categories:
+            if table_number(category) is not None:
+                raise InputError(
+                    f"{name}: the category '{category}' is a number, which a file of samples "
+                    "cannot tell from a quantity; legal: names that are no numbers"
+                )
     return Samples(
-        (*samples.names, *further), table, samples.durations_s, samples.runs, wall_s=samples.wall_s
-    )
+        (*samples.names, *further), table, samples.durations_s, samples.runs,
+        wall_s=samples.wall_s, categories=samples.categories,
+    )  # fmt: skip
 
 
 def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
@@ -462,10 +480,17 @@ def _architecture(
     return fields[1]
 
 
-def _row(fields: list[str], names: tuple[str, ...], durations: tuple[str, ...], where: str) -> _Row:
+def _row(
+    fields: list[str],
+    names: tuple[str, ...],
+    durations: tuple[str, ...],
+    where: str,
+    named: frozenset[str],
+) -> _Row:
+    """Return the cells of a line; parameters that are *named* hold categories."""
     end = len(fields) - len(durations)
     parameters = [
-        _number(text, name, where, least=0.0)
+        _name(text, name, where) if name in named else _number(text, name, where, least=0.0)
         for name, text in zip(names, fields[2:end], strict=True)
     ]
     taken = [
@@ -484,6 +509,22 @@ def _run(text: str, where: str) -> int:
     return run
 
 
+def _named(names: tuple[str, ...], rows: Sequence[list[str]]) -> frozenset[str]:
+    """Return the parameters with categories: those that hold more texts than numbers."""
+    found = set()
+    for place, name in enumerate(names, 2):
+        texts = sum(bool(row[place]) and table_number(row[place]) is None for row in rows)
+        if 2 * texts > len(rows):
+            found.add(name)
+    return frozenset(found)
+
+
+def _name(text: str, name: str, where: str) -> str:
+    if not text or table_number(text) is not None:
+        raise InputError(f"{where}: {name}: expected the name of a category, got '{text}'")
+    return text
+
+
 def _number(text: str, name: str, where: str, least: float) -> float:
     try:
         value = plain_float(text)
@@ -499,6 +540,12 @@ def _samples(names: tuple[str, ...], rows: list[_Row]) -> Samples:
     runs, parameters, taken = zip(*rows, strict=True)
     durations, *wall_s = zip(*taken, strict=True)
     known = any(run != UNKNOWN_RUN for run in runs)
-    table = parameters if names else [[]] * len(rows)
+    columns: list[Any] = list(zip(*parameters, strict=True))
+    categories = {}
+    for place, name in enumerate(names):
+        if isinstance(columns[place][0], str):
+            columns[place], categories[name] = coded_column(columns[place])
+    table = np.column_stack(columns) if names else np.empty((len(rows), 0))
     wall: Any = wall_s[0] if wall_s else None
-    return Samples(names, table, durations, runs if known else None, wall_s=wall)  # type: ignore[arg-type]
+    run: Any = runs if known else None
+    return Samples(names, table, durations, run, wall_s=wall, categories=categories)  # type: ignore[arg-type]
