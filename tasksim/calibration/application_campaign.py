@@ -14,7 +14,7 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
 from tasksim.base.units import format_time
 from tasksim.calibration.campaign import Campaign, shuffled
-from tasksim.calibration.domain import Domain, parse_axis
+from tasksim.calibration.domain import Axis, Domain, parse_axis
 from tasksim.calibration.domain_campaign import MeasureOptions
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.graph.apps.registry import find, generate
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.calibration.campaign import Progress
+    from tasksim.graph.apps.parameters import Parameter
 
 
 __all__ = ["ApplicationSummary", "SettingsDomain", "measure_application", "parse_settings_domain"]
@@ -57,11 +58,16 @@ class SettingsDomain:
         if self.drawn is None:
             return [dict(self.fixed)]
         table = self.drawn.draw(options.samples, options.seed, options.design).tolist()
-        return [{**self.fixed, **dict(zip(self.drawn.names, row, strict=True))} for row in table]
+        return [{**self.fixed, **self.drawn.values_of(row)} for row in table]
 
 
-def parse_settings_domain(application: str, settings: Sequence[str]) -> SettingsDomain:
+def parse_settings_domain(
+    application: str, settings: Sequence[str], where: Sequence[str] = ()
+) -> SettingsDomain:
     """Return the domain of settings of *application* from texts such as ``n=64..4096``.
+
+    A setting that is a text may have several, ``distribution=cube,ellipsoid``. *where* are
+    conditions on those that are drawn, such as ``64 <= ranks*threads <= 128``.
 
     Raises
     ------
@@ -73,8 +79,11 @@ def parse_settings_domain(application: str, settings: Sequence[str]) -> Settings
     >>> domain = parse_settings_domain("cholesky", ["tiles=4", "tile_size=16..64:log"])
     >>> domain.fixed, domain.drawn.describe()
     ({'tiles': '4'}, {'tile_size': '16..64:log'})
+    >>> parse_settings_domain("fmm", ["distribution=cube,ellipsoid"]).drawn.describe()
+    {'distribution': 'cube,ellipsoid'}
     """
-    known = [parameter.name for parameter in find(application).parameters]
+    parameters = {parameter.name: parameter for parameter in find(application).parameters}
+    known = list(parameters)
     given: dict[str, str] = {}
     for setting in settings:
         name, _, text = setting.partition("=")
@@ -91,10 +100,22 @@ def parse_settings_domain(application: str, settings: Sequence[str]) -> Settings
             raise InputError(f"{application}: {name}={other}: {other} is not drawn")
     fixed = {n: text for n, text in given.items() if n not in same and n not in swept}
     if not swept:
+        if where:
+            raise InputError(f"{application}: '{where[0]}' is on settings that are drawn; none is")
         return SettingsDomain(application, fixed, None)
-    axes = {name: parse_axis(text, f"{application}: {name}") for name, text in swept.items()}
+    axes = {name: _axis(text, parameters[name], application) for name, text in swept.items()}
     drawn = Domain(application, (*swept, *same), axes, same)
-    return SettingsDomain(application, fixed, drawn)
+    return SettingsDomain(application, fixed, drawn.where(*where))
+
+
+def _axis(text: str, parameter: Parameter, application: str) -> Axis:
+    """Return the values of a setting: sizes, or names, which must be legal."""
+    if parameter.kind is not str:
+        return parse_axis(text, f"{application}: {parameter.name}")
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    for name in names:
+        parameter.convert(name, application)
+    return Axis(tuple(range(len(names))), names=names)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@
 ``m=32..2048``                a size from 32 to 2048, uniformly distributed
 ``m=32..2048:log``            a size from 32 to 2048, its logarithm uniformly distributed
 ``n=m``                       the value of *m*
+``layout=row,col``            one of these names, of a setting of an application
 ============================  ============================================================
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from operator import and_
@@ -22,12 +23,15 @@ import numpy as np
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.numerals import whole_number
+from tasksim.calibration.conditions import parse_condition
 from tasksim.kernels.dense import dense_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from tasksim.calibration.conditions import Condition
 
     Table = NDArray[np.int64]
 
@@ -89,6 +93,8 @@ MAX_ENUMERATED: Final = 200_000
 """Largest number of configurations of a domain that is enumerated and drawn without replacement."""
 MIN_DRAWS: Final = 256
 """Smallest number of draws that replace illegal or repeated ones."""
+MIN_DRAWS_BY_CONDITIONS: Final = 16_384
+"""The same with conditions, which perhaps one configuration in a thousand fulfils."""
 MAX_FRUITLESS_DRAWS: Final = 20
 """Number of consecutive draws without a new configuration after which drawing ends."""
 
@@ -104,6 +110,8 @@ class Axis:
     low: int = 0
     high: int = 0
     log: bool = False
+    names: tuple[str, ...] = ()
+    """Names instead of sizes; *values* are then their numbers, from 0."""
 
     def __len__(self) -> int:
         return len(self.values) or self.high - self.low + 1
@@ -144,6 +152,8 @@ class Axis:
         return np.unique(np.rint(space(self.low, self.high, count)).astype(np.int64))
 
     def __str__(self) -> str:
+        if self.names:
+            return ",".join(self.names)
         if self.values:
             return ",".join(map(str, self.values))
         return f"{self.low}..{self.high}" + (":log" if self.log else "")
@@ -166,6 +176,8 @@ class Domain:
     at_most
         Pairs of parameters of which the first must not exceed the second; other configurations
         are not drawn.
+    conditions
+        Further conditions on configurations.
     """
 
     kernel: str
@@ -173,6 +185,26 @@ class Domain:
     axes: dict[str, Axis]
     same: dict[str, str]
     at_most: tuple[tuple[str, str], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def where(self, *texts: str) -> Domain:
+        """Return the domain with the conditions in *texts*, such as ``64 <= m*n <= 128``.
+
+        >>> parse_domain("syrk", ["n=1..9", "k=1..9"]).where("n*k == 7").draw(9).shape
+        (2, 2)
+        """
+        named = {name: axis.names for name, axis in self.axes.items() if axis.names}
+        more = [parse_condition(text, self.names, named) for text in texts]
+        return replace(self, conditions=(*self.conditions, *more))
+
+    def values_of(self, row: Sequence[int]) -> dict[str, int | str]:
+        """Return a *row* of the drawn table by name, with names instead of their numbers."""
+        values: dict[str, int | str] = dict(zip(self.names, row, strict=True))
+        for name in self.names:
+            axis = self.axes[self.same.get(name, name)]
+            if axis.names:
+                values[name] = axis.names[int(values[name])]
+        return values
 
     def describe(self) -> dict[str, str]:
         """Return parameter -> its sizes as text, as :func:`parse_domain` reads them."""
@@ -210,15 +242,20 @@ class Domain:
         if design not in DESIGNS:
             raise unknown("design", design, DESIGNS)
         rng = np.random.default_rng(seed)
+        none = "no configuration of the domain"
         if design == "grid":
             found = self._grid(samples)
+            none = "no configuration of the grid"
         elif prod(map(len, self.axes.values())) <= min(4 * samples, MAX_ENUMERATED):
             found = self._without_replacement(samples, rng)
         else:
             found = self._drawn(samples, rng, design)
+            least = MIN_DRAWS_BY_CONDITIONS if self.conditions else MIN_DRAWS
+            none = f"none of {MAX_FRUITLESS_DRAWS * least} random configurations"
         if not len(found):
-            rules = " and ".join(f"{small} <= {large}" for small, large in self.at_most)
-            raise InputError(f"kernel {self.kernel}: no configuration of the domain has {rules}")
+            limits = (f"{small} <= {large}" for small, large in self.at_most)
+            rules = " and ".join([*limits, *map(str, self.conditions)])
+            raise InputError(f"kernel {self.kernel}: {none} has {rules}")
         return found[rng.permutation(len(found))]
 
     def _grid(self, samples: int) -> Table:
@@ -248,7 +285,9 @@ class Domain:
         found = np.empty((0, len(self.names)), dtype=np.int64)
         fruitless = 0
         while len(found) < samples and fruitless < MAX_FRUITLESS_DRAWS:
-            count = max(samples - len(found), MIN_DRAWS if len(found) else 0)
+            least = MIN_DRAWS_BY_CONDITIONS if self.conditions else MIN_DRAWS
+            first = 0 if not self.conditions else least
+            count = max(samples - len(found), least if len(found) else first)
             shape = (count, len(axes))
             shares = latin_hypercube(*shape, rng) if design == "lhs" else rng.random(shape)
             drawn = np.column_stack([axis.at(shares[:, i]) for i, axis in enumerate(axes)])
@@ -269,7 +308,9 @@ class Domain:
     def _fine(self, table: Table) -> NDArray[np.bool_]:
         columns = {name: table[:, index] for index, name in enumerate(self.names)}
         rules = (columns[small] <= columns[large] for small, large in self.at_most)
-        return reduce(and_, rules, np.ones(len(table), dtype=np.bool_))
+        fine = reduce(and_, rules, np.ones(len(table), dtype=np.bool_))
+        floats = {name: column.astype(np.float64) for name, column in columns.items()}
+        return reduce(and_, (one.holds(floats) for one in self.conditions), fine)
 
 
 def parse_domain(kernel: str, settings: Sequence[str]) -> Domain:

@@ -516,6 +516,7 @@ class DomainCampaign(Campaign):
         return {
             "kernel": self.model_name,
             "parameters": self.domain.describe(),
+            **({"where": list(map(str, self.domain.conditions))} if self.domain.conditions else {}),
             "samples": options.samples,
             "design": options.design,
             "seed": options.seed,

@@ -40,6 +40,8 @@ __all__ = ["measure"]
         "tasksim measure gemm m=32..2048:log n=m k=m --repetitions 2 --rounds 9 -o square.csv",
         "tasksim measure trsm m=32..2048:log n=64..2048 --until error:5% --budget 5min -o t.csv",
         "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
+        "tasksim measure gemm m=32..512 n=32..512 k=32..512 --where 'm*n*k <= 1e7' -o g.csv",
+        "tasksim measure fmm particles=1000..9000 distribution=cube,ellipsoid --samples 20 -o s",
         "tasksim measure stencil.py n=64..4096:log steps=2 --samples 50 --budget 5min -o samples",
     ],
 )
@@ -77,6 +79,12 @@ __all__ = ["measure"]
 )
 @design_option
 @click.option(
+    "--where",
+    metavar="CONDITION",
+    multiple=True,
+    help="Condition that configurations fulfil: '64 <= m*n <= 128'; may be given again.",
+)
+@click.option(
     "--until",
     metavar="error:SHARE",
     help="Fit a model meanwhile, measure where it gains most, and stop when its error"
@@ -110,6 +118,7 @@ def measure(
     repetitions: int,
     rounds: int,
     design: str,
+    where: tuple[str, ...],
     until: str | None,
     kind: str,
     seed: int,
@@ -125,8 +134,8 @@ def measure(
     its kernel.
 
     SIZES is a size, a list 64,128,256, a range 32..2048, 32..2048:log where the logarithm is
-    uniform, or another parameter: n=m. The result is what models are fitted to. On Ctrl-C, what
-    was measured so far is kept; --resume goes on.
+    uniform, or another parameter: n=m; of an application's texts a list: layout=row,col. The result
+    is what models are fitted to. On Ctrl-C, what was measured so far is kept; --resume goes on.
 
     With --until, a model is fitted again and again, and each time what is measured next is what it
     needs most, for the time that it takes; --samples is then how many there are to choose from.
@@ -136,7 +145,7 @@ def measure(
     if not (own := is_own(kernel) or kernel in GENERATORS):
         from tasksim.calibration.domain import parse_domain
 
-        domain = parse_domain(kernel, settings)
+        domain = parse_domain(kernel, settings).where(*where)
     elif resume or dtype is not None or until is not None:
         raise click.UsageError(
             "--resume, --dtype and --until are for kernels that come with tasksim"
@@ -159,7 +168,7 @@ def measure(
     summary: DomainSummary | ApplicationSummary
     with showing("measuring") as progress:
         if own:
-            summary = _measured(kernel, settings, output, options, force, progress)
+            summary = _measured(kernel, settings, where, output, options, force, progress)
         else:
             from tasksim.calibration.domain_campaign import measure as measured
 
@@ -179,12 +188,12 @@ def measure(
 
 
 def _measured(
-    application: str, settings: Sequence[str], output: Path, options: MeasureOptions, force: bool,
-    progress: Callable[[str, float], None],
+    application: str, settings: Sequence[str], where: Sequence[str], output: Path,
+    options: MeasureOptions, force: bool, progress: Callable[[str, float], None],
 ) -> ApplicationSummary:  # fmt: skip
     from tasksim.calibration.application_campaign import measure_application, parse_settings_domain
 
-    domain = parse_settings_domain(application, settings)
+    domain = parse_settings_domain(application, settings, where)
     return measure_application(domain, output, options, force=force, progress=progress)
 
 

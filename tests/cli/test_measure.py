@@ -63,3 +63,20 @@ def test_interruptions_keep_what_was_measured(tasksim, tmp_path, monkeypatch):
     assert called.err.endswith("Interrupted: what was measured so far is kept; --resume goes on.\n")
     # Of three configurations 5, 5 and, after 3 to warm up, 0 to 5: 20 calls end in the third.
     assert len(read_samples(tmp_path / "p.csv")) == called.json["samples"] == 10
+
+
+def test_conditions_and_names(tasksim, tmp_path):
+    line = "measure gemm m=8..64 n=8..64 k=8 --samples 4 --tolerance 90% --repetitions 1"
+    called = tasksim(f"{line} --where '64 <= m*n <= 128' --where 'm < n' -o g.csv")
+    assert called.code == 0, called.err
+    rows = [line.split(",") for line in (tmp_path / "g.csv").read_text().splitlines()[1:]]
+    sizes = {(int(row[2]), int(row[3])) for row in rows}
+    assert len(sizes) == 4
+    assert all(64 <= m * n <= 128 and m < n for m, n in sizes)
+    meta = (tmp_path / "g.meta.json").read_text()
+    assert '"64 <= m*n <= 128"' in meta
+    wrong = tasksim(f"{line} --where 'm*q < 3' -o h.csv")
+    assert wrong.errors == [
+        "Error: condition 'm*q < 3': column 3: unknown parameter 'q' (known: m, n, k)"
+    ]
+    assert not (tmp_path / "h.csv").exists()
