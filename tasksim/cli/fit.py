@@ -15,6 +15,8 @@ from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable,
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tasksim.models.files.coefficients import Entry
     from tasksim.models.selection import Selection
 
@@ -23,8 +25,9 @@ __all__ = ["fit", "latencies_of"]
 WEIGHTS = ("relative", "none", "huber")
 CHOSEN_BY = ("cv", "r2")
 COSTS = ("cv", "two")
-TENSORS = ("hybrid", "cp")
-"""Kinds that ``--kind cp`` tries: a tensor is usually better on top of a simple law."""
+TENSOR_OPTIONS = ("rank", "cells", "spacing", "mode", "regularization")
+MODES = {"interpolation": "interpolation", "extrapolation": "positive"}
+"""Names of the two models of the paper -> those of :class:`~tasksim.TensorModel`."""
 REPORTS = (".html", ".md")
 LANGUAGES = {".c": "c", ".py": "python"}
 
@@ -36,6 +39,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
         "tasksim fit gemm.csv --duration runtime_s --parameters m,n,k --test gemm-test.csv",
         "tasksim fit runs.csv --categorical nodes,algorithm -o models/mymachine/runs.json",
         "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
+        "tasksim fit gemm.csv --kind cp --rank 3 --cells m=16,n=16,k=8 --regularization 1e-5",
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
 )
@@ -58,6 +62,32 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.option("--terms", help="Terms of a linear model: 'm*n*k + m*n'. [default: searched]")
 @click.option(
     "--weights", type=click.Choice(WEIGHTS), help="Weights of a linear fit. [default: relative]"
+)
+@click.option(
+    "--rank", type=int, metavar="N", help="Rank of a tensor (cp, hybrid). [default: searched]"
+)
+@click.option(
+    "--cells",
+    metavar="N|NAME=N,...",
+    help="Cells of a tensor per parameter: 16, or m=16,n=8. [default: searched]",
+)
+@click.option(
+    "--spacing",
+    metavar="HOW|NAME=HOW,...",
+    help="Spacing of the cells: log, uniform, own (a cell per value), ordinal, categorical, "
+    "automatic. [default: automatic]",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(tuple(MODES)),
+    help="What --kind cp completes: logarithms by alternating least squares, or durations with "
+    "positive factors by Newton steps, which extrapolate better. [default: interpolation]",
+)
+@click.option(
+    "--regularization",
+    type=float,
+    metavar="LAMBDA",
+    help="Shrinkage of the factors of a tensor. [default: searched]",
 )
 @click.option(
     "--memory",
@@ -173,7 +203,7 @@ def _listed(names: str | None) -> list[str] | None:
 
 
 def _wanted(
-    kind: str, terms: str | None, weights: str | None, **counted: str | None
+    kind: str, terms: str | None, weights: str | None, **others: Any
 ) -> tuple[tuple[str, ...] | None, dict[str, dict[str, Any]]]:
     """Return the kinds to try, None for all that suit, and their options."""
     from tasksim.models.registry import model_class
@@ -186,14 +216,55 @@ def _wanted(
     for name in linear:
         if name not in taken:
             raise InputError(f"--{name} is for linear models, got --kind {kind}")
-    if options := _of_counters(kind, **counted):
+    tensor = {name: others.pop(name) for name in TENSOR_OPTIONS}
+    if options := _of_tensors(kind, **tensor):
+        return (kind,), {kind: options}
+    if options := _of_counters(kind, **others):
         return (kind,), {kind: options}
     if kind == "auto" and terms is None:
         return None, {"mlr": linear}
-    if kind == "cp":
-        return TENSORS, {}
     kind = "mlr" if kind == "auto" else kind
     return (kind,), {kind: linear}
+
+
+def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:
+    """Return the options of a tensor that were given; raise if models of *kind* have not these."""
+    from tasksim.models.registry import kinds, model_class
+
+    given = {name: value for name, value in options.items() if value is not None}
+    readers = {
+        "cells": lambda text: _per_parameter(text, "cells", int, "a whole number"),
+        "spacing": lambda text: _per_parameter(text, "spacing", str, "log, uniform, own, ..."),
+        "mode": MODES.__getitem__,
+    }
+    names = {"regularization": "ridge"}
+    found = {}
+    for name, value in given.items():
+        option = names.get(name, name)
+        if kind == "auto" or option not in model_class(kind).option_names():
+            legal = [k for k in kinds() if option in model_class(k).option_names()]
+            raise InputError(f"--{name} is for --kind {' or '.join(legal)}, got --kind {kind}")
+        found[option] = readers[name](value) if name in readers else value
+    return found
+
+
+def _per_parameter(text: str, option: str, read: Callable[[str], Any], what: str) -> Any:
+    """Return the value for all parameters, or parameter -> its value: ``16``, ``m=16,n=8``."""
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (word.strip() for word in part.rpartition("="))
+        try:
+            if not value or bool(equals) != bool(name) or name in found:
+                raise ValueError(part)
+            found[name] = read(value)
+        except ValueError:
+            raise InputError(
+                f"--{option}: got '{part}' in '{text}'; legal: {what} for all parameters, or "
+                f"NAME=VALUE,..., each once"
+            ) from None
+    if "" in found and len(found) > 1:
+        raise InputError(f"--{option}: '{text}' has a value for all parameters beside others")
+    return found.get("", found)
 
 
 def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "terms": [] if linear is None else list(linear.term_names),
         "formula": model.formula(),
         **_regression(model),
+        "tensor": _tensor(model),
         "notes": [*_categories(samples), *_notes(model)],
         "counters": _counters(model),
         "alternatives": model.report().get("alternatives", []),
@@ -70,6 +71,27 @@ def _categories(samples: Samples) -> Iterator[str]:
     for name in samples.names:
         if name in samples.categories:
             yield f"{name} has categories: {listed(samples.categories[name])}"
+
+
+def _tensor(model: KernelModel) -> dict[str, Any] | None:
+    """Return the grid and the rank of a tensor, and how it was completed; None for others."""
+    report = model.report()
+    keys = ("rank", "cells", "density", "method", "ridge", "law")
+    if not {"rank", "cells", "density"} <= report.keys():
+        return None
+    found = {key: report[key] for key in keys if key in report}
+    return {("regularization" if key == "ridge" else key): v for key, v in found.items()}
+
+
+def _tensor_text(tensor: dict[str, Any]) -> str:
+    cells = " ".join(f"{name}={count}" for name, count in tensor["cells"].items())
+    law = f"on a law ({tensor['law']}), " if "law" in tensor else ""
+    if tensor["rank"] == 0:
+        return f"none, the law alone ({tensor.get('law', 'power')})"
+    return (
+        f"{law}rank {tensor['rank']}, cells {cells}, {100 * tensor['density']:.3g} % of them "
+        f"measured, {tensor['method']}, regularization {tensor['regularization']:g}"
+    )
 
 
 def _regression(model: KernelModel) -> dict[str, Any]:
@@ -157,6 +179,8 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
         yield f"formula   {result['formula']}"
     if result["rsquared_adj"] is not None:
         yield f"fit       R2 adj. {result['rsquared_adj']:.4f}"
+    if result["tensor"] is not None:
+        yield f"tensor    {_tensor_text(result['tensor'])}"
     for name, family in result["counters"].items():
         yield f"counter   {name}: {family}"
     for said in [*result["notes"], *unused_lines(result)]:

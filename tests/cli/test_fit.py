@@ -14,7 +14,7 @@ from tasksim.models.files.store import load_kernel
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "coefficients", "rsquared",
-    "rsquared_adj", "notes", "counters", "alternatives",
+    "rsquared_adj", "tensor", "notes", "counters", "alternatives",
     "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
     "candidates", "warnings", "output", "report", "source",
 ]  # fmt: skip
@@ -123,12 +123,71 @@ def test_a_linear_model_is_written_as_a_function(tasksim, files):
     assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files; got '.f90'"]
 
 
-@pytest.mark.slow
-def test_a_tensor_corrects_a_law_unless_it_is_better_without(tasksim, tmp_path):
-    (tmp_path / "gemm.csv").write_text("\n".join([*measured(30, 2), ""]))
-    found = tasksim("fit gemm.csv --kind cp --json").json
-    assert found["kind"] == "hybrid"
-    assert [row["kind"] for row in found["candidates"]] == ["hybrid", "cp"]
+@pytest.mark.parametrize(("kind", "law"), [("cp", {}), ("hybrid", {"law": "products"})])
+def test_a_tensor_as_it_is_asked_for(tasksim, files, kind, law):
+    called = tasksim(
+        f"fit gemm.csv --kind {kind} --rank 2 --cells m=4,n=3,k=5 --spacing m=uniform"
+        " --regularization 1e-5 -o gemm.json --json"
+    )
+    assert called.code == 0, called.err
+    found = called.json
+    assert found["kind"] == kind
+    assert [row["kind"] for row in found["candidates"]] == [kind]
+    density = found["tensor"].pop("density")
+    assert 0.3 < density <= 1
+    assert found["tensor"] == {
+        "rank": 2, "cells": {"m": 4, "n": 3, "k": 5}, "method": "alternating least squares",
+        "regularization": 1e-5, **law,
+    }  # fmt: skip
+    edges = {axis["name"]: axis["edges"] for axis in stored_axes(files / "gemm.json")}
+    assert np.diff(edges["m"]) == pytest.approx(np.diff(edges["m"]).mean())
+    assert np.diff(np.log(edges["n"])) == pytest.approx(np.diff(np.log(edges["n"])).mean())
+
+
+def stored_axes(path):
+    return json.loads(path.read_text())["architectures"]["cpu"]["model"]["axes"]
+
+
+def test_a_tensor_of_positive_factors(tasksim, files):
+    options = "--kind cp --mode extrapolation --rank 1 --cells 4 --regularization 1e-5"
+    called = tasksim(f"fit gemm.csv {options}")
+    (line,) = [line for line in called.out.splitlines() if line.startswith("tensor")]
+    assert line.startswith("tensor    rank 1, cells m=4 n=4 k=4, ")
+    assert line.endswith(" % of them measured, positive Newton method, regularization 1e-05")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rank 3", "--rank is for --kind cp or hybrid, got --kind auto"),
+        ("--kind mlr --cells 4", "--cells is for --kind cp or hybrid, got --kind mlr"),
+        ("--kind hybrid --mode extrapolation", "--mode is for --kind cp, got --kind hybrid"),
+        ("--kind cp --cells m=4,m=5", "--cells: got 'm=5' in 'm=4,m=5'; legal: a whole number"),
+        ("--kind cp --cells m=x", "--cells: got 'm=x' in 'm=x'; legal: a whole number"),
+        ("--kind cp --cells m=4,6", "--cells: 'm=4,6' has a value for all parameters beside"),
+        ("--kind cp --spacing =log", "--spacing: got '=log' in '=log'; legal: log, uniform"),
+    ],
+)
+def test_options_of_tensors_that_make_no_sense(tasksim, files, options, message):
+    called = tasksim(f"fit gemm.csv {options}")
+    assert called.code == 2
+    assert called.errors[0].startswith(f"Error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--rank 0", "rank must be a whole number >= 1, got 0"),
+        ("--cells 0", "cells must be whole numbers from 1 to 4096, got 0"),
+        ("--cells q=4", "unknown parameter 'q' (known: m, n, k)"),
+        ("--spacing lgo", "unknown spacing of parameter 'm' 'lgo', did you mean 'log'?"),
+        ("--regularization 0", "ridge must be a positive number, got 0.0"),
+    ],
+)
+def test_values_that_a_tensor_refuses(tasksim, files, options, message):
+    called = tasksim(f"fit gemm.csv --kind cp {options}")
+    assert called.code == 2
+    assert called.errors[0].startswith(f"Error: gemm.csv: cannot be fitted: {message}")
 
 
 @pytest.mark.slow

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tasksim.models.tensor.kriging import Kriging, Scales
 
     Grid = Callable[[int], tuple[Axis, ...]]
-
 __all__ = ["HybridModel", "fit_kriged"]
 
 CELLS_AND_RANKS: Final = (
@@ -221,7 +220,8 @@ class HybridModel(TensorBase):
         Number of folds of the cross-validation.
     budget_s : float, default=10.0
         Approximate time of the search for rank, cells and ridge. It counts operations, not
-        seconds: the same samples always give the same model.
+        seconds: the same samples always give the same model. Of more than 1024 configurations,
+        where a cross-validation does not repeat the search, up to 30 s.
     fence : float or None, default=3.0
         Outliers of a configuration with 8 samples or more are dropped, as in
         :class:`~tasksim.models.kinds.history.HistoryModel`. None keeps all samples.
@@ -322,6 +322,10 @@ class HybridModel(TensorBase):
         return fit_kriged(
             lambda cells: self._axes(names, rows, cells), rows, logs, recipe, self.folds, taken
         )
+
+    def _method(self) -> str:
+        copied = self.rank_ > 0 and self._choice_.scales is not None
+        return "copy of a Gaussian process" if copied else super()._method()
 
     def _details(self) -> dict[str, Any]:
         base = self._fitted_.base

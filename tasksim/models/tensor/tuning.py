@@ -56,9 +56,12 @@ clock, or the same data would not give the same model."""
 
 TRIAL_SWEEPS: Final = 20
 """Number of sweeps of fits that are only compared: three times as many as most need to converge."""
+FEW_SWEEPS: Final = 8
+"""Number of sweeps of such fits to more than 4096 configurations: more grids and ranks can be
+compared, and with 20 the errors of generated durations were the same or larger."""
 NEWTON_WEIGHT: Final = 180.0
-"""Weight of an operation of Newton's iterations, all sweeps together; that of least squares is
-:data:`TRIAL_SWEEPS`."""
+"""Weight of an operation of Newton's iterations, all sweeps together; that of least squares is the
+number of sweeps."""
 
 MAX_ROUNDS: Final = 3
 """Maximum number of rounds over grid, rank and ridge: 1 to 5 rounds chose the same for generated
@@ -218,16 +221,19 @@ class Search:
         rows = sum(map(len, axes))
         cells = min(float(len(self.table)), math.prod(float(len(axis)) for axis in axes))
         sweep = cells * len(axes) * rank * (rank + 20.0) + rows * (rank**3 + 5000.0)
-        more = NEWTON_WEIGHT if self.recipe.positive else TRIAL_SWEEPS
+        more = NEWTON_WEIGHT if self.recipe.positive else self._sweeps()
         around = len(self.table) * (200.0 + 10.0 * rank * len(axes))
         return float((more * sweep + around) * len(self._parts()))
+
+    def _sweeps(self) -> int:
+        return TRIAL_SWEEPS if len(self.table) <= MAX_ALL_FOLDS else FEW_SWEEPS
 
     def _parts(self) -> range:
         return range(self.folds if len(self.table) <= MAX_ALL_FOLDS else 1)
 
     def _left_out(self, axes: tuple[Axis, ...], choice: Choice) -> Floats:
         recipe = replace(
-            self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=TRIAL_SWEEPS
+            self.recipe, rank=choice.rank, ridge=choice.ridge, starts=1, sweeps=self._sweeps()
         )
         fold = fold_of_each(len(self.table), self.folds, self.recipe.seed)
         errors = []

@@ -309,3 +309,20 @@ def test_files_that_are_wrong(change, message):
     model = TensorModel(rank=1, cells=2, ridge=1e-3).fit(measured(sizes(50, rng), rng))
     with pytest.raises(InputError, match=message):
         from_json({**model.to_json(), **change})
+
+
+def test_a_search_that_no_part_repeats_has_more_operations():
+    model = TensorModel(budget_s=2.0)
+    assert model._search_budget_s(1024) == 2.0
+    assert model._search_budget_s(1025) == 16.0
+    assert TensorModel(budget_s=10.0)._search_budget_s(5000) == 30.0
+    assert TensorModel(budget_s=50.0)._search_budget_s(5000) == 50.0
+
+
+def test_the_report_says_how_a_tensor_was_completed():
+    table = 2.0 ** np.random.default_rng(0).uniform(4, 10, (60, 2))
+    samples = Samples(("m", "n"), table, 1e-9 * table.prod(axis=1) + 1e-6 * table[:, 0] ** 1.5)
+    options = {"rank": 1, "cells": 3, "ridge": 1e-4}
+    assert TensorModel(**options).fit(samples).report()["method"] == "alternating least squares"
+    positive = TensorModel("positive", **options).fit(samples)
+    assert positive.report()["method"] == "positive Newton method"
