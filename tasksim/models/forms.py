@@ -12,6 +12,7 @@ the predicted duration in seconds, equal to the model's ``predict`` up to roundi
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 from dataclasses import dataclass, field
@@ -221,14 +222,15 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
     }
     <BLANKLINE>
     """
-    formula = form.formula()
+    # A name of a category must not end the comment.
+    formula = form.formula().replace("*/", "* /")
     names = _checked_names(form, name, "c")
     body = _sum(form, _c_factor, "\n        ")
     unused = [n for n in names if n not in form.used_parameters]
     lines = [
         "#include <math.h>",
         "",
-        f"/* Predicted duration in seconds: {formula} */",
+        f"/* Predicted duration in seconds: {formula}{_numbers(form).replace('*/', '* /')} */",
         f"double {name}({', '.join(f'double {n}' for n in names) or 'void'})",
         "{",
         *(f"    (void){n};" for n in unused),
@@ -261,13 +263,14 @@ def python_source(form: LinearForm, name: str = "duration_s") -> str:
         )
     <BLANKLINE>
     """
-    formula = form.formula()
+    # A name of a category must not end the docstring.
+    formula = json.dumps(f"{form.formula()}.{_numbers(form)}", ensure_ascii=False)[1:-1]
     names = _checked_names(form, name, "python")
     body = _sum(form, _python_factor, "\n        ")
     lines = [
         *(["import math", "", ""] if "math." in body else []),
         f"def {name}({', '.join(f'{n}: float' for n in names)}) -> float:",
-        f'    "Return the predicted duration in seconds: {formula}."',
+        f'    "Return the predicted duration in seconds: {formula}"',
         "    return max(",
         f"        {form.floor_s!r},",
         f"        {body},",
@@ -275,6 +278,19 @@ def python_source(form: LinearForm, name: str = "duration_s") -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _numbers(form: LinearForm) -> str:
+    """Return what the numbers of categories in *form* mean, in parentheses; "" without any."""
+    meanings = dict.fromkeys(
+        f"{factor.parameter} {factor.level:g} is {factor.category}"
+        for term in form.terms.terms
+        for factor in term.factors
+        if factor.category is not None
+    )
+    # Escaped as in JSON, so that no name has a line end.
+    text = json.dumps("; ".join(meanings), ensure_ascii=False)[1:-1]
+    return f" ({text})" if text else ""
 
 
 def _checked_names(form: LinearForm, name: str, language: Language) -> tuple[str, ...]:

@@ -228,10 +228,16 @@ def panel_parameter(diagnosis: Diagnosis, name: str, ax: Axes | None = None) -> 
     _cloud(axes, x[~same], y[~same], GREY, label)
     _cloud(axes, x[same], y[same], BLUE, "samples at these values")
     _curve(axes, diagnosis, name, middle)
-    value_x(axes, x, name)
+    categories = res.samples.categories.get(name)
+    if categories is None:
+        value_x(axes, x, name)
+    else:
+        axes.set_xticks(range(len(categories)), categories)
+        axes.set_xlabel(name, fontsize=TEXT["normal"])
     duration_y(axes, y[y > 0])
     others = [other for other in model.used_parameters() if other != name]
-    held = describe_row(others, np.array([middle[other] for other in others]))
+    values = np.array([middle[other] for other in others])
+    held = describe_row(others, values, res.samples.categories)
     finish(axes, f"Duration over {name}" + (f", at {held}" if others else ""))
     return axes
 
@@ -442,7 +448,8 @@ def _curve(axes: Axes, diagnosis: Diagnosis, name: str, middle: dict[str, float]
     low, high = model.domain_[name]
     even = np.geomspace if low > 0 else np.linspace
     values = even(low, high, CURVE) if high > low else np.array([low])
-    found = _slice(model, name, middle, values)
+    named = name in model.categories_
+    found = None if named else _slice(model, name, middle, values)
     style = "-"
     if found is None:
         column = res.samples.parameters[_at(model, res, middle, name)]

@@ -394,7 +394,7 @@ def test_categories_of_texts_and_of_numbers(tasksim, tmp_path):
     test = ["n,layout,nodes,runtime_ms", "50,row,2,.05", "60,col,2,.03", "60,tile,2,.03"]
     (tmp_path / "test.csv").write_text("\n".join([*test, ""]))
     terms = " + ".join(
-        f"n*is(layout, {a})*is(nodes, {b})" for a in ("row", "col") for b in range(3)
+        f"n*is(layout, {a})*is(nodes, {b})" for a in ("row", "col") for b in (1, 2, 8)
     )
     line = f"fit runs.csv --categorical nodes --terms '0 + {terms}' --test test.csv"
     called = tasksim(f"{line} -o mine/runs.json --json")

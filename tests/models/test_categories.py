@@ -254,3 +254,51 @@ def test_names_and_numbers_of_categories_are_one_to_one(texts):
     assert names == sorted_names(texts)
     assert [names[int(code)] for code in column] == texts
     assert [code_of(name, names) for name in names] == list(range(len(names)))
+
+
+# --- names in terms -------------------------------------------------------------------------------
+
+
+def strange():
+    """Durations of layouts with names that are no words, and must not end a comment."""
+    names = ["row-major", 'a "b"', "*/ x", "tile", "2"]
+    n = np.repeat(np.arange(1.0, 9.0), len(names))
+    layout = names * 8
+    factor = np.array([names.index(name) + 1 for name in layout])
+    return Samples.from_columns({"layout": layout, "n": n, "duration_s": 1e-3 * n * factor}), names
+
+
+def test_names_that_are_no_words_are_quoted_and_read_again():
+    samples, names = strange()
+    model = LinearModel("auto").fit(samples)
+    assert 'is(layout, "row-major")' in str(model._parsed_) + str(model.report()["alternatives"])
+    settled = model.settled().clone().fit(samples)
+    assert settled.formula() == model.formula()
+    again = LinearModel.from_json(json.loads(json.dumps(model.to_json())))
+    table = [[name, 3] for name in names]
+    assert again.predict(table).tolist() == model.predict(table).tolist()
+    np.testing.assert_allclose(model.predict(table), 3e-3 * np.arange(1, 6), rtol=1e-6)
+
+
+def test_source_says_what_numbers_mean_and_names_do_not_end_comments():
+    samples, names = strange()
+    terms = " + ".join(f"n*is(layout, {json.dumps(name)})" for name in names)
+    model = LinearModel(f"0 + {terms}").fit(samples)
+    c = model.source("c", "f")
+    assert c.count("*/") == 1
+    assert "layout 4 is tile" in c
+    found: dict[str, object] = {}
+    exec(model.source("python", "f"), found)  # the source that the test is about
+    for name in names:
+        code = model.categories_["layout"].index(name)
+        assert found["f"](code, 5.0) == pytest.approx(model.predict([[name, 5]])[0])
+
+
+def test_a_number_in_a_term_is_the_name_of_a_category_if_there_are_names():
+    samples = Samples(("nodes", "n"), [[8, 1], [2, 1], [8, 2], [2, 2]], [8.0, 2.0, 16.0, 4.0])
+    model = LinearModel("0 + n*is(nodes, 8) + n*is(nodes, 2)").fit(
+        samples.with_categories(["nodes"])
+    )
+    assert model.predict([["8", "3"], ["2", "3"]]).tolist() == pytest.approx([24.0, 6.0])
+    with pytest.raises(InputError, match=r"'nodes' has no category '4' \(2, 8\)"):
+        LinearModel("n*is(nodes, 4)").fit(samples.with_categories(["nodes"]))

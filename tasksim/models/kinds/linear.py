@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 from copy import copy
@@ -254,11 +253,7 @@ class LinearModel(KernelModel):
 
         The effects of categories have their names: ``is(layout, row)``.
         """
-        self._check_fitted("formula")
-        return self._formula(digits)
-
-    def _formula(self, digits: int = 6) -> str:
-        return _with_names(self._form().formula(digits), self.categories_)
+        return self.linear().formula(digits)
 
     def linear(self) -> LinearForm:
         """Return the terms with the statistics of their coefficients."""
@@ -371,6 +366,7 @@ class LinearModel(KernelModel):
                 durations_s=measured.durations_s,
                 given=self.candidates,
                 categorical=self._named(names),
+                categories=self.categories_,
             )
             self._found_ = search_terms(
                 measured, candidates, most_terms=self.most_terms, positive=self.positive
@@ -429,7 +425,7 @@ class LinearModel(KernelModel):
 
     def _details(self) -> dict[str, Any]:
         return {
-            "formula": self._formula(),
+            "formula": self._form().formula(),
             "rsquared": self.rsquared_,
             "rsquared_adj": self.rsquared_adj_,
             "floored": self._floored_,
@@ -456,7 +452,7 @@ class LinearModel(KernelModel):
 
     def _from_json(self, node: Node) -> None:
         entries = list(node["terms"])
-        self._set_terms(read_terms(node, entries))
+        self._set_terms(read_terms(node, entries, self.categories_))
         self.coef_ = np.array([entry["coefficient"].number() for entry in entries])
         self.intervals_ = np.array([read_interval(entry["interval"]) for entry in entries])
         self.pvalues_ = np.array([entry["p_value"].optional() for entry in entries])
@@ -465,16 +461,6 @@ class LinearModel(KernelModel):
         self.floor_s_ = node["floor_s"].positive()
         node["quantile_levels"].exactly(list(LEVELS))
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
-
-
-def _with_names(formula: str, categories: Mapping[str, tuple[str, ...]]) -> str:
-    """Return *formula* with the names of categories in place of their numbers."""
-
-    def named(found: re.Match[str]) -> str:
-        known = categories.get(found[1])
-        return found[0] if known is None else f"is({found[1]}, {known[int(found[2])]})"
-
-    return re.sub(r"is\((\w+), (\d+)\)", named, formula) if categories else formula
 
 
 def undecidable(terms: Terms, configurations: Floats, count: int) -> str:
@@ -520,11 +506,11 @@ def read_interval(node: Node) -> list[float]:
     return bounds
 
 
-def read_terms(node: Node, entries: list[Node]) -> Terms:
+def read_terms(node: Node, entries: list[Node], categories: Mapping[str, tuple[str, ...]]) -> Terms:
     """Return the terms of a coefficient file, which must match its option ``terms``."""
     written = " + ".join(["0", *(entry["term"].text() for entry in entries)])
     try:
-        terms = parse_terms(written, node["parameters"].texts())
+        terms = parse_terms(written, node["parameters"].texts(), categories)
     except InputError as error:
         raise node["terms"].error(str(error)) from None
     if len(terms) != len(entries):

@@ -137,6 +137,7 @@ def find_candidates(
     durations_s: Floats | None = None,
     given: str = AUTO,
     categorical: Sequence[str] = (),
+    categories: Mapping[str, tuple[str, ...]] | None = None,
     lattice: Lattice = DEFAULT,
 ) -> Candidates:
     """Return the candidates that are usable for the configurations *rows*.
@@ -156,6 +157,8 @@ def find_candidates(
         ``"auto + m^5"``: the lattice and these.
     categorical
         Parameters whose values are names instead of quantities.
+    categories
+        Parameter -> the names of its categories, for those whose columns hold their numbers.
 
     Raises
     ------
@@ -168,12 +171,12 @@ def find_candidates(
         if name not in names:
             raise unknown("parameter", name, names, "categorical")
     numeric = [name for name in names if name not in categorical]
-    terms = _given(given, tuple(names))
+    terms = _given(given, tuple(names), categories or {})
     notes: list[str] = []
     if given == AUTO or given.startswith(f"{AUTO} +"):
         found = _automatic(tuple(names), numeric, rows, durations_s, lattice, notes)
         plain = list(found.terms)
-        levels = _level_terms(categorical, list(names), rows, plain)
+        levels = _level_terms(categorical, list(names), rows, plain, categories or {})
         found = Terms(found.names, tuple(dict.fromkeys([*plain, *levels])))
         if durations_s is not None and len(found) > MAX_CANDIDATES:
             notes.append(
@@ -266,10 +269,14 @@ def _squared_logarithm(factor: Factor) -> bool:
     return bool(factor.function) and factor.exponent != 1
 
 
-def _given(text: str, names: tuple[str, ...]) -> list[Term]:
+def _given(
+    text: str, names: tuple[str, ...], categories: Mapping[str, tuple[str, ...]]
+) -> list[Term]:
     """Return the terms of *text* without the constant and without ``auto``."""
     text = text.removeprefix(AUTO).lstrip().removeprefix("+")
-    return [t for t in parse_terms(text, names).terms if t.factors] if text.strip() else []
+    if not text.strip():
+        return []
+    return [term for term in parse_terms(text, names, categories).terms if term.factors]
 
 
 def _lattice(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
@@ -357,7 +364,11 @@ def _complexity(term: Term) -> tuple[float, ...]:
 
 
 def _level_terms(
-    categorical: Sequence[str], names: list[str], rows: Floats, numeric: list[Term]
+    categorical: Sequence[str],
+    names: list[str],
+    rows: Floats,
+    numeric: list[Term],
+    categories: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Term]:
     """Yield the effects of levels: of each alone, and times each product of integer powers."""
     plain = [t for t in numeric if all(not f.function and f.exponent % 1 == 0 for f in t.factors)]
@@ -369,7 +380,9 @@ def _level_terms(
                 "are legal: is it a quantity?"
             )
         for level, term in product(levels, [Term(), *plain]):
-            factors = (*term.factors, Factor(name, "is", level=level))
+            known = categories.get(name)
+            category = None if known is None else known[int(level)]
+            factors = (*term.factors, Factor(name, "is", level=level, category=category))
             yield canonical(Term(factors), tuple(names))
 
 

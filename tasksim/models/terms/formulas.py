@@ -6,26 +6,29 @@
     term    = ("1" | factor) { ("*" | ":") factor | "/" divisor }
     divisor = factor | "(" factor { ("*" | ":") factor } ")"
     factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
-            | "is" "(" NAME "," (NUMBER | CATEGORY) ")"
+            | "is" "(" NAME "," (NUMBER | CATEGORY | STRING) ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
-A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is
-1 if the parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter. Where the
-names of its categories are known, ``is(layout, row)`` is the same for the one of that name. A
-divisor is a factor with a negative exponent: ``n/p`` and ``n*p^-1`` are the same term.
+A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`` is 1 if the
+parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter. Where the names of
+its categories are known, ``is(layout, row)`` is 1 for the one of that name, in quotes if it
+is no word: ``is(layout, "row-major")``. A divisor is a factor with a negative exponent: ``n/p`` and
+``n*p^-1`` are the same term.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from tasksim.base.errors import InputError, nearest
+from tasksim.models.categories import UNSEEN, code_of, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,8 +50,11 @@ _FUNCTIONS: Final[dict[Function, Callable[[Floats], Floats]]] = {
 }
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
+    r'|(?P<string>"(?:[^"\\]|\\.)*")'
     r"|(?P<sign>\*\*|[-+*:^()/,])|(?P<end>$)|(?P<other>.))"
 )
+_WORD: Final = re.compile(r"[^\W\d]\w*|\d+(\.\d+)?")
+"""Names of categories that need no quotes."""
 
 
 @dataclass(frozen=True, order=True)
@@ -59,10 +65,13 @@ class Factor:
     function: Function = ""
     exponent: float = 1.0
     level: float = 0.0
+    category: str | None = field(default=None, compare=False)
+    """The name of the category whose number is the level."""
 
     def __str__(self) -> str:
         if self.function == "is":
-            return f"is({self.parameter}, {self.level:.15g})"
+            level = f"{self.level:.15g}" if self.category is None else self.category
+            return f"is({self.parameter}, {level if _WORD.fullmatch(level) else json.dumps(level)})"
         base = f"{self.function}({self.parameter})" if self.function else self.parameter
         return base if self.exponent == 1 else f"{base}^{_exponent_text(self.exponent)}"
 
@@ -202,7 +211,7 @@ def parse_terms(
     Examples
     --------
     >>> str(parse_terms("n*is(layout, row)", ("n", "layout"), {"layout": ("col", "row")}))
-    '1 + n*is(layout, 1)'
+    '1 + n*is(layout, row)'
     """
     return _Parser(text, None if names is None else tuple(names), categories or {}).parse()
 
@@ -330,19 +339,26 @@ class _Parser:
         self.seen.append(name)
         self._expect(",")
         known = self.categories.get(name, ())
-        if self.kind == "name" and known:
-            if self.token not in known:
-                near = nearest(self.token, known)
-                raise self._error(
-                    self.at, f"'{name}' has no category '{self.token}'{near} ({', '.join(known)})"
-                )
-            level = float(known.index(self._advance()))
-        elif self.kind == "number":
-            level = float(self._advance())
-        else:
+        if self.kind not in (("name", "number", "string") if known else ("number",)):
             raise self._expected("a category" if known else "a number")
+        at, text = self.at, self.token
+        if not known:
+            level = float(self._advance())
+            self._expect(")")
+            return Factor(name, "is", level=level)
+        if self.kind == "string":
+            try:
+                text = json.loads(text)
+            except ValueError:
+                raise self._error(at, f"{text} is no text in quotes") from None
+        level = code_of(text, known)
+        if level == UNSEEN:
+            raise self._error(
+                at, f"'{name}' has no category '{text}'{nearest(text, known)} ({listed(known)})"
+            )
+        self._advance()
         self._expect(")")
-        return Factor(name, "is", level=level)
+        return Factor(name, "is", level=level, category=known[int(level)])
 
     def _name(self) -> str:
         if self.kind != "name":
@@ -421,12 +437,13 @@ def _exponent_text(exponent: float) -> str:
 def canonical(term: Term, names: tuple[str, ...]) -> Term:
     """Return *term* with equal factors merged, in the order of *names*."""
     powers: dict[tuple[int, str, Function, float], float] = {}
+    categories = {(f.parameter, f.level): f.category for f in term.factors}
     for f in term.factors:
         key = (names.index(f.parameter), f.parameter, f.function, f.level)
         # An indicator is 0 or 1, and so are its powers.
         powers[key] = 1.0 if f.function == "is" else powers.get(key, 0.0) + f.exponent
     factors = [
-        Factor(name, function, exponent, level)
+        Factor(name, function, exponent, level, categories[name, level])
         for (_, name, function, level), exponent in sorted(powers.items())
         if exponent != 0
     ]
