@@ -143,7 +143,7 @@ class Law:
 def fitted(samples: Samples, kind: str, budget_s: float, seed: int) -> KernelModel:
     """Return what `tasksim fit` makes of *samples*."""
     kinds = None if kind == DEFAULT else (kind,)
-    clock = SimpleNamespace(monotonic=time.process_time)
+    clock = SimpleNamespace(**{**vars(time), "monotonic": time.process_time})
     with warnings.catch_warnings(), patch.object(selection, "time", clock):
         warnings.simplefilter("ignore")
         return selection.select(samples, kinds, budget_s=budget_s, seed=seed).model
