@@ -63,6 +63,7 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
         "missing": missing,
         "core": _core(),
         **({} if missing else _machine()),
+        "openmp": _openmp(),
         "libraries": _libraries(),
     }
     if as_json:
@@ -105,6 +106,23 @@ def _core() -> dict[str, Any]:
     found = status()
     path = None if found.path is None else str(found.path)
     return {**asdict(found), "path": path}
+
+
+def _openmp() -> dict[str, Any]:
+    """Return what OpenMP programs are recorded with, or why they cannot be."""
+    from tasksim.recording.openmp.runtime import find_recorder, find_runtime
+
+    try:
+        recorder, runtime = str(find_recorder()), str(find_runtime())
+    except TasksimError as error:
+        return {"available": False, "why": str(error), "recorder": None, "runtime": None}
+    return {"available": True, "why": None, "recorder": recorder, "runtime": runtime}
+
+
+def _openmp_text(found: dict[str, Any]) -> str:
+    if not found["available"]:
+        return f"programs cannot be recorded: {found['why']}"
+    return f"programs are recorded on {found['runtime']}"
 
 
 def _machine() -> dict[str, Any]:
@@ -227,6 +245,7 @@ def _text(found: dict[str, Any]) -> str:
         ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
         *((name, version or "MISSING") for name, version in found["packages"].items()),
         ("core", _core_text(found["core"])),
+        ("openmp", _openmp_text(found["openmp"])),
         *(_machine_rows(found) if "machine" in found else []),
         ("libraries", ", ".join(found["libraries"])),
     ]

@@ -85,7 +85,7 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
         creation_s=creation_s,
         runtime_s=runtime_s,
         waiting_s=whole_s - runtime_s,
-        idle_s=idle_s - whole_s,
+        idle_s=max(idle_s - whole_s, 0.0),
         critical_path_s=(run.bounds or {}).get("critical_path_s", 0.0),
         threads=len(run.workers),
         makespan_s=run.makespan_s,

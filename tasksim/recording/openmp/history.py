@@ -146,6 +146,8 @@ def history_of(trace: Trace) -> History:
         found.read_creations(thread)
     for thread in trace.threads:
         _Reader(thread, found).read()
+    own = [number for number, site in trace.sites.items() if site.is_of_runtime]
+    found.inherit_sites(np.array(own, np.int64))
     return found.history()
 
 
@@ -254,6 +256,15 @@ class _Columns:
             (tasks[kept][order], kinds[kept][order].astype(np.int64), addresses[kept][order])
         )
 
+    def inherit_sites(self, of_runtime: NDArray[np.int64]) -> None:
+        """Give tasks that the runtime created in parts of a taskloop the site of their creators."""
+        while True:
+            todo = np.isin(self.site, of_runtime) & (self.creator != NOTHING)
+            todo &= ~np.isin(self.site[self.creator], of_runtime)
+            if not todo.any():
+                return
+            self.site[todo] = self.site[self.creator[todo]]
+
     def history(self) -> History:
         """Return the history."""
         columns = [np.array(column, dtype=np.int64) for column in self.steps]
@@ -309,6 +320,8 @@ class _Reader:
         """Tasks that wait in a synchronisation on this thread."""
         self._created = NOTHING
         """Task that was created at the beginning of the step, if any."""
+        self._discarded = NOTHING
+        """Task that a cancellation concerns."""
         self._next = columns.numbers.task_base[thread.number]
         self._next_region = columns.numbers.region_base[thread.number]
         self._now = (0, 0)
@@ -386,6 +399,12 @@ class _Reader:
             return
         if status == Status.TASKWAIT_COMPLETE:
             self._end_taskwait(other)
+            return
+        if status == Status.CANCELLED and self._discarded not in (NOTHING, self._task):
+            # A task that never began: its thread has been elsewhere all the time.
+            columns.completed[self._discarded] = True
+            columns.count("cancelled")
+            self._discarded = NOTHING
             return
         ended = status in (Status.COMPLETE, Status.CANCELLED, Status.DETACH)
         if ended and self._task != NOTHING:
@@ -481,3 +500,4 @@ class _Reader:
 
     def _cancel(self) -> None:
         self._columns.count("cancellations")
+        self._discarded = self._columns.numbers.task(self._body)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import path_of
 from tasksim.base.errors import InputError, option
 from tasksim.base.files import is_file
-from tasksim.core.library import RECORDER, RECORDER_WHY_NOT
+from tasksim.core.library import RECORDER, RECORDER_WHY_NOT, digest, units
 from tasksim.core.wheeltag import needs_of
 from tasksim.recording.openmp.elf import is_elf, read_elf
 
@@ -66,10 +66,8 @@ class OpenMPProgram:
         """Return what is done, in a line."""
         if self.runtime is None:
             return f"{self.path.name} uses {self.wants}: recorded through its tool interface"
-        return (
-            f"{self.path.name} uses {self.wants}, which cannot be recorded: it runs on "
-            f"{self.runtime} instead"
-        )
+        why = ", which cannot be recorded" if _GNU.search(self.wants) else ""
+        return f"{self.path.name} uses {self.wants}{why}: it runs on {self.runtime} instead"
 
 
 def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
@@ -244,6 +242,12 @@ def _of_package() -> Iterator[Path]:
 def find_recorder() -> Path:
     """Return the path of the recorder; :exc:`InputError` with the reason if there is none."""
     if RECORDER.is_file():
+        folder = RECORDER.parent
+        if units(folder) and digest(folder).encode() not in RECORDER.read_bytes():
+            raise InputError(
+                f"{RECORDER}: not made of the sources that are here; "
+                "'python -m tasksim.core.build' builds it again"
+            )
         return RECORDER
     try:
         why = RECORDER_WHY_NOT.read_text(encoding="utf-8").partition("\n")[0]

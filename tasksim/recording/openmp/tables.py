@@ -126,6 +126,7 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     start, end, submitted = (
         _seconds(column - origin) for column in (pieces.start_ns, pieces.end_ns, pieces.created_ns)
     )
+    submitted = _submitted(pieces, submitted, end)
     ready, released_by = ready_times(graph, submitted, end)
     cpu_ns = np.minimum(pieces.cpu_ns, pieces.end_ns - pieces.start_ns)
     table = TaskTable(
@@ -156,6 +157,20 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         bounds=bounds(graph, (end - start)[None, :], [len(workers)]).to_json(),
         graph=graph,
     )
+
+
+def _submitted(
+    pieces: Pieces, created: NDArray[np.float64], end: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return when each piece is there to be executed, as far as its dependencies allow.
+
+    A task is there when it is created, a later piece of it or the part of a thread in a region
+    with what comes before.
+    """
+    last = np.full(len(pieces), -np.inf)
+    np.maximum.at(last, pieces.after, end[pieces.before])
+    waits = (pieces.role != Role.TASK) | (pieces.phase != Phase.FIRST)
+    return np.where(waits & np.isfinite(last), np.minimum(created, last), created)
 
 
 def _seconds(nanoseconds: NDArray[np.int64]) -> NDArray[np.float64]:

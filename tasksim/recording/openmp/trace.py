@@ -93,7 +93,7 @@ class Site:
     symbol, symbol_offset
         Nearest exported symbol, and the distance to it; empty if there is none.
     module
-        Path of the program or library.
+        Path of the program or library; ``runtime`` for code of the OpenMP runtime itself.
     """
 
     address: int
@@ -101,6 +101,11 @@ class Site:
     symbol: str = ""
     symbol_offset: int = 0
     module: str = ""
+
+    @property
+    def is_of_runtime(self) -> bool:
+        """Whether the runtime itself creates: parts of a taskloop that it splits."""
+        return self.offset is None and self.module == "runtime"
 
 
 @dataclass(frozen=True, eq=False)

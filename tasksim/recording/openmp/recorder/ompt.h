@@ -66,6 +66,17 @@ constexpr int TASKGROUP = 6;
 // The kind of work that is a taskloop.
 constexpr int TASKLOOP = 7;
 
+// Where a task is in the program and in the runtime: addresses of frames on the stack.
+struct Frame {
+  Data exit_frame;
+  Data enter_frame;
+  int exit_flags;
+  int enter_flags;
+};
+
+// Flags of a frame of the runtime that is given by its frame pointer.
+constexpr int RUNTIME_FRAME_POINTER = 0x20;
+
 struct Dependence {
   Data variable;
   int kind;

@@ -67,9 +67,10 @@ void on_thread_end(Data*) {
   is_refused = true;  // nothing comes after its end
 }
 
-void on_parallel_begin(Data* task, const void*, Data* region, unsigned, int, const void* code) {
+void on_parallel_begin(Data* task, const Frame* frame, Data* region, unsigned, int, const void* code) {
   if (Thread* t = here()) {
     region->value = t->new_region();
+    code = sites.called_from(frame, code);
     t->put_times(PARALLEL | bits(BEGIN, 8) | bits(region->value, 16));
     t->put(ENCOUNTERED | bits(sites.number(folder, code), 16), of(task));
   }
@@ -90,7 +91,7 @@ void on_implicit_task(int endpoint, Data* region, Data* task, unsigned size, uns
     t->put(TEAM | bits(place & 0xFFFFFF, 8) | bits(size & 0xFFFFFF, 32), of(region));
 }
 
-void on_task_create(Data* parent, const void*, Data* task, int flags, int has_dependences,
+void on_task_create(Data* parent, const Frame* frame, Data* task, int flags, int has_dependences,
                     const void* code) {
   const auto given = static_cast<unsigned>(flags);
   if (given & INITIAL) return;  // told as an implicit task, too
@@ -105,7 +106,7 @@ void on_task_create(Data* parent, const void*, Data* task, int flags, int has_de
   if (given & MERGED) kept |= IS_MERGED;
   if (given & TASKWAIT) kept |= IS_TASKWAIT;
   if (given & TARGET) kept |= IS_TARGET;
-  if (t->taskloop) code = t->taskloop;
+  code = t->taskloop ? t->taskloop : sites.called_from(frame, code);
   if (has_dependences) kept |= HAS_DEPENDENCES;
   t->put_wall(CREATE | bits(kept, 8) | bits(sites.number(folder, code), 16), of(parent));
 }
@@ -162,7 +163,7 @@ void on_work(int kind, int endpoint, Data*, Data*, std::uint64_t count, const vo
   Thread* t = here();
   if (!t) return;
   if (kind == TASKLOOP) {
-    t->taskloop = endpoint == BEGIN && sites.is_of_runtime(code) ? sites.caller() : nullptr;
+    t->taskloop = endpoint == BEGIN ? sites.caller() : nullptr;
     if (t->taskloop) code = t->taskloop;
   }
   t->put_wall(WORK | bits(static_cast<unsigned>(endpoint), 8) |

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "files.h"
+#include "ompt.h"
 
 namespace tasksim::ompt {
 
@@ -16,8 +17,24 @@ class Sites {
   // *function* is one of the runtime.
   void know_runtime(const void* function) { runtime_ = module_of(function); }
 
-  // Whether code is the runtime's own: libomp says so of taskloops of programs that GCC compiled.
-  bool is_of_runtime(const void* code) const { return runtime_ && module_of(code) == runtime_; }
+  // Where the program called the runtime that made *frame* when it was entered; else *told*.
+  //
+  // What libomp tells is where a thread entered it first: of a task that is created by one which
+  // runs within a barrier, that is where the barrier is.
+  const void* called_from(const Frame* frame, const void* told) const {
+#if defined(__x86_64__) || defined(__aarch64__)
+    if (!frame || !frame->enter_frame.pointer || frame->enter_flags != RUNTIME_FRAME_POINTER)
+      return told;
+    // The caller's frame pointer, then the address of return.
+    const void* code = static_cast<void**>(frame->enter_frame.pointer)[1];
+    if (code == told || is_known(code)) return code;
+    const void* module = module_of(code);
+    const void* own = module_of(reinterpret_cast<const void*>(&visit));
+    return module && module != runtime_ && module != own ? code : told;
+#else
+    return told;
+#endif
+  }
 
   // The innermost place on the stack of this thread that is neither the runtime's nor this
   // library's; null if there is none.
@@ -31,7 +48,7 @@ class Sites {
   std::uint64_t number(const Folder& folder, const void* code) {
     const auto address = reinterpret_cast<std::uintptr_t>(code);
     if (!address) return NO_SITE;
-    std::size_t slot = (address * 0x9E3779B97F4A7C15u) >> (64 - BITS);
+    std::size_t slot = first_slot(address);
     for (std::size_t tries = 0; tries < SLOTS; ++tries, slot = (slot + 1) % SLOTS) {
       std::uintptr_t found = slots_[slot].load(std::memory_order_relaxed);
       if (found == address) return slot;
@@ -66,14 +83,33 @@ class Sites {
     return _URC_END_OF_STACK;
   }
 
+  bool is_known(const void* code) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    std::size_t slot = first_slot(address);
+    for (std::size_t tries = 0; tries < SLOTS; ++tries, slot = (slot + 1) % SLOTS) {
+      const std::uintptr_t found = slots_[slot].load(std::memory_order_relaxed);
+      if (found == address) return true;
+      if (!found) return false;
+    }
+    return false;
+  }
+
+  static std::size_t first_slot(std::uintptr_t address) {
+    return (address * 0x9E3779B97F4A7C15u) >> (64 - BITS);
+  }
+
   static constexpr int BITS = 13;
   static constexpr std::size_t SLOTS = std::size_t{1} << BITS;
 
-  static void write_down(const Folder& folder, std::size_t slot, const void* code) {
+  void write_down(const Folder& folder, std::size_t slot, const void* code) const {
     Dl_info info{};
     const auto address = reinterpret_cast<std::uintptr_t>(code);
     if (!dladdr(code, &info)) {
       folder.say("sites", "%zu\t%zx\t\t\t\t", slot, address);
+      return;
+    }
+    if (runtime_ && info.dli_fbase == runtime_) {
+      folder.say("sites", "%zu\t%zx\t\t\t\truntime", slot, address);
       return;
     }
     const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

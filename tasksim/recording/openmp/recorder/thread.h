@@ -86,7 +86,8 @@ class Thread {
 
   void release() { file_.release(); }
 
-  // Where the program has the taskloop that this thread makes tasks of, if the runtime does not say.
+  // Where the program has the taskloop that this thread makes tasks of; null outside of one. Of
+  // those that GCC compiled, libomp tells an address of its own.
   const void* taskloop = nullptr;
 
  private:

@@ -1,0 +1,329 @@
+"""What comes after what: each construct of OpenMP, in programs of a few tasks.
+
+A task's kernel begins with the name of the function that creates it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import tasksim
+from tasksim.graph.access_mode import AccessMode
+
+HEAD = """
+#include <unistd.h>
+static int x, y;
+static void work(void) { usleep(300); }
+"""
+
+
+def task(name, clauses="", body="work();"):
+    return f"""
+static void {name}(void)
+{{
+#pragma omp task {clauses}
+    {{ {body} }}
+}}
+"""
+
+
+def program(*functions, body):
+    return f"""{HEAD}{"".join(functions)}
+int main(void)
+{{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {{
+{body}
+    }}
+    return 0;
+}}
+"""
+
+
+def order(recording):
+    """Return a function: do all pieces of one function's tasks come before another's?"""
+    graph = recording.graph
+    after = [set() for _ in range(len(graph))]
+    for one in reversed(range(len(graph))):
+        for other in graph.successors_of(one):
+            after[one] |= {other} | after[other]
+
+    def pieces(name):
+        found = [t for t in range(len(graph)) if graph.kernel_of(t).split(":")[0] == name]
+        assert found, (name, graph.kernels)
+        return found
+
+    def comes_before(one, other):
+        first = min(pieces(other))
+        return all(first in after[each] for each in pieces(one))
+
+    return comes_before
+
+
+def test_a_taskwait_waits_for_children_and_not_for_their_children(compiled, recorded):
+    source = program(
+        task("grandchild"),
+        task("child", body="grandchild();"),
+        task("next"),
+        body="child();\n#pragma omp taskwait\nnext();",
+    )
+    before = order(recorded(compiled(source)).recording)
+    assert before("child", "next")
+    assert not before("grandchild", "next")
+
+
+def test_a_taskgroup_waits_for_all_that_was_created_in_it(compiled, recorded):
+    source = program(
+        task("earlier"),
+        task("grandchild"),
+        task("child", body="grandchild();"),
+        task("next"),
+        body="earlier();\n#pragma omp taskgroup\n{ child(); }\nnext();",
+    )
+    before = order(recorded(compiled(source)).recording)
+    assert before("child", "next")
+    assert before("grandchild", "next")
+    assert not before("earlier", "next")
+
+
+def test_a_taskwait_in_a_taskgroup_leaves_the_rest_to_it(compiled, recorded):
+    source = program(
+        task("grandchild"),
+        task("child", body="grandchild();"),
+        task("middle"),
+        task("next"),
+        body="#pragma omp taskgroup\n{ child();\n#pragma omp taskwait\nmiddle(); }\nnext();",
+    )
+    before = order(recorded(compiled(source)).recording)
+    assert before("child", "middle")
+    assert not before("grandchild", "middle")
+    assert before("grandchild", "next")
+    assert before("middle", "next")
+
+
+def test_a_barrier_waits_for_all_tasks_of_the_region(compiled, recorded):
+    source = f"""{HEAD}{task("grandchild")}{task("child", body="grandchild();")}{task("next")}
+int main(void)
+{{
+#pragma omp parallel num_threads(2)
+    {{
+#pragma omp single nowait
+        child();
+#pragma omp barrier
+#pragma omp single
+        next();
+    }}
+    return 0;
+}}
+"""
+    before = order(recorded(compiled(source)).recording)
+    assert before("child", "next")
+    assert before("grandchild", "next")
+
+
+def test_a_region_comes_after_the_one_before(compiled, recorded):
+    source = f"""{HEAD}{task("grandchild")}{task("child", body="grandchild();")}{task("next")}
+int main(void)
+{{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    child();
+    work();
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    next();
+    return 0;
+}}
+"""
+    recording = recorded(compiled(source)).recording
+    before = order(recording)
+    assert before("grandchild", "serial part")
+    assert before("serial part", "next")
+    assert list(recording.graph.kernels).count("serial part") == 1
+
+
+def test_a_nested_region_ends_before_its_task_goes_on(compiled, recorded):
+    inner = """
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    inside();
+    behind();
+"""
+    source = program(
+        "#include <omp.h>\n",
+        task("inside"),
+        task("behind"),
+        task("outer", body=inner),
+        body="omp_set_max_active_levels(2); outer();",
+    )
+    before = order(recorded(compiled(source)).recording)
+    assert before("inside", "behind")
+
+
+def test_an_undeferred_task_comes_before_what_its_creator_does_next(compiled, recorded):
+    source = program(
+        task("deferred"), task("undeferred", "if(0)"), task("next"),
+        body="deferred(); undeferred(); next();",
+    )  # fmt: skip
+    before = order(recorded(compiled(source)).recording)
+    assert before("undeferred", "next")
+    assert not before("deferred", "next")
+
+
+def test_on_one_thread_no_task_counts_as_undeferred_but_those_in_final_ones(compiled, recorded):
+    source = program(
+        task("inner"),
+        task("included", "final(1)", body="inner(); x = 1; innermost();"),
+        task("next"),
+        body="included(); next();",
+    ).replace("static void included", task("innermost") + "static void included")
+    recording = recorded(compiled(source.replace("num_threads(2)", "num_threads(1)"))).recording
+    before = order(recording)
+    assert not before("included", "next")
+    assert before("inner", "innermost")
+    assert any("team of one thread" in note for note in recording.notes)
+
+
+def test_a_taskwait_with_dependences_waits_for_those_alone(compiled, recorded):
+    source = program(
+        task("one", "depend(out: x)"), task("other", "depend(out: y)"), task("next"),
+        body="one(); other();\n#pragma omp taskwait depend(in: x)\nnext();",
+    )  # fmt: skip
+    recording = recorded(compiled(source)).recording
+    before = order(recording)
+    assert before("one", "next")
+    assert before("one", "taskwait")
+    assert not before("other", "next")
+    assert (recording.tasks, recording.dependences) == (3, 1)
+
+
+def test_only_siblings_depend_on_each_other(compiled, recorded):
+    source = program(
+        task("cousin", "depend(inout: x)"),
+        task("parent", body="cousin();"),
+        task("uncle", "depend(inout: x)"),
+        body="parent(); uncle(); uncle();",
+    )
+    found = recorded(compiled(source))
+    assert found.recording.dependences == 1
+    assert not order(found.recording)("cousin", "uncle")
+
+
+@pytest.mark.parametrize("with_", ["gcc", "clang"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tasks_that_tasks_create_are_known_by_their_own_place(with_, threads, compiled, recorded):
+    """The runtime tells of some where the barrier is that their creator runs in."""
+    source = program(
+        task("inner"),
+        task("outer", body="inner(); inner();"),
+        body="for (int i = 0; i < 40; ++i) outer();",
+    ).replace("usleep(300)", "x += 1")
+    found = recorded(compiled(source, with_), threads=threads)
+    assert found.counts() == [80, 40]
+
+
+def test_mutually_exclusive_tasks_are_commutative(compiled, recorded):
+    source = program(
+        task("writer", "depend(out: x)"),
+        task("exclusive", "depend(mutexinoutset: x)"),
+        task("reader", "depend(in: x)"),
+        body="writer(); exclusive(); exclusive(); exclusive(); reader();",
+    )
+    recording = recorded(compiled(source)).recording
+    assert recording.dependences == 3 + 3
+    modes = recording.graph.access_mode.tolist()
+    assert modes.count(AccessMode.COMMUTATIVE) == 3
+    tasksim.check_run(recording.run, recording.graph)
+
+
+DETACHED = f"""
+#include <omp.h>
+{HEAD}
+static omp_event_handle_t event;
+static void detached(void)
+{{
+#pragma omp task detach(event) depend(out: x)
+    work();
+}}
+{task("fulfills", body="work(); work(); omp_fulfill_event(event); work();")}
+{task("next", "depend(in: x)")}
+int main(void)
+{{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {{ detached(); fulfills(); next(); }}
+    return 0;
+}}
+"""
+
+
+def test_a_detached_task_has_ended_when_its_event_is_fulfilled(compiled, recorded):
+    # libomp lacks the version of omp_fulfill_event that programs of GCC ask for.
+    recording = recorded(compiled(DETACHED, "clang")).recording
+    graph = recording.graph
+    (next_,) = (t for t in range(len(graph)) if _line(graph, t) == "next")
+    before = [t for t in range(len(graph)) if next_ in graph.successors_of(t)]
+    kinds = {_line(graph, t) for t in before}
+    assert {"detached", "fulfills"} <= kinds
+
+
+def _line(graph, task):
+    """The function of a task in DETACHED, whose outlined parts Clang calls by the file's line."""
+    name = graph.kernel_of(task)
+    if name.startswith(("parallel", "barrier")):
+        return name
+    line = int(name.split(":")[1].split(" ")[0])
+    functions = [
+        (number, text.split("(")[0].split()[-1])
+        for number, text in enumerate(DETACHED.splitlines(), 1)
+        if text.startswith("static void")
+    ]
+    return next(function for number, function in reversed(functions) if number <= line)
+
+
+def test_cancelled_tasks_are_counted(compiled, recorded, monkeypatch):
+    monkeypatch.setenv("OMP_CANCELLATION", "true")
+    source = program(
+        task("work_", body="work();\n#pragma omp cancel taskgroup\n"),
+        body="#pragma omp taskgroup\nfor (int i = 0; i < 40; ++i) work_();",
+    )
+    recording = recorded(compiled(source)).recording
+    assert recording.tasks == 40
+    (note,) = (note for note in recording.notes if "cancelled" in note)
+    there = sum(
+        name.startswith("work_")
+        for name in map(recording.graph.kernel_of, range(len(recording.graph)))
+    )
+    assert int(note.split()[0]) >= 40 - there > 0
+    assert not any("not ended" in note for note in recording.notes)
+
+
+@pytest.mark.parametrize("with_", ["gcc", "clang"])
+def test_a_large_taskloop_is_split_by_the_runtime_and_ends_as_one(with_, compiled, recorded):
+    source = f"""{HEAD}{task("next")}
+static int a[4000];
+int main(void)
+{{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {{
+#pragma omp taskloop num_tasks(1000)
+        for (int i = 0; i < 4000; ++i) a[i] = i;
+        next();
+    }}
+    return a[7] - 7;
+}}
+"""
+    recording = recorded(compiled(source, with_)).recording
+    assert recording.ended.exit_code == 0
+    assert recording.tasks >= 1001
+    graph = recording.graph
+    (next_,) = (t for t in range(len(graph)) if graph.kernel_of(t).startswith("next"))
+    behind = {next_}
+    for task_ in reversed(range(next_)):
+        if behind.intersection(graph.successors_of(task_)):
+            behind.add(task_)
+    loop = [t for t in range(next_) if graph.kernel_of(t).startswith(("main", "program.c"))]
+    assert len(loop) >= 1000
+    assert behind.issuperset(loop)
