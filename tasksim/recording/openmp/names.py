@@ -30,6 +30,8 @@ ADDR2LINE_TIMEOUT_S: Final = 120.0
 some."""
 REACH_BYTES: Final = 96
 """How far before a call its arguments are looked for, in bytes: some twenty instructions."""
+OF_GCC: Final = "._omp_fn."
+"""Part of the name of a function that GCC made of the body of a task or a region."""
 NOWHERE: Final = -1
 """Address of nothing."""
 
@@ -86,6 +88,8 @@ def _told_apart(
     GCC may give all tasks that are created side by side the line of the construct around them. The
     function that it has made of a task's body knows the right one.
     """
+    if not any(OF_GCC in name for name in symbols.names):
+        return found  # the lines are right, and copies of inlined code create the same tasks
     bodies = _bodies(path, addresses, symbols)
     users: dict[int, set[str]] = {}
     for number, body in bodies.items():
@@ -114,7 +118,7 @@ def _bodies(path: Path, addresses: Mapping[int, int], symbols: Symbols) -> dict[
     """
     starts = {
         start for start, name in zip(symbols.starts, symbols.names, strict=True)
-        if "._omp_fn." in name
+        if OF_GCC in name
     }  # fmt: skip
     found: dict[int, int] = {}
     if not starts:
