@@ -61,6 +61,7 @@ PowerLaw                 a power of the size of the data
 SizeHistory              means by the size of the data, power laws between and beyond
 TensorModel              a table over a grid, completed from few cells
 HybridModel              a simple law, corrected by such a table
+LearnedModel             a law times what a process and trees learn of its residuals
 ConstantModel            a duration that is given
 select                   the kind of model that suits some samples
 Selection                what was chosen, and why
@@ -156,6 +157,7 @@ if TYPE_CHECKING:
     from tasksim.models.kinds.history import HistoryModel
     from tasksim.models.kinds.linear import LinearModel
     from tasksim.models.kinds.power import PowerLaw
+    from tasksim.models.learned.model import LearnedModel
     from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection, select
     from tasksim.models.tensor.hybrid import HybridModel
@@ -222,6 +224,7 @@ _HOMES = {
     "tasksim.models.kinds.linear": ("LinearModel",),
     "tasksim.models.kinds.power": ("PowerLaw",),
     "tasksim.models.selection": ("Selection", "select"),
+    "tasksim.models.learned.model": ("LearnedModel",),
     "tasksim.models.tensor.hybrid": ("HybridModel",),
     "tasksim.models.tensor.model": ("TensorModel",),
     "tasksim.models.files.store": ("ModelLibrary", "save_models"),
@@ -291,6 +294,7 @@ __all__ = [
     "HybridModel",
     "InputError",
     "KernelModel",
+    "LearnedModel",
     "LinearModel",
     "Link",
     "Memory",

@@ -57,7 +57,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.option(
     "--kind",
     default="auto",
-    help="Kind of model: history, power, mlr, cp, hybrid, bysize, counters.",
+    help="Kind of model: history, power, mlr, cp, hybrid, learned, bysize, counters.",
 )
 @click.option("--terms", help="Terms of a linear model: 'm*n*k + m*n'. [default: searched]")
 @click.option(
@@ -123,7 +123,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
     type=TIME,
     default=30.0,
     show_default="30s",
-    help="Time after which nothing is refined, and no other kind is tried.",
+    help="Processor time: a larger one tries more, and compares kinds on more samples.",
 )
 @seed_option
 @force_option

@@ -41,6 +41,7 @@ KINDS: Registry[type[KernelModel]] = Registry(
         "power": "tasksim.models.kinds.power:PowerLaw",
         "cp": "tasksim.models.tensor.model:TensorModel",
         "hybrid": "tasksim.models.tensor.hybrid:HybridModel",
+        "learned": "tasksim.models.learned.model:LearnedModel",
         "counters": "tasksim.models.kinds.counted:CounterModel",
         "constant": "tasksim.models.kinds.given:ConstantModel",
     },

@@ -17,7 +17,7 @@ from tasksim.models.registry import kinds as installed
 from tasksim.models.samples import Samples, with_clock
 from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
-from tasksim.models.validation.crossvalidation import FOLDS, LeftOut, left_out
+from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,8 +38,27 @@ __all__ = [
     "size_bytes",
 ]
 
-AUTO: Final = ("history", "power", "mlr", "cp", "hybrid")
+AUTO: Final = ("history", "power", "mlr", "cp", "hybrid", "learned")
 """Kinds tried by default, the cheapest first, followed by kinds of other packages."""
+
+STAGES: Final = (768, 4096)
+"""Numbers of configurations on which kinds are compared before the best is fitted to all. Each kind
+is tried on the first; those that may still win also on the second."""
+FIRST_PER_SECOND: Final = 64
+"""Number of configurations of the first stage per second of budget: with a small one, each kind
+still has its chance."""
+MIN_FIRST: Final = 64
+"""Smallest number of configurations of the first stage."""
+FINALISTS: Final = 3
+"""Maximum number of kinds compared on the second stage."""
+FINALIST_FACTOR: Final = 2.0
+"""Error, relative to the best, up to which a kind is compared again: with five times as many
+samples, the errors of tensors and of learned models halve, those of formulas stay."""
+MAX_ALL_FOLDS: Final = 1024
+"""Number of configurations up to which every fold is left out. Of more, two are: the error is then
+known from 400 configurations and more."""
+PARTS: Final = 2
+"""Number of folds left out of many configurations."""
 
 SAME_ERROR_FACTOR: Final = 1.05
 """Factor within which two errors count as equal: over five seeds of the folds, errors of a linear
@@ -54,13 +73,9 @@ WARNING_ERROR_THRESHOLD: Final = 0.25
 schedulers correctly."""
 MIN_INTERVAL_SAMPLES: Final = 19
 """Sample size below which a 90 % interval is determined by the most extreme samples."""
-MIN_FOLDS: Final = 2
-"""Smallest number of folds: one half of the configurations predicts the other."""
-MAX_RESAMPLES: Final = 10
+RESAMPLES: Final = 10
 """Number of fits to resampled configurations. Their variance is known to half of itself; the
 quantiles of the intervals compensate for the rest."""
-MIN_FIT_S: Final = 1e-9
-"""Shortest duration of a fit in seconds; shorter ones, read from a coarse clock, count as this."""
 FITS_PER_BUDGET: Final = 8
 """Number of fits among which a search divides the budget (twice as many if other kinds are tried,
 too): five folds, the fit itself, and some resampled ones."""
@@ -132,12 +147,13 @@ def select(
     samples : Samples
         The measured durations.
     kinds : sequence of str, default=None
-        The kinds to try, in this order. Each is fitted and cross-validated, however long it
-        takes. None: those of :func:`automatic_kinds`, while the budget lasts.
+        The kinds to try, in this order. A single one is fitted to all samples, however long it
+        takes. None: those of :func:`automatic_kinds`.
     budget_s : float, default=30.0
-        Time in seconds after which no further default kinds are tried, and fewer folds and fits
-        to resampled configurations are used. A fit that has begun is finished. Only beyond
-        the budget, the result depends on the speed of the machine.
+        Processor time in seconds. On how many configurations each kind is tried at first, and how
+        much searches try, is worth it; once it is used up, kinds are not compared on more, and the
+        best so far is fitted to all samples. Only beyond the budget, the result depends on
+        the speed of the machine.
     seed : int, default=0
         The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
@@ -163,6 +179,10 @@ def select(
 
     Notes
     -----
+    Kinds are compared on 768 configurations, those that may still win on 4096, and the best is
+    fitted to all (successive halving: K. Jamieson and A. Talwalkar, "Non-stochastic best arm
+    identification and hyperparameter optimization", AISTATS 2016).
+
     The error is the MLogQ of 5-fold cross-validation over configurations (repetitions of one stay
     together). Among the kinds that predict unmeasured configurations, the smallest model is taken
     whose error equals the best one: within 5 %, or within a standard error of the difference (the
@@ -184,34 +204,28 @@ def select(
     expect(samples, Samples, "samples")
     if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or not budget_s >= 0:
         raise InputError(f"budget_s must be a number of seconds, not negative, got {budget_s!r}")
-    asked = kinds is not None
     tried = list(automatic_kinds() if kinds is None else kinds)
     samples = with_clock(samples).with_used_categories()
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
         samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))
         check_separable(samples)
-    clock = _Clock(budget_s, seed, single=len(tried) == 1, asked=asked)
-    table: list[Candidate] = []
-    for kind in tried:
-        if progress is not None:
-            progress(f"trying {kind}", len(table) / (len(tried) + 1))
-        # The last kind is tried whatever the budget if no other one could be fitted.
-        last_chance = not any(candidate.model is not None for candidate in table)
-        table.append(
-            _tried(kind, samples, clock, (options or {}).get(kind, {}), needed=asked or last_chance)
-        )
-    fitted = [candidate for candidate in table if candidate.model is not None]
+    clock = _Clock(budget_s, seed, single=len(tried) == 1)
+    contest = _Contest(samples, tried, clock, options or {}, progress)
+    fitted = contest.run()
     if not fitted:
+        table = list(contest.table.values())
         if len(table) == 1:
             raise InputError(table[0].reason)
         reasons = "".join(f"\n  {row.kind}: {row.reason}" for row in table)
         raise InputError(f"no kind of model fits these samples:{reasons}")
     chosen, why = _choose(fitted, alone=len(tried) == 1)
+    chosen, why = contest.with_all_samples(chosen, why)
     assert chosen.model is not None
-    if progress is not None:
-        progress(f"intervals of {chosen.kind}", len(tried) / (len(tried) + 1))
+    contest.say(f"intervals of {chosen.kind}")
     warnings = (*_left_out_constants(samples), *_calibrated(chosen, samples, clock))
-    return Selection(chosen.model, tuple(table), why, chosen.out, samples, warnings)
+    return Selection(
+        chosen.model, tuple(contest.table.values()), why, chosen.out, samples, warnings
+    )
 
 
 def automatic_kinds() -> list[str]:
@@ -222,48 +236,114 @@ def automatic_kinds() -> list[str]:
 
 @dataclass
 class _Clock:
-    """The remaining budget, and the settings common to all fits."""
+    """The remaining budget of processor time, and the settings common to all fits."""
 
     budget_s: float
     seed: int
     single: bool
-    asked: bool
 
     def __post_init__(self) -> None:
-        self._begun = time.monotonic()
+        self._begun = time.process_time()
 
     @property
     def left_s(self) -> float:
-        return self.budget_s - (time.monotonic() - self._begun)
-
-    def folds(self, fit_s: float) -> int:
-        """Return the number of folds that fit the remaining budget; 0 if none do."""
-        for folds in (FOLDS, MIN_FOLDS):
-            if folds * fit_s <= self.left_s:
-                return folds
-        return 0
-
-    def resamples(self, fit_s: float) -> int:
-        """Return the number of fits to resampled configurations that fit the remaining budget."""
-        return int(np.clip(self.left_s / max(fit_s, MIN_FIT_S), 0, MAX_RESAMPLES))
+        return self.budget_s - (time.process_time() - self._begun)
 
 
-def _tried(
-    kind: str, samples: Samples, clock: _Clock, options: Mapping[str, Any], *, needed: bool
-) -> Candidate:
-    """Return the best model of a *kind*, or why there is none; if *needed*, ignore the budget."""
-    if kind not in installed():
-        if clock.single:
-            model_class(kind)
-        return Candidate(kind, "not installed")
-    if clock.left_s <= 0 and not needed:
-        return Candidate(kind, f"not tried: the budget of {clock.budget_s:g} s was used up")
-    try:
-        models = list(_models(kind, options, clock))
-    except TypeError as error:
-        return Candidate(kind, f"cannot be made: {error}")
-    found = [_judged(model, samples, clock, needed=needed) for model in models]
-    return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
+@dataclass
+class _Contest:
+    """The comparison of kinds, in stages of more and more configurations."""
+
+    samples: Samples
+    kinds: Sequence[str]
+    clock: _Clock
+    options: Mapping[str, Mapping[str, Any]]
+    progress: Callable[[str, float], None] | None
+    table: dict[str, Candidate] = field(default_factory=dict)
+    steps: int = 0
+
+    def run(self) -> list[Candidate]:
+        """Return the candidates that were fitted in the last stage, and those of exact kinds."""
+        left = list(self.kinds)
+        for count in self._counts():
+            some = self._some(count)
+            exact = [kind for kind in left if kind in installed() and model_class(kind).exact]
+            for kind in left:
+                self.say(f"trying {kind}")
+                # Repetitions of few configurations say little about a history.
+                self.table[kind] = self._tried(kind, self.samples if kind in exact else some)
+            fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
+            left = [kind for kind in _finalists(fitted) if kind not in exact]
+            if count is None or self.clock.left_s <= 0 or not left:
+                break
+            if len(left) == 1:
+                break
+        return fitted
+
+    def with_all_samples(self, chosen: Candidate, why: str) -> tuple[Candidate, str]:
+        """Return *chosen* fitted to all samples, if it was not, and the reason for the choice."""
+        count = len(self.samples.configurations()[0])
+        if chosen.configurations in (None, count):
+            return chosen, why
+        compared = chosen
+        self.say(f"fitting {chosen.kind} to all samples")
+        chosen = self._tried(compared.kind, self.samples)
+        if chosen.model is None:
+            raise InputError(chosen.reason)
+        self.table[chosen.kind] = chosen
+        return chosen, (
+            f"{why}, compared on {compared.configurations} of {count} configurations; fitted to "
+            f"all, it errs by {percent(chosen)}"
+        )
+
+    def say(self, step: str) -> None:
+        """Report the current step."""
+        if self.progress is not None:
+            self.progress(step, min(self.steps / (2 * len(self.kinds) + 1), 1.0))
+        self.steps += 1
+
+    def _counts(self) -> list[int | None]:
+        """Return the number of configurations of each stage; None for all."""
+        count = len(self.samples.configurations()[0])
+        if len(self.kinds) == 1:
+            return [None]
+        first, second = STAGES
+        first = int(np.clip(FIRST_PER_SECOND * self.clock.budget_s, MIN_FIRST, first))
+        stages: list[int | None] = [one for one in (first, second) if one < count]
+        # With fewer than so many, one comparison on all costs less than two.
+        return [*stages, None] if count <= second else stages
+
+    def _some(self, count: int | None) -> Samples:
+        """Return the samples of *count* configurations drawn at random."""
+        if count is None:
+            return self.samples
+        rows, group = self.samples.configurations()
+        chosen = np.zeros(len(rows), dtype=bool)
+        chosen[np.random.default_rng(self.clock.seed).permutation(len(rows))[:count]] = True
+        return self.samples.select(chosen[group])
+
+    def _tried(self, kind: str, samples: Samples) -> Candidate:
+        """Return the best model of a *kind*, or why there is none."""
+        if kind not in installed():
+            if self.clock.single:
+                model_class(kind)
+            return Candidate(kind, "not installed")
+        try:
+            models = list(_models(kind, self.options.get(kind, {}), self.clock))
+        except TypeError as error:
+            return Candidate(kind, f"cannot be made: {error}")
+        found = [_judged(model, samples, self.clock.seed) for model in models]
+        return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
+
+
+def _finalists(fitted: Sequence[Candidate]) -> list[str]:
+    """Return the kinds that may be the best with more samples, in the order tried."""
+    known = sorted((c for c in fitted if not c.exact), key=lambda c: c.judged)
+    if not known:
+        return []
+    near = [c for c in known if c.judged <= FINALIST_FACTOR * known[0].judged]
+    kept = {c.kind for c in near[:FINALISTS]}
+    return [c.kind for c in fitted if c.kind in kept]
 
 
 def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[KernelModel]:
@@ -280,29 +360,31 @@ def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[Ke
         yield known(**trial)
 
 
-def _judged(model: KernelModel, samples: Samples, clock: _Clock, *, needed: bool) -> Candidate:
-    begun = time.monotonic()
+def _judged(model: KernelModel, samples: Samples, seed: int) -> Candidate:
+    begun = time.process_time()
     try:
         model.fit(samples)
     except TasksimError as error:
         return Candidate(model.kind, f"cannot be fitted: {error}")
-    fit_s = time.monotonic() - begun
-    folds = clock.folds(fit_s) or (MIN_FOLDS if needed else 0)
-    if not folds:
-        reason = f"not judged: a fit takes {fit_s:.2g} s, {max(clock.left_s, 0):.2g} s were left"
-        return Candidate(model.kind, reason)
+    fit_s = time.process_time() - begun
+    rows, group = samples.configurations()
+    parts = None if len(rows) <= MAX_ALL_FOLDS else PARTS
     try:
-        out = left_out(model, samples, folds=folds, seed=clock.seed)
+        out = left_out(model, samples, parts=parts, seed=seed)
     except TasksimError as error:
-        return Candidate(model.kind, f"cannot be judged: {error}", model, fit_seconds=fit_s)
-    refit_s = (time.monotonic() - begun - fit_s) / folds
+        return Candidate(
+            model.kind, f"cannot be judged: {error}", model, fit_seconds=fit_s,
+            configurations=len(rows),
+        )  # fmt: skip
     errors = out.errors(samples)
+    if out.tried is not None:
+        errors = errors[np.bincount(group[out.tried], minlength=len(rows)) > 0]
     known = float(np.isfinite(errors).mean())
     reason = "cannot be judged: nothing was measured twice"
     if known:
         what = "sizes left out" if out.by == "configuration" else "further samples of what it knows"
         reason = f"judged by {what}" + ("" if known == 1 else f", {100 * known:.2g} % of them")
-    return Candidate(model.kind, reason, model, out, errors, fit_s, refit_s)
+    return Candidate(model.kind, reason, model, out, errors, fit_s, len(rows))
 
 
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
@@ -394,9 +476,8 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
             f"{chosen.kind} errs by {percent(chosen)} on sizes left out: measure more sizes, "
             "or look for a parameter that is missing"
         )
-    resamples = clock.resamples(chosen.refit_seconds)
     try:
-        found = calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=resamples)
+        found = calibrate(chosen.model, samples, chosen.out, seed=clock.seed, resamples=RESAMPLES)
     except InputError as error:
         yield f"no intervals: {error}"
         return
@@ -467,7 +548,7 @@ class Candidate:
     out: LeftOut | None = None
     errors: Floats = field(default_factory=lambda: np.empty(0))
     fit_seconds: float = 0.0
-    refit_seconds: float = 0.0
+    configurations: int | None = None
 
     @property
     def mlogq_cv(self) -> float | None:

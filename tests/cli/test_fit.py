@@ -195,7 +195,7 @@ def test_all_kinds_are_compared(tasksim, files):
     called = tasksim("fit gemm.csv --budget 20s --json")
     assert called.code == 0, called.err
     rows = {row["kind"]: row for row in called.json["candidates"]}
-    assert list(rows) == ["history", "power", "mlr", "cp", "hybrid"]
+    assert list(rows) == ["history", "power", "mlr", "cp", "hybrid", "learned"]
     assert called.json["kind"] == "mlr"
     assert "need samples with 1 parameter(s), got 3" in rows["power"]["reason"]
 

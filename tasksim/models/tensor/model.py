@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tasksim.models.samples import Samples
     from tasksim.models.tensor.bases import Base
 
-__all__ = ["TensorBase", "TensorModel"]
+__all__ = ["TensorBase", "TensorModel", "smear"]
 
 MAX_CELLS: Final = 4096
 """Maximum number of cells per parameter: a tensor should be smaller than the table of
@@ -194,7 +194,7 @@ class TensorBase(KernelModel):
         choice, self._fitted_, self._errors_ = completed
         self._configurations_ = len(rows)
         self._choice_, self.rank_, self.ridge_ = choice, choice.rank, choice.ridge
-        self._smear_ = _smear(logs - self._fitted_.values(rows))
+        self._smear_ = smear(logs - self._fitted_.values(rows))
         self._floored_ = int((self._raw(rows) < LEAST_S).sum())
         ratio = used.durations_s / self._predict(used.parameters)
         self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
@@ -353,7 +353,7 @@ class TensorBase(KernelModel):
         self.residual_quantiles_ = read_quantiles(node["residual_quantiles"])
 
 
-def _smear(residuals: Floats) -> float:
+def smear(residuals: Floats) -> float:
     """Return the mean of the exponentials of *residuals*, clipped to the fence.
 
     A few configurations whose predictions are too short by orders of magnitude must not make all

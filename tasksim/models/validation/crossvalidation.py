@@ -54,10 +54,13 @@ class LeftOut:
     by
         The unit left out: whole configurations, or samples of configurations of which
         others were kept.
+    tried
+        Which samples a fit left out; None: all.
     """
 
     predicted_s: Floats
     by: By
+    tried: Bools | None = None
 
     @property
     def known(self) -> Bools:
@@ -84,7 +87,14 @@ class LeftOut:
         return found
 
 
-def left_out(model: FittedModel, samples: Samples, *, folds: int = FOLDS, seed: int = 0) -> LeftOut:
+def left_out(
+    model: FittedModel,
+    samples: Samples,
+    *,
+    folds: int = FOLDS,
+    parts: int | None = None,
+    seed: int = 0,
+) -> LeftOut:
     """Return the predictions of models with the options of *model* for samples left out of fits.
 
     Whole configurations are left out, since a model that has seen some repetitions of one knows
@@ -97,6 +107,8 @@ def left_out(model: FittedModel, samples: Samples, *, folds: int = FOLDS, seed: 
         Provides kind and options; it is not changed.
     folds
         Number of folds, each with a fit; fewer if there are fewer configurations.
+    parts
+        Number of folds to leave out, the first ones; None: all of them.
     seed
         The seed of the folds.
 
@@ -108,10 +120,13 @@ def left_out(model: FittedModel, samples: Samples, *, folds: int = FOLDS, seed: 
     # A configuration at another clock counts as the same configuration.
     rows, group = without_clock(samples).configurations()
     if len(rows) > 1:
-        predicted = _by_folds(model, samples, fold_of_each(len(rows), folds, seed)[group])
+        fold = fold_of_each(len(rows), folds, seed)[group]
+        predicted = _by_folds(model, samples, fold, parts)
         if np.isfinite(predicted).any():
-            return LeftOut(predicted, "configuration")
-    return LeftOut(_by_folds(model, samples, _fold_of_samples(group, folds, seed)), "sample")
+            return LeftOut(predicted, "configuration", None if parts is None else fold < parts)
+    fold = _fold_of_samples(group, folds, seed)
+    predicted = _by_folds(model, samples, fold, parts)
+    return LeftOut(predicted, "sample", None if parts is None else fold < parts)
 
 
 def _fold_of_samples(group: Indices, folds: int, seed: int) -> Indices:
@@ -125,12 +140,15 @@ def _fold_of_samples(group: Indices, folds: int, seed: int) -> Indices:
     return fold
 
 
-def _by_folds(model: FittedModel, samples: Samples, fold: Indices) -> Floats:
-    """Return the predictions for each fold; NaN if its model fails, unless all fail."""
+def _by_folds(model: FittedModel, samples: Samples, fold: Indices, parts: int | None) -> Floats:
+    """Return the predictions for each of the first *parts* folds; NaN for others.
+
+    They are NaN, too, where a model fails, unless all fail.
+    """
     predicted = np.full(len(samples), np.nan)
     refusal: TasksimError | None = None
     fitted_any = False
-    for index in np.unique(fold):
+    for index in np.unique(fold)[:parts]:
         out = fold == index
         if out.all():
             continue

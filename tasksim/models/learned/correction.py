@@ -1,0 +1,340 @@
+"""What is learnt of the residuals of a law: a surface, a Gaussian process and a forest of trees.
+
+Each finds something else. The surface is the smooth trend, the process what is similar for similar
+parameters, the trees are steps and details that many samples show. The process is fitted to what
+the surface leaves over; one forest to what both leave over, another to the surface's residuals
+alone. Cross-validation says how much of each to take: *stacking* (D. H. Wolpert, "Stacked
+generalization", Neural Networks 5, 1992; L. Breiman, "Stacked regressions", Machine Learning 24,
+1996: weights are not negative).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.models.learned.forest import Forest, Growth
+from tasksim.models.learned.process import NOISE_FACTORS, Process, Regression, Scales, learn_scales
+from tasksim.models.learned.surface import RIDGES, Moments, Surface, pairs_of
+from tasksim.models.tensor.bases import fit_base
+from tasksim.models.validation.crossvalidation import fold_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.base.arrays import Bools, Floats
+    from tasksim.models.tensor.bases import Base
+    from tasksim.models.tensor.grid import Axis
+
+__all__ = ["Correction", "Features", "Learnt", "Plan", "fit_as", "learn"]
+
+MAX_ALL_FOLDS: Final = 4096
+"""Number of configurations up to which every fold is left out. Of more, two are, and one of more
+than eight times as many: errors are then known from 1600 configurations and more."""
+SLACK: Final = 0.005
+"""Share of the least error that fewer trees may add."""
+MIN_WEIGHT: Final = 0.1
+"""Smallest weight of a part: those with less are left out, and the model is smaller and faster."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The columns that corrections are functions of.
+
+    A numerical parameter has one, on the scale of its axis, from 0 to 1 over its range; values
+    beyond count as those at the end. A categorical one has a column per category, of 0 and √½, so
+    that rows with different categories have a distance of 1.
+    """
+
+    axes: tuple[Axis, ...]
+
+    def columns(self, table: Floats) -> Floats:
+        """Return the columns for the rows of *table*."""
+        found = [np.empty((len(table), 0))]
+        for mode, axis in enumerate(self.axes):
+            values = table[:, mode]
+            if axis.kind == "categorical":
+                found.append(np.sqrt(0.5) * np.eye(len(axis))[axis.cell(values)])
+                continue
+            ends = axis.edges[[0, -1]]
+            low, high = axis.scale(ends)
+            width = high - low if high > low else 1.0
+            found.append(((axis.scale(np.clip(values, *ends)) - low) / width)[:, None])
+        return np.hstack(found)
+
+    @property
+    def parameters(self) -> list[int]:
+        """The parameter that each column belongs to."""
+        widths = [len(axis) if axis.kind == "categorical" else 1 for axis in self.axes]
+        return np.repeat(np.arange(len(widths)), widths).tolist()
+
+    @property
+    def categorical(self) -> list[bool]:
+        """Whether each column stands for a category."""
+        return [self.axes[mode].kind == "categorical" for mode in self.parameters]
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """The sum of a surface, a process and a forest; None for those left out."""
+
+    features: Features
+    surface: Surface
+    process: Process | None = None
+    forest: Forest | None = None
+
+    def values(self, table: Floats) -> Floats:
+        """Return the correction of the logarithm at each row of parameters."""
+        columns = self.features.columns(table)
+        total = self.surface.predict(columns)
+        for part in (self.process, self.forest):
+            if part is not None:
+                total += part.predict(columns)
+        return total
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What cross-validation chose, with which other rows of the same function can be fitted.
+
+    Attributes
+    ----------
+    law
+        The kind of law.
+    ridges
+        Of the surface's products: where trees follow, and where the process does.
+    scales, noise_factor
+        Of the process.
+    trees
+        Number of trees after the process, and of those without it.
+    weights
+        Of the surface alone, of surface and process, of these with trees, and of the surface with
+        trees.
+    """
+
+    law: str
+    ridges: tuple[float, float]
+    scales: Scales
+    noise_factor: float
+    trees: tuple[int, int]
+    weights: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A law with its correction, and the predictions for configurations left out.
+
+    ``left_out`` has logarithms of durations, NaN for configurations that no fold left out.
+    """
+
+    plan: Plan
+    law: Base
+    correction: Correction
+    left_out: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A fold: the rows to fit to, what the law leaves of all rows, and which are left out."""
+
+    out: Bools
+    law: Floats
+    rest: Floats
+
+
+def learn(
+    axes: tuple[Axis, ...], table: Floats, logs: Floats, law: str, folds: int, trees: int, seed: int
+) -> Learnt:
+    """Return law and correction of *logs* at the rows of *table*.
+
+    Parameters
+    ----------
+    law : str
+        A kind of :data:`~tasksim.models.tensor.bases.BASES`.
+    folds : int
+        Number of folds of the cross-validation.
+    trees : int
+        Maximum number of trees of each forest.
+    """
+    features = Features(axes)
+    columns = features.columns(table)
+    pairs = pairs_of(features.parameters, features.categorical)
+    parts = _parts(axes, table, logs, law, folds, seed)
+    base = fit_base(law, axes, table, logs)
+    rest = logs - base.values(axes, table)
+    moments = [Moments.of(columns[~p.out], p.rest[~p.out], pairs) for p in parts]
+    everything = Moments.of(columns, rest, pairs)
+    # Each step is chosen by its errors on the rows left out, given the steps before.
+    ridge = _best(RIDGES, moments, columns, [p.rest for p in parts], parts)[0]
+    # What products of columns explain, the process often explains better.
+    trials = [
+        _smooth(one, columns, everything, rest, moments, features, parts, seed)
+        for one in dict.fromkeys((ridge, np.inf))
+    ]
+    smooth = min(trials, key=lambda trial: trial.error)
+    surfaces = [m.at(ridge).predict(columns) for m in moments]
+    rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
+    after = [p.rest - s for p, s in zip(parts, smooth.values, strict=True)]
+    first, detailed = _forests(columns, after, parts, trees, seed)
+    second, stepped = _forests(columns, rests, parts, trees, seed)
+    # The rows that a fold leaves out, of all folds.
+    kept = [np.flatnonzero(p.out) for p in parts]
+    members = np.concatenate(
+        [
+            np.column_stack([s, a, a + d, s + t])[k]
+            for s, a, d, t, k in zip(surfaces, smooth.values, detailed, stepped, kept, strict=True)
+        ]
+    )
+    weights = _weights(
+        members, np.concatenate([p.rest[k] for p, k in zip(parts, kept, strict=True)])
+    )
+    left_out = np.full(len(logs), np.nan)
+    lawful = np.concatenate([p.law[k] for p, k in zip(parts, kept, strict=True)])
+    left_out[np.concatenate(kept)] = lawful + members @ weights
+    plan = Plan(
+        law, (ridge, smooth.ridge), smooth.scales, smooth.factor, (first, second),
+        tuple(weights.tolist()),
+    )  # fmt: skip
+    return Learnt(plan, base, fit_as(plan, axes, table, rest, seed), left_out)
+
+
+def fit_as(
+    plan: Plan, axes: tuple[Axis, ...], table: Floats, rest: Floats, seed: int
+) -> Correction:
+    """Return the correction of *rest*, what a law leaves over, as *plan* says."""
+    features = Features(axes)
+    columns = features.columns(table)
+    pairs = pairs_of(features.parameters, features.categorical)
+    moments = Moments.of(columns, rest, pairs)
+    rough, smooth = map(moments.at, plan.ridges)
+    plain, alone, both, steps = plan.weights
+    process, forests = None, []
+    if alone + both:
+        left = rest - smooth.predict(columns)
+        found = Regression.of(columns, left, plan.scales, seed).at(plan.noise_factor)
+        process = found.scaled(alone + both)
+        if both and plan.trees[0]:
+            forest = Growth(columns, left - found.predict(columns), seed).grow(plan.trees[0])
+            forests.append(forest.forest().scaled(both))
+    if steps and plan.trees[1]:
+        forest = Growth(columns, rest - rough.predict(columns), seed).grow(plan.trees[1])
+        forests.append(forest.forest().scaled(steps))
+    surface = rough.scaled(plain + steps).plus(smooth.scaled(alone + both))
+    return Correction(features, surface, process, _together(forests))
+
+
+@dataclass(frozen=True, eq=False)
+class _Smooth:
+    """Surface and process: their settings, values at all rows per fold, and error."""
+
+    ridge: float
+    scales: Scales
+    factor: float
+    values: list[Floats]
+    error: float
+
+
+def _smooth(
+    ridge: float,
+    columns: Floats,
+    everything: Moments,
+    rest: Floats,
+    moments: list[Moments],
+    features: Features,
+    parts: list[_Part],
+    seed: int,
+) -> _Smooth:
+    """Return the process after a surface with this *ridge*."""
+    left = rest - everything.at(ridge).predict(columns)
+    scales = learn_scales(columns, left, features.parameters, seed)
+    surfaces = [m.at(ridge).predict(columns) for m in moments]
+    rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
+    regressions = [
+        Regression.of(columns[~p.out], r[~p.out], scales, seed)
+        for p, r in zip(parts, rests, strict=True)
+    ]
+    factor, values, error = _best(NOISE_FACTORS, regressions, columns, rests, parts)
+    added = [s + v for s, v in zip(surfaces, values, strict=True)]
+    return _Smooth(ridge, scales, factor, added, error)
+
+
+def _parts(
+    axes: tuple[Axis, ...], table: Floats, logs: Floats, law: str, folds: int, seed: int
+) -> list[_Part]:
+    fold = fold_of_each(len(table), folds, seed)
+    count = folds
+    if len(table) > MAX_ALL_FOLDS:
+        count = 2 if len(table) <= 8 * MAX_ALL_FOLDS else 1
+    parts = []
+    for number in range(min(count, int(fold.max()) + 1)):
+        out = fold == number
+        values = fit_base(law, axes, table[~out], logs[~out]).values(axes, table)
+        parts.append(_Part(out, values, logs - values))
+    return parts
+
+
+def _best(
+    settings: Sequence[float],
+    fits: Sequence[Moments | Regression],
+    columns: Floats,
+    sought: list[Floats],
+    parts: list[_Part],
+) -> tuple[float, list[Floats], float]:
+    """Return the setting with the least error on rows left out, its values, and that error."""
+    best, least, values = settings[0], np.inf, []
+    for setting in settings:
+        found = [fit.at(setting).predict(columns) for fit in fits]
+        error = sum(
+            float(np.abs(f - s)[p.out].sum()) for f, s, p in zip(found, sought, parts, strict=True)
+        )
+        if error < least:
+            best, least, values = setting, error, found
+    return best, values, least
+
+
+def _forests(
+    columns: Floats, values: list[Floats], parts: list[_Part], most: int, seed: int
+) -> tuple[int, list[Floats]]:
+    """Return the best number of trees, and their values at all rows, per fold."""
+    growths, curves = [], []
+    for part, sought in zip(parts, values, strict=True):
+        growth = Growth(columns[~part.out], sought[~part.out], seed)
+        curves.append(growth.errors(columns[part.out], sought[part.out], most))
+        growths.append(growth)
+    length = max(map(len, curves))
+    # A fold whose trees ended earlier would not have become better.
+    total = np.sum([np.pad(c, (0, length - len(c)), mode="edge") for c in curves], axis=0)
+    count = int(np.flatnonzero(total <= (1 + SLACK) * total.min())[0])
+    return count, [growth.forest(count).predict(columns) for growth in growths]
+
+
+def _weights(members: Floats, sought: Floats) -> Floats:
+    """Return weights of the columns of *members*, not negative and of sum 1."""
+    from scipy.optimize import nnls
+
+    # A heavy last row makes the sum 1.
+    heavy = 1e3 * np.sqrt(len(sought)) * max(float(np.abs(sought).max()), np.finfo(float).tiny)
+    weights = np.ones(members.shape[1])
+    while True:
+        used = np.flatnonzero(weights)
+        design = np.vstack([members[:, used], np.full((1, len(used)), heavy)])
+        weights[used] = nnls(design, np.append(sought, heavy))[0]
+        weights /= weights.sum()
+        small = (weights > 0) & (weights < MIN_WEIGHT)
+        if not small.any():
+            return weights
+        weights[np.flatnonzero(small)[weights[small].argmin()]] = 0.0
+
+
+def _together(forests: list[Forest]) -> Forest | None:
+    """Return the forests of the same columns as one."""
+    if not forests:
+        return None
+    return Forest(
+        forests[0].borders,
+        np.concatenate([forest.columns for forest in forests]),
+        np.concatenate([forest.cells for forest in forests]),
+        np.concatenate([forest.values for forest in forests]),
+    )

@@ -1,0 +1,206 @@
+"""A Gaussian process with a rational kernel, conditioned on many rows through a few of them.
+
+The covariance of two rows is rational quadratic with α = 1,
+
+    σ² / (1 + r²/2),    r² = Σ_j (x_j - x'_j)² / ℓ_j²
+
+a mixture of squared exponentials of all lengths, for functions that are smooth in places and steep
+in others; unlike Matérn's it needs no root and no exponential. Lengths ℓ_j, σ² and the variance of
+the noise maximise the posterior probability (C. E. Rasmussen and C. K. I. Williams, Gaussian
+Processes for Machine Learning, 2006, sections 4.2.1, 5.4.1 and 5.4.2).
+
+The mean is a sum of the covariances with at most 1024 *centres*, some of the rows, whose weights
+are those of the regression on all rows (the subset of regressors, sections 8.3.1 and 8.3.4). So the
+time grows with the rows, not with their cube, and the process does not become larger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.base.arrays import Floats, Indices
+
+__all__ = ["MAX_CENTRES", "Process", "Regression", "Scales", "learn_scales"]
+
+MAX_CENTRES: Final = 1024
+"""Maximum number of centres: a prediction takes a microsecond on one core."""
+MAX_LEARNING_ROWS: Final = 512
+"""Maximum number of rows for learning scales, some 40 evaluations of n³ operations."""
+MAX_ITERATIONS: Final = 60
+"""Maximum number of iterations of the search for scales."""
+FIRST_LENGTH: Final = 0.85
+"""Initial length in the search, in ranges of a parameter."""
+FIRST_NOISE: Final = 0.05
+"""Initial share of noise in the variance."""
+PRIOR_DEVIATION: Final = 1.5
+"""Prior standard deviation of log lengths and log variances: a factor of 4.5, a weak prior."""
+MIN_NOISE_SHARE: Final = 1e-6
+"""Smallest share of noise in the variance: covariances must be invertible in double precision."""
+NOISE_FACTORS: Final = (1.0, 0.3, 0.1, 0.03)
+"""Factors on the learnt noise to choose from. To a few hundred rows, details look like noise that
+thousands of rows tell from it."""
+BLOCK_COVARIANCES: Final = 131_072
+"""Number of covariances computed at once, 1 MB, which stay in the cache of the core."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Hyperparameters: a length per column, and the variances of function and noise."""
+
+    lengths: Floats
+    signal: float
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """The mean of a Gaussian process: a weighted sum of the covariances with the centres.
+
+    Attributes
+    ----------
+    lengths
+        float64 [columns].
+    centres
+        float64 [centres, columns], in lengths.
+    weights
+        float64 [centres].
+    """
+
+    lengths: Floats
+    centres: Floats
+    weights: Floats
+
+    def predict(self, table: Floats) -> Floats:
+        """Return the mean at each row of *table*."""
+        found = np.empty(len(table))
+        step = max(1, BLOCK_COVARIANCES // max(1, len(self.centres)))
+        for at in range(0, len(table), step):
+            block = table[at : at + step] / self.lengths
+            found[at : at + step] = _covariances(block, self.centres) @ self.weights
+        return found
+
+    def scaled(self, factor: float) -> Process:
+        """Return the process with its mean multiplied by *factor*."""
+        return Process(self.lengths, self.centres, factor * self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """The regression of *values* at the rows of *table* on the covariances with some of them."""
+
+    scales: Scales
+    centres: Floats
+    own: Floats
+    gram: Floats
+    side: Floats
+
+    @classmethod
+    def of(cls, table: Floats, values: Floats, scales: Scales, seed: int) -> Regression:
+        """Return the regression; centres are drawn with *seed* if there are too many rows."""
+        rows = table / scales.lengths
+        count = min(len(rows), MAX_CENTRES)
+        some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:count])
+        centres = rows[some]
+        gram, side = np.zeros((count, count)), np.zeros(count)
+        step = 4 * MAX_CENTRES
+        for at in range(0, len(rows), step):
+            between = _covariances(rows[at : at + step], centres)
+            gram += between.T @ between
+            side += values[at : at + step] @ between
+        return cls(scales, centres, _covariances(centres, centres), gram, side)
+
+    def at(self, factor: float) -> Process:
+        """Return the process, with *factor* times the learnt noise."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        share = max(factor * self.scales.noise / self.scales.signal, MIN_NOISE_SHARE)
+        matrix = self.gram + share * self.own
+        # A centre's own covariance makes the matrix regular where two centres nearly coincide.
+        matrix[np.diag_indices(len(matrix))] += MIN_NOISE_SHARE * share * len(matrix)
+        weights = cho_solve(cho_factor(matrix, lower=True), self.side)
+        return Process(self.scales.lengths, self.centres, weights)
+
+
+def learn_scales(table: Floats, values: Floats, parameters: Sequence[int], seed: int = 0) -> Scales:
+    """Return the scales with the largest posterior probability for *values*.
+
+    Parameters
+    ----------
+    table : ndarray, shape (n, columns)
+        Rows with values from 0 to 1. At most 512 are used, drawn at random.
+    values : ndarray, shape (n,)
+        Their mean should be 0.
+    parameters : sequence of int
+        The parameter that each column belongs to; the columns of one share a length.
+    """
+    from scipy.optimize import minimize
+
+    some = np.random.default_rng(seed).permutation(len(values))[:MAX_LEARNING_ROWS]
+    rows, left = table[some], values[some]
+    variance = max(float(np.mean(left**2)), np.finfo(np.float64).tiny)
+    of = np.asarray(parameters, dtype=np.intp)
+    count = int(of.max()) + 1
+    first = np.log([*[FIRST_LENGTH] * count, 1.0, FIRST_NOISE])
+    found = minimize(
+        _improbability,
+        first,
+        args=(rows, left / np.sqrt(variance), of, first),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(centre - 4 * PRIOR_DEVIATION, centre + 4 * PRIOR_DEVIATION) for centre in first],
+        options={"maxiter": MAX_ITERATIONS},
+    )
+    *lengths, signal, noise = np.exp(found.x).tolist()
+    noise = max(noise, MIN_NOISE_SHARE)
+    return Scales(np.array(lengths)[of], signal * variance, noise * variance)
+
+
+def _improbability(
+    logs: Floats, table: Floats, values: Floats, parameters: Indices, first: Floats
+) -> tuple[float, Floats]:
+    """Return minus the log posterior probability of scales, and its gradient.
+
+    *logs* are the logarithms of lengths, signal and noise. Equations 5.8 and 5.9 of Rasmussen and
+    Williams, with a normal prior about *first*.
+    """
+    from scipy.linalg import cho_solve, cholesky, lapack
+
+    *lengths, signal, noise = np.exp(logs).tolist()
+    rows = table / np.array(lengths)[parameters]
+    correlations = _covariances(rows, rows)
+    matrix = signal * correlations
+    matrix[np.diag_indices(len(matrix))] += max(noise, MIN_NOISE_SHARE)
+    lower = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+    weights = cho_solve((lower, True), values)
+    inverse, _ = lapack.dpotri(lower, lower=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    # Half the gradient's trace is a sum over elements, as both matrices are symmetric.
+    outer = inverse - np.outer(weights, weights)
+    # d(1/(1 + r²/2))/d(r²) is minus half its square, and dr²/d(ln ℓ_j) minus twice the j-th part.
+    slopes = outer * (0.5 * signal * correlations**2)
+    total = slopes.sum(axis=1)
+    parts = [float(2 * (total @ column**2 - column @ (slopes @ column))) for column in rows.T]
+    gradient = [
+        *np.bincount(parameters, parts, len(lengths)),
+        0.5 * signal * float((outer * correlations).sum()),
+        0.5 * noise * float(np.trace(outer)),
+    ]
+    value = 0.5 * float(values @ weights) + float(np.log(np.diag(lower)).sum())
+    off = (logs - first) / PRIOR_DEVIATION
+    return value + 0.5 * float(off @ off), np.array(gradient) + off / PRIOR_DEVIATION
+
+
+def _covariances(rows: Floats, centres: Floats) -> Floats:
+    """Return 1/(1 + r²/2) between *rows* and *centres*, both in lengths."""
+    # One product of matrices gives 1 + r²/2 = 1 + |a|²/2 - a·b + |b|²/2.
+    left = np.column_stack([-rows, (rows**2).sum(axis=1) / 2 + 1, np.ones(len(rows))])
+    right = np.column_stack([centres, np.ones(len(centres)), (centres**2).sum(axis=1) / 2])
+    found = left @ right.T
+    np.maximum(found, 1.0, out=found)
+    return np.asarray(np.reciprocal(found, out=found))

@@ -1,0 +1,132 @@
+"""The learned model on generated kernels, whose durations are known."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError, OutOfDomainError
+from tasksim.models.learned.model import LearnedModel
+from tasksim.models.registry import from_json
+from tasksim.models.samples import Samples
+
+
+def kernel_s(table):
+    """Work with waves in m, padded to blocks of 64 in n, with a second protocol above 300 in m."""
+    m, n = table.T
+    waves = 1 + 0.3 * np.sin(2 * np.log(m) * np.log(n) / 3)
+    return 1e-9 * m * 64 * np.ceil(n / 64) * np.where(m > 300, 1.6, 1.0) * waves + 2e-6
+
+
+def drawn(count, seed, noise=0.02):
+    rng = np.random.default_rng(seed)
+    table = np.round(np.exp(rng.uniform(np.log(16), np.log(1024), (count, 2))))
+    return Samples(("m", "n"), table, kernel_s(table) * rng.lognormal(0, noise, count))
+
+
+def error(model, seed=99):
+    test = drawn(500, seed)
+    return np.abs(np.log(model.predict(test.parameters) / kernel_s(test.parameters))).mean()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return LearnedModel().fit(drawn(600, 0))
+
+
+def test_steps_and_switches_are_learnt(model):
+    law = LearnedModel(law="products").fit(drawn(31, 0))
+    assert law.report()["centres"] == law.report()["trees"] == 0
+    assert error(model) < 0.06
+    assert error(law) > 0.15
+
+
+def test_the_report_says_what_it_is_made_of(model):
+    report = model.report()
+    assert report["law"] == model.law_
+    assert sum(report["weights"].values()) == pytest.approx(1.0)
+    assert 0 < report["trees"] <= 800
+    assert 0.01 < report["cross_validated_mlogq"] < 0.08
+
+
+def test_beyond_the_samples_the_law_continues(model):
+    """Twice as far, the duration doubles: the correction stays as it is at the edge."""
+    low, high = model.domain_["m"]
+    once, twice = model.predict([[2 * high, 512.0], [4 * high, 512.0]])
+    assert twice / once == pytest.approx(2.0, rel=0.05)
+    assert model.inside([[low, 512.0], [2 * high, 512.0]]).tolist() == [True, False]
+
+
+def test_categories_are_learnt():
+    rng = np.random.default_rng(0)
+    n, layout = rng.uniform(10, 1000, 300), rng.choice(["row", "col", "tiled"], 300)
+    factor = np.array([{"row": 1.0, "col": 3.0, "tiled": 0.5}[one] for one in layout])
+    durations_s = 1e-6 * n * factor * rng.lognormal(0, 0.01, 300)
+    samples = Samples.from_columns({"n": n, "layout": layout, "duration_s": durations_s})
+    model = LearnedModel().fit(samples)
+    found = model.predict([[100.0, "row"], [100.0, "col"], [100.0, "tiled"]])
+    assert found == pytest.approx([1e-4, 3e-4, 5e-5], rel=0.03)
+    with pytest.raises(OutOfDomainError, match="banded"):
+        model.predict([[100.0, "banded"]])
+
+
+def test_more_samples_make_it_better():
+    errors = [error(LearnedModel().fit(drawn(count, 1))) for count in (64, 256, 1024)]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_intervals_hold_what_they_say():
+    from tasksim.models.uncertainty.conformal import calibrate
+
+    model = LearnedModel().fit(samples := drawn(400, 2, noise=0.1))
+    calibrate(model, samples)
+    test = drawn(1000, 3, noise=0.1)
+    low, high = model.interval(test.parameters, 0.9)
+    assert 0.86 < ((low <= test.durations_s) & (test.durations_s <= high)).mean() < 0.95
+
+
+def test_the_model_as_a_file_is_small(model):
+    text = json.dumps(model.to_json())
+    assert len(text) < 500_000
+    again = from_json(json.loads(text))
+    assert np.array_equal(again.predict([[33.0, 44.0]]), model.predict([[33.0, 44.0]]))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("correction", "forest", "values"), "AAAA", "numbers .* in base 64"),
+        (("correction", "forest", "cells"), "not base 64!", "numbers .* in base 64"),
+        (("correction", "process", "weights"), "", "numbers .* in base 64, of shape"),
+        (("correction", "process", "lengths"), [1.0, -1.0], "positive numbers"),
+        (("correction", "surface", "slopes"), [1.0], "2"),
+        (("correction", "forest", "borders"), [], "2 lists of ascending numbers"),
+        (("law", "kind"), "magic", "magic"),
+    ],
+)
+def test_files_that_are_wrong(model, path, value, message):
+    data = copy.deepcopy(model.to_json())
+    *inner, last = path
+    place = data
+    for key in inner:
+        place = place[key]
+    place[last] = value
+    with pytest.raises(InputError, match=message):
+        from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"law": "powr"}, "powr.*did you mean 'power'"),
+        ({"trees": -1}, "trees must be a whole number >= 0, got -1"),
+        ({"folds": 1}, "folds must be a whole number >= 2, got 1"),
+        ({"seed": 0.5}, "seed must be a whole number >= 0, got 0.5"),
+    ],
+)
+def test_options_that_are_none(options, message):
+    with pytest.raises(InputError, match=message):
+        LearnedModel(**options).fit(drawn(20, 0))

@@ -1,0 +1,74 @@
+"""The process against the formulas of the textbook, written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tasksim.models.learned import process
+from tasksim.models.learned.process import Regression, Scales, learn_scales
+
+
+def correlations(a, b, lengths):
+    squares = (((a[:, None, :] - b[None, :, :]) / lengths) ** 2).sum(axis=2)
+    return 1 / (1 + squares / 2)
+
+
+def waves(table):
+    return np.sin(5 * table[:, 0]) + table[:, 1]
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).random((60, 2))
+
+
+def test_with_all_rows_as_centres_it_is_the_posterior_mean(rows):
+    values = waves(rows) - waves(rows).mean()
+    scales = Scales(np.array([0.4, 0.9]), 2.0, 0.02)
+    found = Regression.of(rows, values, scales, 0).at(1.0)
+    own = correlations(rows, rows, scales.lengths)
+    weights = np.linalg.solve(scales.signal * own + scales.noise * np.eye(60), values)
+    other = np.random.default_rng(1).random((9, 2))
+    expected = scales.signal * correlations(other, rows, scales.lengths) @ weights
+    assert found.predict(other) == pytest.approx(expected, abs=1e-3)
+    assert found.scaled(0.5).predict(other) == pytest.approx(expected / 2, abs=1e-3)
+
+
+def test_few_centres_serve_many_rows(monkeypatch):
+    monkeypatch.setattr(process, "MAX_CENTRES", 64)
+    table = np.random.default_rng(0).random((3000, 2))
+    values = waves(table) - waves(table).mean()
+    found = Regression.of(table, values, Scales(np.array([0.4, 0.9]), 1.0, 1e-4), 0).at(1.0)
+    assert len(found.weights) == 64
+    assert np.abs(found.predict(table) - values).max() < 0.02
+
+
+def test_the_gradient_is_that_of_the_probability(rows):
+    first = np.log([0.85, 0.85, 1.0, 0.05])
+    at = first + np.random.default_rng(2).normal(0, 0.3, 4)
+    values, of = waves(rows) - waves(rows).mean(), np.array([0, 1])
+
+    def improbability(logs):
+        return process._improbability(logs, rows, values, of, first)
+
+    gradient = improbability(at)[1]
+    for place in range(4):
+        step = np.zeros(4)
+        step[place] = 1e-5
+        slope = (improbability(at + step)[0] - improbability(at - step)[0]) / 2e-5
+        assert gradient[place] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def test_a_parameter_without_effect_has_a_long_scale():
+    table = np.random.default_rng(0).random((200, 2))
+    values = np.sin(9 * table[:, 0])
+    scales = learn_scales(table, values - values.mean(), [0, 1])
+    assert scales.lengths[1] > 5 * scales.lengths[0]
+    assert scales.noise < 0.01 * scales.signal
+
+
+def test_columns_of_a_parameter_share_a_scale():
+    table = np.eye(3)[np.random.default_rng(0).integers(0, 3, 90)]
+    scales = learn_scales(table, table[:, 0] - table[:, 0].mean(), [0, 0, 0])
+    assert len(set(scales.lengths.tolist())) == 1
