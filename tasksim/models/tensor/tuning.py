@@ -57,9 +57,9 @@ clock, or the same data would not give the same model."""
 TRIAL_SWEEPS: Final = 20
 """Number of sweeps of fits that are only compared: three times as many as most need to converge."""
 FEW_SWEEPS: Final = 8
-"""Number of sweeps of such fits to more than 4096 configurations, so that more grids and ranks can be
-compared: within the budget of a choice of kinds, five errors on generated durations were 6 to 58 %
-smaller than with 20 sweeps. With twice that budget, two were smaller, two the same, one 7 %
+"""Number of sweeps of such fits to more than 4096 configurations, so that more grids and ranks can
+be compared: within the budget of a choice of kinds, five errors on generated durations were 6 to
+58 % smaller than with 20 sweeps. With twice that budget, two were smaller, two the same, one 7 %
 larger."""
 NEWTON_WEIGHT: Final = 180.0
 """Weight of an operation of Newton's iterations, all sweeps together; that of least squares is the
