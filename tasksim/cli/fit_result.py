@@ -55,7 +55,9 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "fit_seconds": chosen.fit_seconds,
         "samples": len(samples),
         "configurations": len(samples.configurations()[0]),
-        "domain": {name: list(box) for name, box in model.domain_.items()},
+        "domain": {
+            name: list(model.categories_.get(name, box)) for name, box in model.domain_.items()
+        },
         "unused": _unused(samples, model),
         "candidates": [row.row() for row in found.table],
         "warnings": warnings,

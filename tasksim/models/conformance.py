@@ -24,7 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasksim.base.errors import CheckFailed, InputError, NotFittedError, TasksimError
+from tasksim.base.errors import (
+    CheckFailed,
+    InputError,
+    NotFittedError,
+    OutOfDomainError,
+    TasksimError,
+)
 from tasksim.models.fitted import columns
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.registry import from_json, kinds
@@ -212,6 +218,32 @@ def names_wrong_columns(factory: Factory) -> None:
         _demand(told in message, f"the message does not say '{told}': {message}")
 
 
+def takes_categories_or_refuses_them(factory: Factory) -> None:
+    """Check that a fit to a parameter with categories is refused, or knows them by name."""
+    model = factory()
+    samples = examples_for(model)
+    if not model.needs_fit or not samples.names:
+        return
+    name = samples.names[-1]
+    named = samples.with_categories([name])
+    try:
+        model.fit(named)
+    except InputError as error:
+        _demand(name in str(error), f"the message does not name '{name}': {error}")
+        return
+    rows, _ = named.configurations()
+    names = [[*row[:-1], named.categories[name][int(row[-1])]] for row in rows.tolist()]
+    _demand(
+        bool((model.predict(np.array(names, dtype=object)) == model.predict(rows)).all()),
+        "predictions for the names of categories differ from those for their numbers",
+    )
+    again = type(model).from_json(json.loads(json.dumps(model.to_json())))
+    _demand(again.categories_ == model.categories_, "a file loses the names of categories")
+    unseen = np.array([[*rows[0, :-1].tolist(), "unseen"]], dtype=object)
+    _refused(lambda: model.predict(unseen), OutOfDomainError, "a category is not known")
+    _demand(not model.inside(unseen).any(), "a category that is not known is inside")
+
+
 def samples_by_the_seed(factory: Factory) -> None:
     """Check that draws depend on the seed only."""
     model = _fitted(factory)
@@ -361,6 +393,7 @@ CHECKS: tuple[Check, ...] = (
     reports_the_fit,
     leaves_its_input_alone,
     fits_little_or_refuses,
+    takes_categories_or_refuses_them,
 )
 
 

@@ -105,7 +105,7 @@ def columns(
     ----------
     names
         The names of the columns of *table*, as in a task graph. Columns that the model does
-        not need are ignored.
+        not need are ignored. An array of objects, or of texts, may have the names of categories.
     clock_hz
         The clock for a model measured at several clocks; by default its highest.
     categories
@@ -198,7 +198,7 @@ def _recoded(
     """Return *table* with the numbers that *model* has for its categories."""
     from tasksim.models.categories import UNSEEN, listed, text_of, unseen_message
 
-    result = table.copy()
+    result = table.astype(object) if table.dtype.kind in "OUS" else table.copy()
     for place, name in enumerate(model.names_):
         known = model.categories_.get(name)
         if known is None:
@@ -211,10 +211,13 @@ def _recoded(
         result[:, place] = model_numbers(model, name, table[:, place], categories)
         unseen = result[:, place] == UNSEEN
         if unseen.any() and not keep_unseen:
-            value = float(table[unseen, place][0])
+            value = table[unseen, place][0]
             got = categories[name][int(value)] if name in categories else text_of(value)
             raise model._refusal(unseen_message(name, got, known), OutOfDomainError)
-    return result
+    try:
+        return result.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise model._refusal(f"parameters must be numbers: {error}") from None
 
 
 def model_numbers(

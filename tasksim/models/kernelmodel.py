@@ -95,8 +95,10 @@ class KernelModel(ABC):
     """Whether the model is fitted to samples: False for given durations."""
     parameter_count: ClassVar[int | None] = None
     """The number of parameters that samples must have; None: any number."""
-    takes_categories: ClassVar[bool] = True
-    """Whether parameters may have categories; if not, fits to such samples are refused."""
+    takes_categories: ClassVar[bool | None] = None
+    """Whether parameters may have categories; if not, fits to such samples are refused. None: yes
+    for kinds of tasksim, no for those of other packages, which may take numbers of categories for
+    quantities."""
     exact: ClassVar[bool] = False
     """Whether each configuration is known from its own samples only, and so needs repetitions."""
     extrapolates: ClassVar[bool] = True
@@ -162,7 +164,7 @@ class KernelModel(ABC):
                 f"got {len(samples.names)} ({', '.join(samples.names)})"
             )
         named = [name for name in samples.names if name in samples.categories]
-        if named and not self.takes_categories:
+        if named and not self._takes_categories():
             raise self._refusal(
                 f"{self.kind} models need numbers: '{named[0]}' has categories "
                 f"({listed(samples.categories[named[0]])}); leave it out, or take another kind "
@@ -315,6 +317,11 @@ class KernelModel(ABC):
         """Return the fitted range as text: ``m 64 to 512, n 64 to 512``."""
         self._check_fitted("measured")
         return ", ".join(self._measured(name) for name in self.domain_)
+
+    def _takes_categories(self) -> bool:
+        if self.takes_categories is not None:
+            return self.takes_categories
+        return type(self).__module__.partition(".")[0] == __name__.partition(".")[0]
 
     def _measured(self, name: str) -> str:
         low, high = self.domain_[name]

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tasksim
 from tasksim.base.documents.json_document import FormatError
 from tasksim.base.errors import InputError, OutOfDomainError
 from tasksim.base.numerals import sorted_names
 from tasksim.models.categories import code_of, coded_column
 from tasksim.models.diagnosis.diagnose import diagnose
 from tasksim.models.fitted import columns
+from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.kinds.bysize import SizeHistory
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
@@ -302,3 +304,49 @@ def test_a_number_in_a_term_is_the_name_of_a_category_if_there_are_names():
     assert model.predict([["8", "3"], ["2", "3"]]).tolist() == pytest.approx([24.0, 6.0])
     with pytest.raises(InputError, match=r"'nodes' has no category '4' \(2, 8\)"):
         LinearModel("n*is(nodes, 4)").fit(samples.with_categories(["nodes"]))
+
+
+def test_a_library_predicts_by_name(tmp_path):
+    model = HistoryModel().fit(
+        Samples.from_columns({"n": [1, 2], "layout": ["row", "col"], "duration_s": [1.0, 2.0]})
+    )
+    path = tasksim.save_models(tmp_path / "m.json", {"copy": {"cpu": model}}, machine="here")
+    library = tasksim.ModelLibrary(path)
+    names = ("layout", "n", "other")
+    assert library.predict("copy", "cpu", names, [["row", 1, 0], ["col", 2, 0]]).tolist() == [1, 2]
+    with pytest.raises(OutOfDomainError, match="layout=raw: no such category was measured, did"):
+        library.predict("copy", "cpu", names, [["raw", 1, 0]])
+    with pytest.raises(InputError, match=r"parameters must be numbers: .*'x'"):
+        library.predict("copy", "cpu", names, [["row", "x", 0]])
+
+
+class Sum(KernelModel):
+    """A kind of another package: seconds are the sum of the parameters."""
+
+    kind = "sum"
+
+    def _fit(self, samples):
+        return np.ones(len(samples), dtype=bool)
+
+    def _predict(self, table):
+        return table.sum(axis=1)
+
+    def _sample(self, table, rng):
+        return self._predict(table)
+
+    def _to_json(self):
+        return {}
+
+    def _from_json(self, node):
+        pass
+
+
+class NamedSum(Sum):
+    takes_categories = True
+
+
+def test_kinds_of_other_packages_take_categories_only_if_they_say_so():
+    samples = Samples.from_columns({"x": ["b", "a"], "n": [5, 7], "duration_s": [1.0, 2.0]})
+    with pytest.raises(InputError, match=r"sum models need numbers: 'x' has categories \(a, b\)"):
+        Sum().fit(samples)
+    assert NamedSum().fit(samples).predict([["b", 5]]).tolist() == [6.0]

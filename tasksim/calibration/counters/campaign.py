@@ -247,10 +247,15 @@ def write_counters(
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["run", *parameters, *names, "duration_s"])
     for run, values, counted, duration_s in rows:
-        numbers = [*values, *(counted[name] for name in names)]
-        writer.writerow([run, *map(plain_number, map(float, numbers)), duration_s])
+        cells = [*values, *(counted[name] for name in names)]
+        writer.writerow([run, *map(_cell, cells), duration_s])
     write_text(path, out.getvalue())
     return names
+
+
+def _cell(value: float | str) -> float | str:
+    """Return a number as files have it; the name of a category as it is."""
+    return value if isinstance(value, str) else plain_number(float(value))
 
 
 def _counted(

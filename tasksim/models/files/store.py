@@ -223,10 +223,11 @@ class ModelLibrary:
     ) -> Floats:
         """Return the expected durations of *kernel*, in seconds.
 
-        *names* are the columns of *table*; the model takes the ones it needs.
+        *names* are the columns of *table*; the model takes the ones it needs. Rows may have the
+        names of categories.
         """
         model = self.model(kernel, architecture)
-        return model.predict(columns(model, names, table))
+        return model.predict(columns(model, names, np.asarray(table)))
 
     def _missing(self, kernels: list[str]) -> InputError:
         known = self.kernels()
