@@ -15,7 +15,7 @@ here, not wall-clock time, so that the choice does not depend on the load of the
 - error: MLogQ, the mean of abs(ln(predicted / true)) over 2000 other configurations of the domain,
   where the true duration is without noise;
 - measured: the same for durations with noise, which no model can predict;
-- ratio: the error by that of the best of the tuned learners (the best by this very error);
+- ratio: the error of the first kind by that of the best of the tuned learners (by this very error);
 - regret: the error of `default` by that of the best kind asked for by name;
 - fit: processor time in seconds of the choice, the fit and its intervals; of a learner, of the fit
   with the settings chosen before;
@@ -366,7 +366,7 @@ def inside(asked: Asked) -> None:
             for kind, error in errors.items():
                 if error is not None and best_error is not None:
                     ratios.setdefault(kind, []).append(error / best_error)
-            line += [shown(best_error), best, ratio_of(errors.get(DEFAULT), best_error)]
+            line += [shown(best_error), best, ratio_of(errors[asked.kinds[0]], best_error)]
             named = [e for kind, e in errors.items() if kind != DEFAULT and e is not None]
             least = min(named, default=None)
             regret = ratio_of(errors.get(DEFAULT), least)
