@@ -115,7 +115,9 @@ LANGUAGES = {".c": "c", ".py": "python"}
     "--report", type=click.Path(path_type=Path), help="Report with figures: .html or .md."
 )
 @click.option(
-    "--source", type=click.Path(path_type=Path), help="A linear model as a function: .c or .py."
+    "--source",
+    type=click.Path(path_type=Path),
+    help="The model as a function: .c (kinds mlr, learned) or .py (mlr).",
 )
 @click.option("--architecture", default="cpu", help="Architecture of the samples.")
 @click.option(
@@ -153,7 +155,7 @@ def fit(
     """
     kinds, options = _wanted(**wanted)
     if source is not None:
-        _refuse_source(kinds, LANGUAGES.get(source.suffix))
+        kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
     from tasksim.cli.fit_result import fit_result, fit_text, unused_lines
     from tasksim.formats.samples import samples_in
@@ -297,19 +299,29 @@ def latencies_of(name: str) -> dict[str, float]:
     return known
 
 
-def _refuse_source(kinds: tuple[str, ...] | None, language: str | None) -> None:
-    """Raise if one of *kinds* cannot be written as source code; of which language is told later."""
-    from tasksim.models.registry import model_class
+def _with_source(kinds: tuple[str, ...] | None, language: str | None) -> tuple[str, ...] | None:
+    """Return the *kinds* to try that can be written as source code in *language*.
 
-    for kind in kinds or ("auto",):
-        known = model_class(kind).languages if kinds else ()
+    Of given kinds, all must be able to. An unknown language is refused later.
+    """
+    from tasksim.models.registry import model_class
+    from tasksim.models.selection import automatic_kinds
+
+    if kinds is None:
+        able = [
+            k for k in automatic_kinds() if not language or language in model_class(k).languages
+        ]
+        return tuple(able)
+    for kind in kinds:
+        known = model_class(kind).languages
         if not known:
             raise InputError(
-                "--source is for linear models: give --kind mlr; models of kind "
-                f"{kind} cannot be written as source code"
+                f"--source: models of kind {kind} cannot be written as source code; give --kind "
+                "mlr (C, Python) or learned (C)"
             )
         if language is not None and language not in known:
             raise InputError(f"--source: models of kind {kind} are written in {known[0]} only")
+    return kinds
 
 
 def _refuse_files(

@@ -35,6 +35,7 @@ __all__ = [
     "MeansForm",
     "PowerForm",
     "c_source",
+    "checked_names",
     "python_source",
     "source",
 ]
@@ -224,7 +225,7 @@ def c_source(form: LinearForm, name: str = "duration_s") -> str:
     """
     # A name of a category must not end the comment.
     formula = form.formula().replace("*/", "* /")
-    names = _checked_names(form, name, "c")
+    names = checked_names(form.names, name, "c")
     body = _sum(form, _c_factor, "\n        ")
     unused = [n for n in names if n not in form.used_parameters]
     lines = [
@@ -265,7 +266,7 @@ def python_source(form: LinearForm, name: str = "duration_s") -> str:
     """
     # A name of a category must not end the docstring.
     formula = json.dumps(f"{form.formula()}.{_numbers(form)}", ensure_ascii=False)[1:-1]
-    names = _checked_names(form, name, "python")
+    names = checked_names(form.names, name, "python")
     body = _sum(form, _python_factor, "\n        ")
     lines = [
         *(["import math", "", ""] if "math." in body else []),
@@ -293,16 +294,20 @@ def _numbers(form: LinearForm) -> str:
     return f" ({text})" if text else ""
 
 
-def _checked_names(form: LinearForm, name: str, language: Language) -> tuple[str, ...]:
-    for what, text in [("function", name), *(("parameter", n) for n in form.names)]:
+def checked_names(names: Sequence[str], name: str, language: Language) -> tuple[str, ...]:
+    """Return the *names* of parameters of a function *name* if all are legal in the *language*.
+
+    Raises :exc:`InputError` otherwise.
+    """
+    for what, text in [("function", name), *(("parameter", n) for n in names)]:
         if not _IDENTIFIER.fullmatch(text) or text in _RESERVED[language]:
             raise InputError(
                 f"{what} '{text}' cannot be a name in {'C' if language == 'c' else 'Python'}: "
                 "it must consist of letters, digits and _, and must not be a reserved word"
             )
-    if name in form.names:
+    if name in names:
         raise InputError(f"function '{name}' has the name of a parameter; choose another")
-    return form.names
+    return tuple(names)
 
 
 def _terms(form: LinearForm) -> list[tuple[Term, float]]:

@@ -117,8 +117,13 @@ def test_a_linear_model_is_written_as_a_function(tasksim, files):
     assert "double gemm_s(double m, double n, double k)" in (files / "gemm_s.c").read_text()
     again = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm_s.c")
     assert again.errors == ["Error: gemm_s.c exists; give --force to replace it"]
-    other = tasksim("fit gemm.csv --source gemm.c")
-    assert other.errors[0].startswith("Error: --source is for linear models: give --kind mlr")
+    other = tasksim("fit gemm.csv --kind hybrid --source gemm.c")
+    assert other.errors == [
+        "Error: --source: models of kind hybrid cannot be written as source code; give --kind mlr "
+        "(C, Python) or learned (C)"
+    ]
+    wrong = tasksim("fit gemm.csv --kind learned --source gemm.py")
+    assert wrong.errors == ["Error: --source: models of kind learned are written in c only"]
     wrong = tasksim(f"fit gemm.csv --kind mlr {TERMS} --source gemm.f90")
     assert wrong.errors == ["Error: gemm.f90: sources are .c or .py files; got '.f90'"]
 

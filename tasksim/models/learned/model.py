@@ -110,6 +110,7 @@ class LearnedModel(KernelModel):
     """
 
     kind: ClassVar[str] = "learned"
+    languages: ClassVar[tuple[str, ...]] = ("c",)
 
     law_: str
     residual_quantiles_: Floats
@@ -236,6 +237,17 @@ class LearnedModel(KernelModel):
 
     def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
+
+    def source(self, language: str, name: str = "duration_s") -> str:
+        """Return C source of a function *name* that makes the model's predictions."""
+        from tasksim.models.learned.source import c_source
+
+        self._check_fitted("source")
+        if language not in self.languages:
+            return super().source(language, name)
+        return c_source(
+            name, self._axes_, self._base_, self._correction_, self._smear_, self.categories_
+        )
 
     def _details(self) -> dict[str, Any]:
         found, plan = self._correction_, self._plan_
