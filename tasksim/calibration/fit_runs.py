@@ -173,7 +173,7 @@ class FarSamples:
     """Tasks of one kernel and configuration in one run."""
 
     kernel: str
-    parameters: tuple[float, ...]
+    parameters: tuple[float | str, ...]
     durations_s: NDArray[np.float64]
     far_bytes: NDArray[np.float64]
     """Far bytes per reach (rows) and task (columns)."""
@@ -192,8 +192,15 @@ def far_samples(run: Run, graph: TaskGraph) -> list[FarSamples]:
     durations = undisturbed_s(run)
     model_name = dict(zip(graph.kernels, graph.model_names, strict=True))
     return [
-        FarSamples(model_name[kernel], tuple(row), durations[t], far[:, t], total[t])
-        for kernel, row, t in graph.configurations()
+        # By name, as other graphs may have other numbers of categories.
+        FarSamples(
+            model_name[kernel],
+            tuple(graph.parameters_of(t[0]).values()),
+            durations[t],
+            far[:, t],
+            total[t],
+        )
+        for kernel, _, t in graph.configurations()
     ]
 
 
@@ -233,7 +240,7 @@ def _by_kernel(samples: Sequence[FarSamples]) -> Mapping[str, list[FarSamples]]:
 def _centred(parts: list[FarSamples]) -> Centred:
     """Return durations and far bytes, centred per configuration, and the shares of far bytes."""
     durations, far, kept_far, kept_bytes = [], [], [], []
-    configurations: dict[tuple[float, ...], list[FarSamples]] = {}
+    configurations: dict[tuple[float | str, ...], list[FarSamples]] = {}
     for part in parts:
         configurations.setdefault(part.parameters, []).append(part)
     for mine in configurations.values():

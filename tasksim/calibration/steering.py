@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.base.units import duration_text
 from tasksim.calibration.kernels_under_load import BATCH_S, Bursts, KernelCall
 from tasksim.calibration.precision import percent, welch_quantile
@@ -102,7 +102,19 @@ class Configuration(NamedTuple):
 
 
 def configurations_of(graph: TaskGraph) -> tuple[list[Configuration], NDArray[np.intp]]:
-    """Return the configurations of a graph's tasks, and the index of each task's configuration."""
+    """Return the configurations of a graph's tasks, and the index of each task's configuration.
+
+    Raises
+    ------
+    InputError
+        If a kernel has a parameter with categories: their numbers differ from graph to graph.
+    """
+    for named, categories in graph.categories.items():
+        raise InputError(
+            f"{graph.name}: kernel {named} has categories ({', '.join(categories)}); "
+            "measuring until a makespan is known needs numbers: calibrate without "
+            f"{option('until')}"
+        )
     found: list[Configuration] = []
     of_task = np.zeros(len(graph), dtype=np.intp)
     known: dict[Configuration, int] = {}

@@ -19,6 +19,8 @@ from tasksim.base.errors import InputError
 from tasksim.graph.flop import flop, flop_kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
@@ -211,14 +213,27 @@ def signatures(graph: TaskGraph, *, apart: bool = False) -> tuple[list[Signature
     rows = [len(table) for table in graph.parameters]
     first = np.concatenate(([0], np.cumsum(rows)))
     found = [
-        Signature(name, tuple(zip(names, map(float, values), strict=True)), dtype)
-        for name, names, table in zip(
-            graph.model_names, graph.parameter_names, graph.parameters, strict=True
-        )
+        _signature(graph, kernel, values, dtype)
+        for kernel, table in enumerate(graph.parameters)
         for values in table.tolist()
     ]
     places = first[graph.kernel] + graph.row
     return (found, places.tolist()) if not apart else _apart(graph, found, places)
+
+
+def _signature(graph: TaskGraph, kernel: int, values: Sequence[float], dtype: str) -> Signature:
+    """Return the signature of a configuration; categories are part of the kernel's name.
+
+    Sizes of one category tell nothing about another.
+    """
+    categories = graph.categories.get(graph.kernels[kernel], {})
+    name, sizes = graph.model_names[kernel], []
+    for parameter, value in zip(graph.parameter_names[kernel], values, strict=True):
+        if parameter in categories:
+            name += f" {parameter}={categories[parameter][int(value)]}"
+        else:
+            sizes.append((parameter, float(value)))
+    return Signature(name, tuple(sizes), dtype)
 
 
 def _apart(

@@ -8,7 +8,9 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import GraphError, InputError, OutOfDomainError
+from tasksim.calibration.fit_runs import far_samples
 from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.steering import configurations_of
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.graph_file import load, save
 from tasksim.graph.interchange import from_networkx, to_networkx
@@ -16,6 +18,7 @@ from tasksim.models.files.store import read_samples, write_samples
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.samples import Samples
 from tasksim.run.samples import RecordedRun, recorded_kernels
+from tasksim.selective.statistics import signatures
 
 SECONDS = {("row", 64): 2.0, ("col", 64): 3.0, ("row", 128): 16.0, ("col", 128): 20.0}
 
@@ -174,3 +177,23 @@ def test_kernels_of_an_application_have_names(tmp_path):
     (recorded,) = recorded_kernels([RecordedRun(tmp_path, run, graph)])
     assert recorded.samples.categories == {"how": ("thrice", "twice")}
     assert recorded.samples.parameters[:, 1].tolist() == [0, 1, 0, 1]
+
+
+def test_selective_execution_tells_categories_apart():
+    found, of_task = signatures(graph_of(("row", 64), ("col", 64), ("row", 64)))
+    assert [str(found[place]) for place in of_task] == [
+        "copy layout=row n=64", "copy layout=col n=64", "copy layout=row n=64",
+    ]  # fmt: skip
+
+
+def test_measuring_until_a_makespan_is_known_refuses_names():
+    with pytest.raises(
+        InputError, match=r"layouts: kernel copy has categories \(layout\); .* until"
+    ):
+        configurations_of(graph_of(("row", 64), ("col", 64)))
+
+
+def test_the_cost_of_far_data_compares_equal_names(tmp_path):
+    graph = graph_of(("row", 64), ("col", 64))
+    run = tasksim.simulate(graph, workers=1, durations="copy=1")
+    assert [one.parameters for one in far_samples(run, graph)] == [("row", 64.0), ("col", 64.0)]
