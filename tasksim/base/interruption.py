@@ -20,15 +20,17 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import contextmanager
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
-__all__ = ["INTERRUPTED_EXIT_CODE", "REPEATED_SIGNAL_S", "Interrupts"]
+__all__ = ["INTERRUPTED_EXIT_CODE", "REPEATED_SIGNAL_S", "Interrupts", "usual_termination"]
 
 INTERRUPTED_EXIT_CODE: Final = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT, as in shells."""
@@ -159,6 +161,29 @@ class Interrupts:
             block.noted, block._raised_at = False, monotonic()
             block = block._outer
         raise KeyboardInterrupt
+
+
+@contextmanager
+def usual_termination() -> Iterator[None]:
+    """Let SIGTERM end the process at once inside the block, as without :class:`Interrupts`.
+
+    Processes that are forked inherit handlers. A pool ends its workers by SIGTERM and waits for
+    them: an exception in its place can be lost, in a callback of the garbage collector or between
+    the fork and the first instruction, and the worker would stay for ever.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    here = threading.current_thread() is threading.main_thread()
+    if not here or not callable(before) or _block_of(before) is None:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if (
+            signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        ):  # else the program's own handler stays
+            signal.signal(signal.SIGTERM, before)
 
 
 def _block_of(handler: object) -> Interrupts | None:

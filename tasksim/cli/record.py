@@ -30,8 +30,14 @@ STANDARD_ERROR: Final = 2
     examples=[
         "tasksim record -o runs/mine program.py --its-option 3",
         "tasksim record --gantt mine.png program.py",
+        "tasksim record --asyncio -o runs/served server.py",
         "tasksim record -o runs/omp ./cholesky 4096 256",
     ],
+)
+@click.option(
+    "--asyncio",
+    is_flag=True,
+    help="Record the tasks of asyncio's task groups, too: a worker is a place for one of them.",
 )
 @result_options
 @click.option(
@@ -51,6 +57,7 @@ STANDARD_ERROR: Final = 2
 def record(
     script: Path,
     arguments: tuple[str, ...],
+    asyncio: bool,
     kernels: Path | None,
     libomp: Path | None,
     **where: Any,
@@ -59,15 +66,18 @@ def record(
 
     PROGRAM is a Python script, which is run as 'python PROGRAM ARGUMENT...' would run it, or a
     compiled program that uses OpenMP, which is run as it is. Tasks are what the script submits to
-    executors of concurrent.futures, and what it computes with Dask's threads; or the tasks of
-    OpenMP. The run that is kept has its task graph and its platform beside it, with what the
-    program's runtime cost between tasks. What comes after PROGRAM is the program's.
+    executors of concurrent.futures and pools of multiprocessing, its calls of joblib.Parallel, the
+    processes that it starts, and what it computes with Dask's threads; or the tasks of OpenMP. The
+    run that is kept has its task graph and its platform beside it, with what the program's runtime
+    cost between tasks. What comes after PROGRAM is the program's.
     """
     from tasksim.recording.openmp.elf import is_elf
 
     results = Results(**where)
     results.refuse_early()
     if is_elf(script):
+        if asyncio:
+            raise click.UsageError(f"--asyncio is for Python programs; {script} is a compiled one")
         _record_openmp(script, arguments, kernels, libomp, results)
         return
     for name, value in (("kernels", kernels), ("libomp", libomp)):
@@ -77,7 +87,7 @@ def record(
 
     # What the program prints does not get into the JSON.
     with redirect_stdout(sys.stderr) if results.as_json else nullcontext():
-        recording = record_script(script, arguments)
+        recording = record_script(script, arguments, asyncio=asyncio)
     _keep(recording, results)
 
 

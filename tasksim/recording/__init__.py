@@ -1,1 +1,1 @@
-"""Recording of programs that use ``concurrent.futures`` or Dask, as runs."""
+"""Recording of programs that use pools, processes, joblib, Dask or asyncio, as runs."""

@@ -8,33 +8,30 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import itertools
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tasksim.recording.results import Results, mark, size_of, task_of
+from tasksim.recording.calls import Submission, await_times
+from tasksim.recording.functions import carried_by, function_and_name, is_of_library
+from tasksim.recording.results import mark, size_of, task_of
 from tasksim.recording.timed_call import AWAITED, TimedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from tasksim.recording.log import Log, RecordedTask
     from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
 
 __all__ = [
     "record_futures",
 ]
 
 
-_NUMBERS = itertools.count(1)
-"""Counter for the numbers of calls in other processes. No number is used again, so late results are
-ignored."""
-
-
-def record_futures(log: Log, patches: Patches) -> None:
+def record_futures(log: Log, patches: Patches, results: Results) -> None:
     """Have *log* told of all that is submitted to pools, until *patches* are undone."""
-    watch = _Watch(log)
+    watch = _Watch(log, results)
     for method in ("result", "exception", "done"):
         patches.set(Future, method, watch.seeing(method))
     patches.set(ThreadPoolExecutor, "submit", watch.thread_submit(ThreadPoolExecutor.submit))
@@ -60,12 +57,11 @@ def _process_pools() -> Any:
 class _Watch:
     """Replacements for methods and functions, which call the original and report to a log."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, results: Results) -> None:
         self.log = log
-        self.results = Results()
+        self.results = results
         self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
         self._of_pool = weakref.WeakKeyDictionary()
-        self._pools = itertools.count(1)
         self._number: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     # Submitting
@@ -75,10 +71,10 @@ class _Watch:
 
         @functools.wraps(original)
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-            if not self.log.is_open or is_of_dask(fn, args) or _is_of_interpreters(self_):
+            if not self.log.is_open or is_of_library(fn, args) or _is_of_interpreters(self_):
                 return original(self_, fn, *args, **kwargs)
             task = self._task(self_, fn, args, kwargs)
-            with _Submission(self.log, task):
+            with Submission(self.log, task):
                 future = original(self_, self._call, task, fn, args, kwargs)
             mark(future, task)
             return future
@@ -90,11 +86,11 @@ class _Watch:
 
         @functools.wraps(original)
         def submit(self_: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-            if not self.log.is_open or is_of_dask(fn, args):
+            if not self.log.is_open or is_of_library(fn, args):
                 return original(self_, fn, *args, **kwargs)
-            task, number = self._task(self_, fn, args, kwargs), next(_NUMBERS)
-            AWAITED[number] = functools.partial(self._note_times, task)
-            with _Submission(self.log, task):
+            task = self._task(self_, fn, args, kwargs)
+            number = await_times(self.log, task)
+            with Submission(self.log, task):
                 future = original(self_, TimedCall(fn, number), *args, **kwargs)
             mark(future, task)
             future.add_done_callback(lambda _: AWAITED.pop(number, None))
@@ -105,8 +101,8 @@ class _Watch:
     def _task(self, pool: Any, function: Any, args: Any, kwargs: Any) -> RecordedTask:
         """Return the task that a call given to *pool* is."""
         if pool not in self._number:
-            self._number[pool] = next(self._pools)
-        reads = self.results.among(*args, *kwargs.values(), *_carried(function))
+            self._number[pool] = self.log.next_pool()
+        reads = self.results.among(*args, *kwargs.values(), *carried_by(function))
         task = self.log.submit(function_and_name(function, args), reads)
         task.pool = self._number[pool]
         self._of_pool.setdefault(pool, []).append(task)
@@ -117,24 +113,6 @@ class _Watch:
         result = self.log.call(task, function, args, kwargs)
         task.result.size_bytes = size_of(result)
         return result
-
-    def _note_times(
-        self,
-        task: RecordedTask,
-        result: Any,
-        raised: bool,
-        start_s: float,
-        end_s: float,
-        cpu_s: float,
-        preemptions: int,
-        process: int,
-    ) -> None:
-        """Note how a call in another process went."""
-        if self.log.is_open:  # what ends later is left out
-            task.worker, task.raised = process, raised
-            task.cpu_s, task.preemptions = cpu_s, preemptions
-            task.start_s, task.end_s = start_s, end_s
-            task.result.size_bytes = size_of(result)
 
     # Seeing that tasks have ended
 
@@ -208,82 +186,7 @@ class _Watch:
             self.log.saw(tasks)
 
 
-class _Submission:
-    """The moment of submission of a task; a task whose submission is refused is not recorded."""
-
-    def __init__(self, log: Log, task: RecordedTask) -> None:
-        self._log = log
-        self._task = task
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._log.submitted()
-        self._task.cancelled = kind is not None
-
-
 def _is_of_interpreters(pool: Any) -> bool:
     """Return whether a thread pool has an interpreter per thread, which nothing can be told."""
     kind = getattr(concurrent.futures, "InterpreterPoolExecutor", None)
     return kind is not None and isinstance(pool, kind)
-
-
-def _carried(function: Any) -> tuple[Any, ...]:
-    """Return the arguments that a ``functools.partial`` carries."""
-    if isinstance(function, functools.partial):
-        return (*function.args, *function.keywords.values(), *_carried(function.func))
-    return ()
-
-
-_RUNNERS = frozenset({"_process_chunk"})
-"""Functions in which ``Executor.map`` calls the user's function on a chunk of arguments."""
-
-
-def unwrapped(function: Any, arguments: Sequence[Any] = ()) -> Callable[..., Any]:
-    """Return the function that a call is about, without what only carries it there.
-
-    >>> unwrapped(functools.partial(sorted, reverse=True)).__name__
-    'sorted'
-    """
-    while True:
-        if isinstance(function, functools.partial):
-            function, arguments = function.func, (*function.args, *arguments)
-        elif _only_carries(function) and arguments and callable(arguments[0]):
-            function, arguments = arguments[0], arguments[1:]
-        else:
-            return function  # type: ignore[no-any-return]
-
-
-def function_and_name(function: Any, arguments: Sequence[Any] = ()) -> tuple[str, str]:
-    """Return what a call is called: by its function's name, and with its module before it.
-
-    >>> function_and_name(functools.partial(sorted, reverse=True))
-    ('sorted', 'builtins.sorted')
-    """
-    found = unwrapped(function, arguments)
-    name = getattr(found, "__qualname__", None) or getattr(found, "__name__", None)
-    if not isinstance(name, str):
-        found = type(found)
-        name = found.__qualname__
-    name = name.rpartition("<locals>.")[2]
-    module = getattr(found, "__module__", None) or getattr(
-        type(getattr(found, "__self__", None)), "__module__", ""
-    )
-    return name, f"{module}.{name}"
-
-
-def is_of_dask(function: Any, arguments: Sequence[Any] = ()) -> bool:
-    """Return whether a call is what Dask gives to its pool: batches of tasks of its own."""
-    return getattr(unwrapped(function, arguments), "__module__", None) == "dask.local"
-
-
-def _only_carries(function: Any) -> bool:
-    """Return whether *function* calls its first argument and does nothing of its own.
-
-    ``Context.run``, by which libraries hand on context variables, is one.
-    """
-    if getattr(function, "__name__", "") in _RUNNERS:
-        return True
-    owner = getattr(function, "__self__", None)
-    return type(owner).__name__ == "Context" and getattr(function, "__name__", "") == "run"

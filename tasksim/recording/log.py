@@ -13,7 +13,23 @@ from tasksim.base.threadclock import preemptions
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-__all__ = ["MAIN_THREAD", "Datum", "Log", "RecordedTask"]
+__all__ = [
+    "ASYNCIO",
+    "DASK",
+    "FUTURES",
+    "JOBLIB",
+    "MAIN_THREAD",
+    "MULTIPROCESSING",
+    "Datum",
+    "Log",
+    "RecordedTask",
+]
+
+FUTURES: Final = "concurrent.futures"
+DASK: Final = "dask"
+JOBLIB: Final = "joblib"
+MULTIPROCESSING: Final = "multiprocessing"
+ASYNCIO: Final = "asyncio"
 
 MAIN_THREAD: Final = "main thread"
 """Kernel of the work that a submitting thread does between a wait and its next submission. No
@@ -62,7 +78,13 @@ class RecordedTask:
     """Number of the pool of that worker."""
     raised: bool = False
     cancelled: bool = False
-    by_dask: bool = False
+    source: str = FUTURES
+    """Library that the program used to start it."""
+
+    @property
+    def by_dask(self) -> bool:
+        """Whether Dask ran it."""
+        return self.source == DASK
 
     @property
     def has_ended(self) -> bool:
@@ -107,17 +129,52 @@ class Log:
         self.waits_inside = 0
         self.missed = 0
         """Tasks of Dask that were seen to run in a graph that is not recorded."""
+        self.processes = 0
+        """Tasks that were processes which the program started itself."""
         self.here = _Here()
         self._places = 0
+        self._pools = 0
         self._lock = threading.Lock()
 
     # Submitting
 
-    def submit(self, kernel: tuple[str, str], reads: Iterable[Datum]) -> RecordedTask:
+    def submit(
+        self, kernel: tuple[str, str], reads: Iterable[Datum], source: str = FUTURES
+    ) -> RecordedTask:
         """Return a new task that this thread is about to submit."""
         now = time.perf_counter()
         after = self.seen_before(now)
-        task = RecordedTask(kernel, now, (self.next_place(), 0), after, [*reads])
+        return self._new(kernel, reads, source, now, after)
+
+    def asked(self) -> list[RecordedTask]:
+        """Return what this thread has seen, as it asks a library to submit tasks for it."""
+        after = self.seen_before(time.perf_counter())
+        self.submitted()
+        return after
+
+    def submit_later(
+        self,
+        kernel: tuple[str, str],
+        reads: Iterable[Datum],
+        source: str,
+        after: Iterable[RecordedTask],
+    ) -> RecordedTask:
+        """Return a new task that a library submits for a thread, from a thread of its own.
+
+        *after* is what the program's thread had seen when it asked for all of these tasks.
+        """
+        return self._new(kernel, reads, source, time.perf_counter(), after)
+
+    def _new(
+        self,
+        kernel: tuple[str, str],
+        reads: Iterable[Datum],
+        source: str,
+        now: float,
+        after: Iterable[RecordedTask],
+    ) -> RecordedTask:
+        place = (self.next_place(), 0)
+        task = RecordedTask(kernel, now, place, [*after], [*reads], source=source)
         task.result.task = task
         self.tasks.append(task)
         return task
@@ -135,6 +192,12 @@ class Log:
         with self._lock:
             self._places += 1
             return self._places
+
+    def next_pool(self) -> int:
+        """Return the number of another pool of workers."""
+        with self._lock:
+            self._pools += 1
+            return self._pools
 
     def seen_before(self, now: float) -> list[RecordedTask]:
         """Return what must have ended before this thread can submit anything at *now*."""
@@ -181,6 +244,17 @@ class Log:
         if now - here.since_s >= OWN_S:
             self._did(now)
         here.wait_s = now
+
+    def has_waited(self) -> None:
+        """Note that this thread has waited since its last submission."""
+        here = self.here
+        if here.task is None and self.is_open:
+            here.wait_s = here.since_s
+
+    def goes_on(self) -> None:
+        """Note that this thread has run a task itself, and goes on with its own work."""
+        if self.here.task is None:
+            self.here.since_s = time.perf_counter()
 
     def saw(self, tasks: Iterable[RecordedTask]) -> None:
         """Note that this thread knows that *tasks* have ended, and goes on with its own work."""
@@ -248,6 +322,12 @@ class Log:
             found.append(
                 f"tasks waited for other tasks, {self.waits_inside} in all: their durations "
                 "contain the waiting"
+            )
+        if self.processes:
+            what = "was a process" if self.processes == 1 else "were processes"
+            found.append(
+                f"{_tasks(self.processes)} {what}: waits for queues, pipes and locks are in the "
+                "durations"
             )
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.units import duration_text
-from tasksim.recording.log import MAIN_THREAD
+from tasksim.recording.log import ASYNCIO, MAIN_THREAD
 from tasksim.recording.replayable import Replayable, costs
 from tasksim.recording.tables import CPU, ended, graph_of, run_of
 
@@ -19,6 +19,10 @@ __all__ = ["Recorded"]
 BUSY: Final = 0.7
 """Share of the workers' time in tasks from which the tasks themselves are examined: with a smaller
 share, the program does not keep the workers busy."""
+STARTING_S: Final = 0.1
+"""Time that processes took to start, in seconds, from which it is told: a fork takes a tenth."""
+STARTING: Final = 0.1
+"""The same as a share of the makespan: less is within what replays differ by."""
 ALONE: Final = (0.3, 1.25)
 """Range of the cores that a program uses if its tasks hold Python's lock: one, and up to a fifth
 more if they release it for moments; a third of one if others use the machine. With less, tasks
@@ -32,7 +36,13 @@ class Recorded:
         tasks = ended(log)
         self.graph: TaskGraph = graph_of(tasks, name)
         self.run: Run = run_of(tasks, self.graph, _config(log, tasks), wall_s)
-        self.notes = [*log.left_out(), *log.notes, *log.said(), *_of_the_lock(log, tasks, self.run)]
+        self.notes = [
+            *log.left_out(),
+            *log.notes,
+            *log.said(),
+            *_of_the_lock(log, tasks, self.run),
+            *_of_starting(tasks),
+        ]
         real = sum(task.kernel[0] != MAIN_THREAD for task in tasks)
         serial_s = log.submission_s + log.dask_loop_s
         self.replayable = Replayable(self.run, costs(self.run, serial_s / max(1, real)))
@@ -40,13 +50,10 @@ class Recorded:
 
 def _config(log: Log, tasks: list[RecordedTask]) -> dict[str, Any]:
     """Return what the run says of how it came about."""
-    by = {"dask": any(task.by_dask for task in tasks)}
-    by["concurrent.futures"] = any(
-        not task.by_dask and task.kernel[0] != MAIN_THREAD for task in tasks
-    )
+    used = {task.source for task in tasks if task.kernel[0] != MAIN_THREAD}
     return {
         "recorded": {
-            "of": [name for name, there in by.items() if there],
+            "of": sorted(used),
             "submission_s": log.submission_s,
             "dask_loop_s": log.dask_loop_s,
         }
@@ -63,8 +70,9 @@ def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
     span_s = max(task.end_s for task in work) - min(task.start_s for task in work)
     busy = sum(task.end_s - task.start_s for task in work) / max(span_s, 1e-12)
     cores = log.cpu_s / max(span_s, 1e-12)
-    in_processes = any(isinstance(task.worker, int) for task in work)
-    if workers < 2 or in_processes or busy < BUSY * workers:
+    # Tasks of asyncio wait most of the time, and nobody takes their places for cores.
+    elsewhere = any(isinstance(task.worker, int) or task.source == ASYNCIO for task in work)
+    if workers < 2 or elsewhere or busy < BUSY * workers:
         return []
     if not ALONE[0] <= cores <= ALONE[1]:
         return []
@@ -73,4 +81,23 @@ def _of_the_lock(log: Log, tasks: list[RecordedTask], run: Run) -> list[str]:
         f"{cores:.2f} cores: its tasks hold Python's lock, or others used the machine; where it is "
         "the lock, more workers will not help as is simulated: they had cores for "
         f"{duration_text(sum(task.cpu_s for task in work))} in all, one after another"
+    ]
+
+
+def _of_starting(tasks: list[RecordedTask]) -> list[str]:
+    """Say if processes took long to start, for that is no cost of a task."""
+    pools: dict[int, list[RecordedTask]] = {}
+    for task in tasks:
+        if isinstance(task.worker, int):
+            pools.setdefault(task.pool, []).append(task)
+    starting_s = sum(
+        min(task.start_s for task in pool) - min(task.submitted_s for task in pool)
+        for pool in pools.values()
+    )
+    whole_s = max(task.end_s for task in tasks) - min(task.submitted_s for task in tasks)
+    if starting_s < STARTING_S or starting_s < STARTING * whole_s:
+        return []
+    return [
+        f"processes took {duration_text(starting_s)} to start, which is in the costs per task: let "
+        "the pool work before the recording begins"
     ]

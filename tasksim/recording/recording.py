@@ -5,13 +5,19 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from tasksim.base.arguments import flag
 from tasksim.base.errors import InputError, expect
+from tasksim.recording.asyncio_tasks import AsyncioWatch
 from tasksim.recording.dask_graphs import DaskWatch
 from tasksim.recording.futures import record_futures
+from tasksim.recording.joblib_calls import JoblibWatch
 from tasksim.recording.log import Log
 from tasksim.recording.patches import Patches
+from tasksim.recording.pools import PoolWatch
+from tasksim.recording.processes import ProcessWatch
+from tasksim.recording.results import Results
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +33,16 @@ _ONE_AT_A_TIME = threading.Lock()
 """Lock held while a recording is open: functions are replaced for the whole process."""
 
 
-def record(name: str = "recorded") -> Recording:
-    """Return a recording of what a program submits to executors, or computes with Dask.
+def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
+    """Return a recording of what a program gives to pools, processes, joblib or Dask.
 
     Inside the ``with`` block, what is submitted to a
     :class:`concurrent.futures.ThreadPoolExecutor` or a
-    :class:`concurrent.futures.ProcessPoolExecutor` is a task, and so is what Dask's threads
-    compute. No result changes. Nothing of Dask is imported unless the program does.
+    :class:`concurrent.futures.ProcessPoolExecutor` is a task; so are the calls that are given to
+    ``joblib.Parallel``, :class:`multiprocessing.pool.Pool` and
+    :class:`multiprocessing.pool.ThreadPool`, each :class:`multiprocessing.Process`, and what Dask's
+    threads compute. No result changes. Nothing of joblib or Dask is imported unless the program
+    does.
 
     A task depends on the tasks whose results, or futures, are among its arguments, in lists,
     tuples, sets and dictionaries too; and on those whose end the thread that submitted it had seen
@@ -45,6 +54,9 @@ def record(name: str = "recorded") -> Recording:
     ----------
     name : str, default "recorded"
         What the graph is called.
+    asyncio : bool, default False
+        Whether tasks of :class:`asyncio.TaskGroup` are recorded, too. They overlap in one thread:
+        a worker is then a place for one of them, from its first step to its last.
 
     Returns
     -------
@@ -71,7 +83,17 @@ def record(name: str = "recorded") -> Recording:
     >>> recording.run.kind, len(recording.run)
     ('native', 4)
     """
-    return Recording(name)
+    return Recording(name, asyncio=asyncio)
+
+
+class Watch(Protocol):
+    """A recorder of what a program does with one library."""
+
+    def start(self) -> None:
+        """Begin, or wait until the program imports the library."""
+
+    def stop(self) -> None:
+        """Watch no longer."""
 
 
 class Recording:
@@ -84,6 +106,8 @@ class Recording:
     ----------
     name : str
         What the graph is called.
+    asyncio : bool, default False
+        Whether tasks of asyncio's task groups are recorded, too.
 
     See Also
     --------
@@ -100,12 +124,21 @@ class Recording:
     True
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, asyncio: bool = False) -> None:
         expect(name, str, "name")
+        flag(asyncio, "asyncio")
         self.name = name
         self._log = Log()
         self._patches = Patches()
-        self._dask = DaskWatch(self._log, self._patches)
+        self._results = Results()
+        parts = self._log, self._patches, self._results
+        self._watches: list[Watch] = [
+            JoblibWatch(*parts),
+            PoolWatch(*parts),
+            ProcessWatch(*parts),
+            DaskWatch(self._log, self._patches),
+            *([AsyncioWatch(*parts)] if asyncio else []),
+        ]
         self._warns = True
         self._state = "new"
         self._begun_s = 0.0
@@ -125,8 +158,9 @@ class Recording:
         self._state = "open"
         self._begun_s, self._log.cpu_s = time.perf_counter(), -time.process_time()
         try:
-            record_futures(self._log, self._patches)
-            self._dask.start()
+            record_futures(self._log, self._patches, self._results)
+            for watch in self._watches:
+                watch.start()
         except BaseException:
             self._end()
             raise
@@ -146,8 +180,9 @@ class Recording:
     def _end(self) -> None:
         self._wall_s = time.perf_counter() - self._begun_s
         self._log.cpu_s += time.process_time()
+        for watch in self._watches:
+            watch.stop()
         self._log.is_open = False
-        self._dask.stop()
         self._patches.undo()
         self._state = "ended"
         _ONE_AT_A_TIME.release()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.base.files import is_file
+from tasksim.base.interruption import usual_termination
 from tasksim.recording.recording import Recording
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["record_script"]
 
 
-def record_script(path: Path, arguments: Sequence[str], name: str | None = None) -> Recording:
+def record_script(
+    path: Path, arguments: Sequence[str], name: str | None = None, *, asyncio: bool = False
+) -> Recording:
     """Return the recording of the Python program in the file *path*.
 
     Raises :exc:`InputError` if there is no such file, and :exc:`TasksimError` if the program ends
@@ -27,8 +30,9 @@ def record_script(path: Path, arguments: Sequence[str], name: str | None = None)
     """
     if not is_file(path):
         raise InputError(f"{path}: no such script")
-    recording = Recording(path.stem if name is None else name).quietly()
-    with _called(path, arguments), recording:
+    called = path.stem if name is None else name
+    recording = Recording(called, asyncio=asyncio).quietly()
+    with _called(path, arguments), usual_termination(), recording:
         try:
             runpy.run_path(str(path), run_name="__main__")
         except SystemExit as end:

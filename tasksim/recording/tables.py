@@ -13,6 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.base.threadclock import has_thread_clock
 from tasksim.graph.builder import GraphBuilder, R, W
 from tasksim.native.this_machine import machine_name
+from tasksim.recording.asyncio_tasks import Place
 from tasksim.recording.log import MAIN_THREAD
 from tasksim.run.bounds import bounds
 from tasksim.run.record import Run, WorkerInfo
@@ -94,6 +95,8 @@ def _slots(
 
 def _name(key: tuple[bool, Hashable]) -> str:
     is_main, worker = key
+    if isinstance(worker, Place):
+        return f"asyncio {worker.number}"
     if isinstance(worker, threading.Thread):
         return f"{worker.name}, submitting" if is_main else worker.name
     return f"process {worker}"
@@ -109,8 +112,9 @@ def _unique(names: list[str]) -> list[str]:
 
 
 NOTHING = (
-    "no task was recorded: submit to an executor of concurrent.futures, or compute with Dask's "
-    "threads, while the recording is open, and let the tasks end before it does"
+    "no task was recorded: submit to an executor of concurrent.futures or a pool of "
+    "multiprocessing, call joblib.Parallel, start processes, or compute with Dask's threads, while "
+    "the recording is open, and let the tasks end before it does"
 )
 
 

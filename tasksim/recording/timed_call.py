@@ -5,6 +5,7 @@ Only this module is imported in the processes of a pool, and the clock of thread
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from tasksim.base.threadclock import preemptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AWAITED", "TimedCall"]
+__all__ = ["AWAITED", "ProcessRun", "TimedCall", "call_with", "call_with_all"]
 
 AWAITED: dict[int, Callable[..., None]] = {}
 """Number of a call -> function that receives its result, whether it raised, its start, its end, its
@@ -46,6 +47,42 @@ class TimedCall:
         start_s, cpu_s, preempted = begun
         cpu_s, preempted = time.thread_time() - cpu_s, preemptions() - preempted
         return _Message(self.number, result, raised, start_s, end_s, cpu_s, preempted, os.getpid())
+
+
+def call_with(pair: tuple[Callable[..., Any], Any]) -> Any:
+    """Return the result of a call with one argument, as a pool maps it: a pair of both."""
+    call, argument = pair
+    return call(argument)
+
+
+def call_with_all(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return the result of a call with several arguments, as a pool maps it with a star."""
+    return call(*arguments)
+
+
+class ProcessRun:
+    """The ``run`` of a process that was started by hand, which sends its times when it ends."""
+
+    def __init__(self, process: Any, home: Any) -> None:
+        self._process = process
+        self._home = home
+
+    def __call__(self) -> None:
+        """Run the process as it would have run, and send the times home."""
+        preempted, raised = preemptions(), True
+        cpu_s, start_s = time.thread_time(), time.perf_counter()
+        try:
+            type(self._process).run(self._process)
+            raised = False
+        except SystemExit as end:
+            raised = end.code not in (None, 0)
+            raise
+        finally:
+            end_s = time.perf_counter()
+            times = start_s, end_s, time.thread_time() - cpu_s, preemptions() - preempted
+            with contextlib.suppress(OSError):  # who started it may have ended
+                self._home.send((None, raised, *times, os.getpid()))
+                self._home.close()
 
 
 class _Message:

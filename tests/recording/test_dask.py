@@ -116,7 +116,7 @@ def test_pools_and_dask_in_one_program():
     assert [name for name in kernels if name != "main thread"] == [
         "list", "one", "join", "join", "last", "tuple"
     ]  # fmt: skip
-    assert recording.run.config["recorded"]["of"] == ["dask", "concurrent.futures"]
+    assert recording.run.config["recorded"]["of"] == ["concurrent.futures", "dask"]
 
 
 def test_the_synchronous_scheduler_is_one_worker():

@@ -168,7 +168,7 @@ def test_a_task_that_raised_is_kept_and_its_error_is_its_own(checked):
         assert future.exception() is caught.value
         pool.submit(double, 1)
     assert checked(recording).graph.kernels == ("fail", "main thread", "double")
-    assert recording.notes == ["1 task raised an exception"]
+    assert "1 task raised an exception" in recording.notes
 
 
 def test_a_task_that_was_cancelled_is_left_out(checked):
@@ -231,7 +231,7 @@ def test_processes(checked):
             pool.submit(divmod, 7, 0).result()
     run = checked(recording).run
     assert [run.kernel_names[kernel] for kernel in run.tasks.kernel].count("double") == 3
-    assert recording.notes == ["1 task raised an exception"]
+    assert "1 task raised an exception" in recording.notes
     assert run.workers[0].name.startswith("process ")
     assert (run.tasks.duration_s > 0).all()
 

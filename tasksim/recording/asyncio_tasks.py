@@ -1,0 +1,185 @@
+"""Recording of the tasks of asyncio's task groups.
+
+Tasks of one thread take turns, step by step, and overlap. Each is a task from its first step to
+its last, on a worker that is a place for one of them: a run has as many as there were at once.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import heapq
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tasksim.base.threadclock import preemptions
+from tasksim.recording.functions import function_and_name
+from tasksim.recording.imports import WhenImported
+from tasksim.recording.log import ASYNCIO
+from tasksim.recording.results import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
+
+__all__ = ["AsyncioWatch", "Place"]
+
+_TASKS = "_tasksim_tasks"
+"""Attribute of a task group with its tasks."""
+
+
+class Place(NamedTuple):
+    """A place for one task of asyncio at a time."""
+
+    number: int
+
+
+class AsyncioWatch:
+    """Recorder of task groups, active once the program imports asyncio."""
+
+    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+        self.log = log
+        self._patches = patches
+        self._results = results
+        self._import = WhenImported("asyncio.taskgroups", self._begin)
+        self._pool = log.next_pool()
+        self._free: list[int] = []
+        self._places = 0
+
+    def start(self) -> None:
+        """Wait until the program imports asyncio; nothing is imported here."""
+        self._import.watch()
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._import.stop()
+
+    def _begin(self) -> None:
+        from asyncio.taskgroups import TaskGroup
+
+        kind: Any = TaskGroup
+        self._patches.set(kind, "create_task", self._creating(kind.create_task))
+        self._patches.set(kind, "__aexit__", self._leaving(kind.__aexit__))
+
+    def _creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces ``TaskGroup.create_task``."""
+
+        @functools.wraps(original)
+        def create_task(self_: Any, coro: Any, **named: Any) -> Any:
+            if not self.log.is_open or not isinstance(coro, collections.abc.Coroutine):
+                return original(self_, coro, **named)
+            task = self.log.submit(_name_of(coro), self._read_by(coro), ASYNCIO)
+            task.pool = self._pool
+            try:
+                created = original(self_, _Steps(self, task, coro), **named)
+            except BaseException:
+                task.cancelled = True
+                raise
+            finally:
+                self.log.submitted()
+            vars(self_).setdefault(_TASKS, []).append(task)
+            return created
+
+        return create_task
+
+    def _read_by(self, coro: Any) -> list[Any]:
+        """Return the results of other tasks that are among the arguments of a coroutine."""
+        frame = getattr(coro, "cr_frame", None)
+        return [] if frame is None else self._results.among(*frame.f_locals.values())
+
+    def _leaving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces the end of a group's block, which waits for its tasks."""
+
+        @functools.wraps(original)
+        async def leave(self_: Any, *error: Any) -> Any:
+            tasks = vars(self_).get(_TASKS)
+            if tasks:
+                self.log.about_to_wait()
+            try:
+                return await original(self_, *error)
+            finally:
+                if tasks:
+                    self.log.saw(tasks)
+
+        return leave
+
+    def take_place(self) -> Place:
+        """Return a place that is free, the one with the lowest number."""
+        if self._free:
+            return Place(heapq.heappop(self._free))
+        self._places += 1
+        return Place(self._places - 1)
+
+    def ended(self, task: RecordedTask, value: Any) -> None:
+        """Note what a task returned, and give its place back."""
+        if isinstance(task.worker, Place):
+            heapq.heappush(self._free, task.worker.number)
+        self._results.add(value, task.result)
+        task.result.size_bytes = size_of(value)
+
+
+class _Steps(collections.abc.Coroutine[Any, Any, Any]):
+    """A coroutine whose steps are timed; anything else that is asked, the coroutine answers."""
+
+    def __init__(self, watch: AsyncioWatch, task: RecordedTask, coro: Any) -> None:
+        self._watch = watch
+        self._task = task
+        self._coro = coro
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._coro, name)
+
+    def __await__(self) -> Any:
+        return self._coro.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """Do the next step."""
+        return self._step(self._coro.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        """Do the next step, which begins with an error."""
+        return self._step(self._coro.throw, *error)
+
+    def close(self) -> None:
+        """End the coroutine before it has ended."""
+        self._coro.close()
+
+    def _step(self, step: Callable[..., Any], *arguments: Any) -> Any:
+        log, task = self._watch.log, self._task
+        outer, log.here.task = log.here.task, task
+        preempted = preemptions()
+        cpu_s, start_s = time.thread_time(), time.perf_counter()
+        if task.worker is None:
+            task.worker, task.start_s, task.preemptions = self._watch.take_place(), start_s, 0
+        value, has_ended = None, True
+        try:
+            found = step(*arguments)
+            has_ended = False
+            return found
+        except StopIteration as end:
+            value = end.value
+            raise
+        except BaseException:
+            task.raised = True
+            raise
+        finally:
+            task.cpu_s += time.thread_time() - cpu_s
+            task.preemptions += preemptions() - preempted
+            log.here.task = outer
+            if has_ended:
+                self._watch.ended(task, value)
+                if log.is_open:  # what ends later is left out
+                    task.end_s = time.perf_counter()
+
+
+def _name_of(coro: Any) -> tuple[str, str]:
+    """Return what the task of a coroutine is called: by its function."""
+    name = getattr(coro, "__qualname__", None) or type(coro).__qualname__
+    frame = getattr(coro, "cr_frame", None)
+    if frame is None:
+        return function_and_name(coro)
+    short = str(name).rpartition("<locals>.")[2]
+    return short, f"{frame.f_globals.get('__name__', '')}.{short}"

@@ -1,0 +1,83 @@
+"""Calls that a library makes for the program, in this process or in another.
+
+A library decides where a call runs. :class:`RecordedCall` is a task if it is called in this
+process; pickled on its way to another, it is a timed call there, whose result brings the times.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from tasksim.recording.results import size_of
+from tasksim.recording.timed_call import AWAITED, TimedCall
+
+if TYPE_CHECKING:
+    from tasksim.recording.log import Log, RecordedTask
+
+__all__ = ["RecordedCall", "Submission", "await_times", "note_times"]
+
+_NUMBERS = itertools.count(1)
+"""Counter for the numbers of calls in other processes. No number is used again, so late results are
+ignored."""
+
+
+class RecordedCall:
+    """A call of a function that is a task, wherever it runs."""
+
+    def __init__(self, log: Log, task: RecordedTask, function: Any) -> None:
+        self.task = task
+        self._log = log
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function in this process, as a task of this thread."""
+        result = self._log.call(self.task, self._function, args, kwargs)
+        self.task.result.size_bytes = size_of(result)
+        self._log.goes_on()
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TimedCall, (self._function, await_times(self._log, self.task))
+
+
+class Submission:
+    """The moment of submission of a task; a task whose submission is refused is not recorded."""
+
+    def __init__(self, log: Log, task: RecordedTask) -> None:
+        self._log = log
+        self._task = task
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._log.submitted()
+        self._task.cancelled = kind is not None
+
+
+def await_times(log: Log, task: RecordedTask) -> int:
+    """Return the number under which the times of a task arrive from another process."""
+    number = next(_NUMBERS)
+    AWAITED[number] = functools.partial(note_times, log, task)
+    return number
+
+
+def note_times(
+    log: Log,
+    task: RecordedTask,
+    result: Any,
+    raised: bool,
+    start_s: float,
+    end_s: float,
+    cpu_s: float,
+    preemptions: int,
+    process: int,
+) -> None:
+    """Note how a call in another process went."""
+    if log.is_open:  # what ends later is left out
+        task.worker, task.raised = process, raised
+        task.cpu_s, task.preemptions = cpu_s, preemptions
+        task.start_s, task.end_s = start_s, end_s
+        task.result.size_bytes = size_of(result)

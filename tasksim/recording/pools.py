@@ -1,0 +1,258 @@
+"""Recording of the calls that a program gives to ``multiprocessing.Pool`` and ``ThreadPool``.
+
+A call of the program's function is a task, also where the pool puts several in a chunk.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from tasksim.recording.calls import RecordedCall, Submission
+from tasksim.recording.functions import carried_by, function_and_name, is_of_library
+from tasksim.recording.imports import WhenImported
+from tasksim.recording.log import MULTIPROCESSING
+from tasksim.recording.timed_call import call_with, call_with_all
+from tasksim.recording.waits import saw_item, saw_items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
+
+__all__ = ["PoolWatch"]
+
+_TASKS = "_tasksim_tasks"
+"""Attribute of a pool's result with the tasks that it is of."""
+
+
+class PoolWatch:
+    """Recorder of pools of multiprocessing, active once the program imports them."""
+
+    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+        self._log = log
+        self._patches = patches
+        self._results = results
+        self._import = WhenImported("multiprocessing.pool", self._begin)
+        self._of_pool: weakref.WeakKeyDictionary[Any, list[RecordedTask]]
+        self._of_pool = weakref.WeakKeyDictionary()
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def start(self) -> None:
+        """Wait until the program imports pools; nothing is imported here."""
+        self._import.watch()
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._import.stop()
+
+    def _begin(self) -> None:
+        from multiprocessing import pool
+
+        kind: Any = pool.Pool
+        for name, original in {name: getattr(kind, name) for name in _REPLACED}.items():
+            self._patches.set(kind, name, _REPLACED[name](self, original))
+        result: Any = pool.AsyncResult
+        for name in ("get", "wait", "ready"):
+            self._patches.set(result, name, self._seeing(name, getattr(result, name)))
+        items: Any = pool.IMapIterator
+        following = self._next(items.next)
+        self._patches.set(items, "next", following)
+        self._patches.set(items, "__next__", following)
+
+    # Submitting
+
+    def _is_for_program(self, function: Any) -> bool:
+        return self._log.is_open and not is_of_library(function)
+
+    def _call(self, pool: Any, function: Any, *arguments: Any) -> RecordedCall:
+        """Return the call of a *function* that is a task of a *pool*."""
+        if pool not in self._numbers:
+            self._numbers[pool] = self._log.next_pool()
+        reads = self._results.among(*arguments, *carried_by(function))
+        task = self._log.submit(function_and_name(function), reads, MULTIPROCESSING)
+        task.pool = self._numbers[pool]
+        self._of_pool.setdefault(pool, []).append(task)
+        return RecordedCall(self._log, task, function)
+
+    def apply_async(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces ``Pool.apply_async``, which ``apply`` calls."""
+
+        @functools.wraps(original)
+        def replaced(
+            self_: Any, func: Any, args: Any = (), kwds: Any = None, *others: Any, **named: Any
+        ) -> Any:
+            kwds = {} if kwds is None else kwds
+            if not self._is_for_program(func):
+                return original(self_, func, args, kwds, *others, **named)
+            call = self._call(self_, func, *args, *kwds.values())
+            with Submission(self._log, call.task):
+                result = original(self_, call, args, kwds, *others, **named)
+            setattr(result, _TASKS, [call.task])
+            return result
+
+        return replaced
+
+    def mapping(self, star: bool, waits: bool) -> Callable[[Callable[..., Any]], Any]:
+        """Return what makes the replacement of one of the methods that map a whole iterable."""
+
+        def replacement(original: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(original)
+            def replaced(self_: Any, func: Any, iterable: Any, *others: Any, **named: Any) -> Any:
+                if not self._is_for_program(func):
+                    return original(self_, func, iterable, *others, **named)
+                calls = [self._item(self_, func, item, star) for item in iterable]
+                self._log.submitted()
+                tasks = [call.task for call, *_ in calls]
+                runner = call_with_all if star else call_with
+                if not waits:
+                    result = original(self_, runner, calls, *others, **named)
+                    setattr(result, _TASKS, tasks)
+                    return result
+                try:
+                    values = original(self_, runner, calls, *others, **named)
+                finally:
+                    self._log.has_waited()
+                    self._log.saw(tasks)
+                self._add(values, tasks)
+                return values
+
+            return replaced
+
+        return replacement
+
+    def _item(self, pool: Any, function: Any, item: Any, star: bool) -> tuple[Any, ...]:
+        """Return a call and its arguments, in the form in which a pool takes an item."""
+        if not star:
+            return self._call(pool, function, item), item
+        arguments = tuple(item)
+        return self._call(pool, function, *arguments), arguments
+
+    def iterating(self, in_order: bool) -> Callable[[Callable[..., Any]], Any]:
+        """Return what makes the replacement of ``imap`` or ``imap_unordered``.
+
+        The pool takes the items in a thread of its own.
+        """
+
+        def replacement(original: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(original)
+            def replaced(
+                self_: Any, func: Any, iterable: Any, chunksize: int = 1, **named: Any
+            ) -> Any:
+                if not self._is_for_program(func):
+                    return original(self_, func, iterable, chunksize, **named)
+                lazy = _Lazy(self, self_, func)
+                result = original(self_, call_with, lazy.calls(iterable), chunksize, **named)
+                if hasattr(result, "next"):
+                    setattr(result, _TASKS, (lazy.tasks, in_order, [0]))
+                    return result
+                return saw_items(self._log, self._results, result, lazy.tasks, in_order=in_order)
+
+            return replaced
+
+        return replacement
+
+    # Seeing that tasks have ended
+
+    def _add(self, values: Any, tasks: list[RecordedTask]) -> None:
+        for value, task in zip(values, tasks, strict=False):
+            self._results.add(value, task.result)
+
+    def _seeing(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces a method of results by which one sees that they are there."""
+
+        @functools.wraps(original)
+        def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            tasks = getattr(self_, _TASKS, None)
+            if not tasks or not self._log.is_open:
+                return original(self_, *args, **kwargs)
+            if name != "ready":
+                self._log.about_to_wait()
+            try:
+                value = original(self_, *args, **kwargs)
+            finally:
+                self._log.saw(tasks)
+            if name == "get":
+                self._add([value] if len(tasks) == 1 and not _is_map(self_) else value, tasks)
+            return value
+
+        return replaced
+
+    def _next(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces the method that gives the next of ``imap``'s results."""
+
+        @functools.wraps(original)
+        def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            known = getattr(self_, _TASKS, None)
+            if known is None or not self._log.is_open:
+                return original(self_, *args, **kwargs)
+            tasks, in_order, taken = known
+            self._log.about_to_wait()
+            value = original(self_, *args, **kwargs)
+            saw_item(self._log, self._results, value, tasks, taken[0], in_order=in_order)
+            taken[0] += 1
+            return value
+
+        return replaced
+
+    def joining(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces ``Pool.join``, which waits for all of a pool's tasks."""
+
+        @functools.wraps(original)
+        def replaced(self_: Any) -> Any:
+            tasks = self._of_pool.get(self_)
+            if tasks:
+                self._log.about_to_wait()
+            found = original(self_)
+            if tasks:
+                self._log.saw(tasks)
+            return found
+
+        return replaced
+
+
+class _Lazy:
+    """Calls of a pool that takes its items one by one, in a thread of its own."""
+
+    def __init__(self, watch: PoolWatch, pool: Any, function: Any) -> None:
+        self.tasks: list[RecordedTask] = []
+        self._watch = watch
+        self._pool = pool
+        self._function = function
+        self._after = watch._log.asked()
+
+    def calls(self, iterable: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield the calls, each of which becomes a task when it is taken."""
+        watch, log = self._watch, self._watch._log
+        number = watch._numbers.setdefault(self._pool, log.next_pool())
+        name = function_and_name(self._function)
+        for item in iterable:
+            if not log.is_open:
+                yield self._function, item
+                continue
+            reads = watch._results.among(item, *carried_by(self._function))
+            task = log.submit_later(name, reads, MULTIPROCESSING, self._after)
+            task.pool = number
+            self.tasks.append(task)
+            watch._of_pool.setdefault(self._pool, []).append(task)
+            yield RecordedCall(log, task, self._function), item
+
+
+def _is_map(result: Any) -> bool:
+    return type(result).__name__ == "MapResult"
+
+
+_REPLACED: dict[str, Callable[[PoolWatch, Callable[..., Any]], Callable[..., Any]]] = {
+    "apply_async": PoolWatch.apply_async,
+    "map": lambda watch, original: watch.mapping(star=False, waits=True)(original),
+    "starmap": lambda watch, original: watch.mapping(star=True, waits=True)(original),
+    "map_async": lambda watch, original: watch.mapping(star=False, waits=False)(original),
+    "starmap_async": lambda watch, original: watch.mapping(star=True, waits=False)(original),
+    "imap": lambda watch, original: watch.iterating(in_order=True)(original),
+    "imap_unordered": lambda watch, original: watch.iterating(in_order=False)(original),
+    "join": PoolWatch.joining,
+}
+"""Method of a pool -> what makes its replacement."""

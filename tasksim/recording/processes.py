@@ -1,0 +1,134 @@
+"""Recording of processes that a program starts itself, ``multiprocessing.Process``.
+
+A process is a task, from the start of its function to the end. It tells its times by a pipe when it
+ends; one that is killed tells none, and is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.recording.calls import Submission, note_times
+from tasksim.recording.functions import carried_by, function_and_name, unwrapped
+from tasksim.recording.imports import WhenImported
+from tasksim.recording.log import MULTIPROCESSING
+from tasksim.recording.timed_call import ProcessRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
+
+__all__ = ["ProcessWatch"]
+
+LIBRARIES: Final = frozenset(
+    {"billiard", "concurrent", "dask", "distributed", "joblib", "loky", "multiprocessing"}
+)
+"""Packages whose processes are workers of pools, or serve: their work is recorded elsewhere."""
+
+
+class ProcessWatch:
+    """Recorder of processes, active once the program imports multiprocessing."""
+
+    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+        self._log = log
+        self._patches = patches
+        self._results = results
+        self._import = WhenImported("multiprocessing.process", self._begin)
+        self._running: dict[Any, tuple[RecordedTask, Any]] = {}
+        """Process -> its task, and the end of the pipe that its times arrive at."""
+
+    def start(self) -> None:
+        """Wait until the program imports multiprocessing; nothing is imported here."""
+        self._import.watch()
+
+    def stop(self) -> None:
+        """Take the times of the processes that have ended, and watch no longer."""
+        self._import.stop()
+        for process in list(self._running):
+            self._take(process)
+        for _, pipe in self._running.values():
+            pipe.close()
+        self._running.clear()
+
+    def _begin(self) -> None:
+        from multiprocessing import process
+
+        kind: Any = process.BaseProcess
+        self._patches.set(kind, "start", self._starting(kind.start))
+        self._patches.set(kind, "join", self._seeing(kind.join, waits=True))
+        self._patches.set(kind, "is_alive", self._seeing(kind.is_alive, waits=False))
+
+    def _starting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces ``Process.start``."""
+
+        @functools.wraps(original)
+        def start(self_: Any) -> Any:
+            function = _function_of(self_)
+            if not self._log.is_open or function is None:
+                return original(self_)
+            from multiprocessing import Pipe
+
+            arguments = (*self_._args, *self_._kwargs.values(), *carried_by(function))
+            task = self._log.submit(
+                function_and_name(function), self._results.among(*arguments), MULTIPROCESSING
+            )
+            task.pool = self._log.next_pool()
+            ours, theirs = Pipe(duplex=False)
+            self_.run = ProcessRun(self_, theirs)
+            try:
+                with Submission(self._log, task):
+                    original(self_)
+            finally:
+                del self_.run
+                theirs.close()
+            self._log.processes += 1
+            self._running[self_] = task, ours
+            return None
+
+        return start
+
+    def _seeing(self, original: Callable[..., Any], *, waits: bool) -> Callable[..., Any]:
+        """Return what replaces a method by which one sees that a process has ended."""
+
+        @functools.wraps(original)
+        def replaced(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            known = self._running.get(self_)
+            if known is not None and waits:
+                self._log.about_to_wait()
+            found = original(self_, *args, **kwargs)
+            if known is not None and self_._popen.returncode is not None:
+                self._take(self_)
+                self._log.saw([known[0]])
+            return found
+
+        return replaced
+
+    def _take(self, process: Any) -> None:
+        """Note the times of a process, if it has told them."""
+        task, pipe = self._running[process]
+        with suppress(EOFError, OSError):  # it was killed
+            if not pipe.poll():
+                return
+            times = pipe.recv()
+            note_times(self._log, task, *times)
+            task.result.size_bytes = 0
+        pipe.close()
+        del self._running[process]
+
+
+def _function_of(process: Any) -> Any:
+    """Return the function that a process is about; None for those of libraries."""
+    function = process._target
+    if function is None:
+        run = type(process).run
+        function = None if run.__module__ == "multiprocessing.process" else run
+    if function is None:
+        return None
+    names = (getattr(unwrapped(function), "__module__", ""), type(process).__module__)
+    roots = {str(name).partition(".")[0] for name in names[: 1 if process._target else 2]}
+    return None if roots & LIBRARIES else function
