@@ -75,6 +75,8 @@ class Ending(IntEnum):
     """It fulfilled the event of the detached task *ref*."""
 
 
+BLOCK_RECORDS: Final = 1 << 16
+"""How many records are made numbers of Python at once, which take ten times their memory."""
 _BEGIN: Final = 1
 _TASKWAIT, _TASKGROUP, _TASKGROUP_WAIT = 5, 6, 15
 _WAITS: Final = (_TASKWAIT, _TASKGROUP_WAIT, 1, 2, 3, 4, 8, 9, 10)
@@ -336,15 +338,14 @@ class _Reader:
             Kind.ENCOUNTERED: self._encountered, Kind.CANCEL: self._cancel,
         }  # fmt: skip
         table = [actions.get(Kind(number)) if number else None for number in range(max(Kind) + 1)]
-        rows = zip(
-            thread.kind.tolist(), thread.head.tolist(), thread.body.tolist(),
-            thread.wall_ns.tolist(), thread.cpu_ns.tolist(), strict=True,
-        )  # fmt: skip
-        for kind, head, body, wall, cpu in rows:
-            action = table[kind]
-            if action is not None:
-                self._now, self._head, self._body = (wall, cpu), head, body
-                action()
+        columns = thread.kind, thread.head, thread.body, thread.wall_ns, thread.cpu_ns
+        for begin in range(0, len(thread.kind), BLOCK_RECORDS):
+            block = (column[begin : begin + BLOCK_RECORDS].tolist() for column in columns)
+            for kind, head, body, wall, cpu in zip(*block, strict=True):
+                action = table[kind]
+                if action is not None:
+                    self._now, self._head, self._body = (wall, cpu), head, body
+                    action()
         if self._runs and len(thread.wall_ns):
             self._columns.count("cut")
 

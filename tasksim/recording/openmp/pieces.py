@@ -152,9 +152,11 @@ class _Walk:
         self._h = history
         tasks = len(history)
         self._first = [NOTHING] * tasks
-        self._completion: list[list[int]] = [[] for _ in range(tasks)]
-        """Per task the pieces at whose ends it is complete."""
-        self._rest: list[list[int]] = [[] for _ in range(tasks)]
+        self._last = [NOTHING] * tasks
+        self._fulfilled: dict[int, list[int]] = {}
+        """Pieces that fulfilled the events of detached tasks."""
+        self._rest: dict[int, list[int]] = {}
+        """Per task the last pieces of its descendants that it has not waited for, if any."""
         self._region_end: dict[int, list[int]] = {}
         self._implicit: dict[int, list[int]] = {}
         self._barriers: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
@@ -195,7 +197,7 @@ class _Walk:
         self._make_pieces()
         fulfilled = h.step_ending == Ending.FULFILL
         for step in np.flatnonzero(fulfilled).tolist():
-            self._completion[int(h.step_ref[step])].append(self._piece[step])
+            self._fulfilled.setdefault(int(h.step_ref[step]), []).append(self._piece[step])
         for task in np.flatnonzero(h.region != NOTHING).tolist():
             self._implicit.setdefault(int(h.region[task]), []).append(task)
         endings, refs = h.step_ending.tolist(), h.step_ref.tolist()
@@ -232,7 +234,7 @@ class _Walk:
         for piece in np.flatnonzero(head).tolist():
             self._first[int(owner[piece])] = piece
         before = np.roll(ending[places], 1)
-        created = before == Ending.CREATE
+        created = (before == Ending.CREATE) & ~head
         phase = np.where(head, Phase.FIRST, np.where(created, Phase.CREATED, Phase.WAITED))
         explicit = ~implicit[places]
         key = np.where(created, np.roll(h.step_end_ns[places], 1), h.step_start_ns[places])
@@ -274,6 +276,11 @@ class _Walk:
             for other in after:
                 self.order([piece], other)
 
+    def completion(self, task: int) -> list[int]:
+        """Return the pieces at whose ends *task* is complete."""
+        last, fulfilled = self._last[task], self._fulfilled.get(task, [])
+        return [*fulfilled] if last == NOTHING else [last, *fulfilled]
+
     def order(self, before: Iterable[int], after: int) -> None:
         """Have the piece *after* come after those *before*."""
         for piece in before:
@@ -284,7 +291,7 @@ class _Walk:
         """Have tasks begin after others, both numbered as in the history, are complete."""
         for one, other in zip(before.tolist(), after.tolist(), strict=True):
             if self._first[other] != NOTHING:
-                self.order(self._completion[one], self._first[other])
+                self.order(self.completion(one), self._first[other])
 
     def pieces(self, dependences: int) -> Pieces:
         """Return the pieces, in order."""
@@ -389,7 +396,7 @@ class _Task:
         if piece != NOTHING and walk._first[child] != NOTHING:
             walk.order([piece], walk._first[child])
         if walk._undeferred[child]:
-            self.waits = self.waits + walk._completion[child]
+            self.waits = self.waits + walk.completion(child)
             self._leave(self.levels[-1], child)
         else:
             self.levels[-1].children.append(child)
@@ -399,7 +406,7 @@ class _Task:
         walk = self.walk
         for level in self.levels:
             for child in level.children:
-                self.waits.extend(walk._completion[child])
+                self.waits.extend(walk.completion(child))
                 self._leave(level, child)
             level.children = []
 
@@ -422,9 +429,10 @@ class _Task:
     def end(self) -> None:
         """Say at which pieces the task is complete, and what it leaves to others."""
         walk = self.walk
-        if self.last != NOTHING:
-            walk._completion[self.task].append(self.last)
-        walk._rest[self.task] = self.left()
+        walk._last[self.task] = self.last
+        rest = self.left()
+        if rest:
+            walk._rest[self.task] = rest
 
     def left(self) -> list[int]:
         """Return the last pieces of all descendants that nobody has waited for."""
@@ -438,15 +446,13 @@ class _Task:
         walk = self.walk
         found = level.rest
         for child in level.children:
-            found.extend(walk._completion[child])
-            found = _joined(found, walk._rest[child])
-            walk._rest[child] = []
+            found.extend(walk.completion(child))
+            found = _joined(found, walk._rest.pop(child, []))
         level.children, level.rest = [], []
         return found
 
     def _leave(self, level: _Level, child: int) -> None:
-        level.rest = _joined(level.rest, self.walk._rest[child])
-        self.walk._rest[child] = []
+        level.rest = _joined(level.rest, self.walk._rest.pop(child, []))
 
 
 class _ImplicitTask(_Task):
@@ -478,8 +484,7 @@ class _ImplicitTask(_Task):
         """Leave all to the end of the region."""
         super().end()
         walk, task = self.walk, self.task
-        found = _joined(list(walk._completion[task]), walk._rest[task])
-        walk._rest[task] = []
+        found = _joined(walk.completion(task), walk._rest.pop(task, []))
         if self._region != NOTHING:
             ends = walk._region_end
             ends[self._region] = _joined(ends.get(self._region, []), found)
