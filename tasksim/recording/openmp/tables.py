@@ -31,8 +31,8 @@ SCHEDULER: Final = "lws"
 GOES_ON: Final = 1
 """Priority of a piece that continues a task: its thread does not leave the task for others."""
 INTERRUPTED_NS: Final = 20_000
-"""Time without a core from which a piece counts as interrupted, in ns: the clock of processor time
-is behind by up to 5 us, and no time slice of another program is that short."""
+"""Time without a core from which a piece counts as interrupted, in ns: clocks are not read at once,
+and no time slice of another program is that short."""
 MAX_GAPS: Final = 8
 """How many times the most frequent distance between addresses the next address may be away for the
 distance to be taken as the size of the datum; beyond it lies another array."""

@@ -71,13 +71,13 @@ void on_parallel_begin(Data* task, const Frame* frame, Data* region, unsigned, i
   if (Thread* t = here()) {
     region->value = t->new_region();
     code = sites.called_from(frame, code);
-    t->put_times(PARALLEL | bits(BEGIN, 8) | bits(region->value, 16));
+    t->put_times(PARALLEL | bits(BEGIN, 8) | bits(region->value, 16), true);
     t->put(ENCOUNTERED | bits(sites.number(folder, code), 16), of(task));
   }
 }
 
 void on_parallel_end(Data* region, Data*, int, const void*) {
-  if (Thread* t = here()) t->put_times(PARALLEL | bits(END, 8) | bits(of(region), 16));
+  if (Thread* t = here()) t->put_times(PARALLEL | bits(END, 8) | bits(of(region), 16), false);
 }
 
 void on_implicit_task(int endpoint, Data* region, Data* task, unsigned size, unsigned place,
@@ -86,7 +86,8 @@ void on_implicit_task(int endpoint, Data* region, Data* task, unsigned size, uns
   if (!t) return;
   if (endpoint == BEGIN && task) task->value = t->new_task();
   t->put_times(IMPLICIT | bits(static_cast<unsigned>(endpoint), 8) |
-               bits((flags & INITIAL) != 0, 12) | bits(of(task), 16));
+                   bits((flags & INITIAL) != 0, 12) | bits(of(task), 16),
+               false);
   if (endpoint == BEGIN)
     t->put(TEAM | bits(place & 0xFFFFFF, 8) | bits(size & 0xFFFFFF, 32), of(region));
 }
@@ -143,20 +144,23 @@ void on_task_schedule(Data* before, int status, Data* next) {
   const bool stays =
       status == EARLY_FULFILL || status == LATE_FULFILL || status == TASKWAIT_COMPLETE;
   t->put_times(SCHEDULE | bits(static_cast<unsigned>(status) & 0xFF, 8) |
-               bits(of(stays ? before : next), 16));
+                   bits(of(stays ? before : next), 16),
+               status == COMPLETE);
 }
 
 void on_sync_region(int kind, int endpoint, Data*, Data* task, const void*) {
   if (Thread* t = here())
     t->put_times(SYNC | bits(static_cast<unsigned>(endpoint), 8) |
-                 bits(static_cast<unsigned>(kind) & 0xF, 12) | bits(of(task), 16));
+                     bits(static_cast<unsigned>(kind) & 0xF, 12) | bits(of(task), 16),
+                 endpoint == BEGIN);
 }
 
 void on_sync_region_wait(int kind, int endpoint, Data*, Data* task, const void*) {
   if (kind != TASKGROUP) return;  // of others, the wait is all there is
   if (Thread* t = here())
     t->put_times(SYNC | bits(static_cast<unsigned>(endpoint), 8) | bits(TASKGROUP_WAIT, 12) |
-                 bits(of(task), 16));
+                     bits(of(task), 16),
+                 endpoint == BEGIN);
 }
 
 void on_work(int kind, int endpoint, Data*, Data*, std::uint64_t count, const void* code) {

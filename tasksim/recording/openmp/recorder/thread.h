@@ -48,11 +48,13 @@ class Thread {
     ++next_;
   }
 
-  // A record whose body are the times of both clocks.
-  void put_times(std::uint64_t head) {
+  // A record whose body are the times of both clocks. *ran* says that the thread executed a task
+  // since its last record, and did not wait or look for one.
+  void put_times(std::uint64_t head, bool ran) {
     const std::uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC);
     std::uint64_t cpu_ns = known_cpu_ns_ + (wall_ns - known_wall_ns_);
-    if (wall_ns - known_wall_ns_ > ASSUMED_RUNNING_NS) {
+    if (wall_ns - wall_ns_ > (ran ? ASSUMED_RUNNING_NS : ASSUMED_AWAKE_NS) ||
+        wall_ns - known_wall_ns_ > LONGEST_ASSUMED_NS) {
       cpu_ns = known_cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
       known_wall_ns_ = wall_ns;
     }
@@ -91,10 +93,13 @@ class Thread {
   const void* taskloop = nullptr;
 
  private:
-  // Within this time after a reading of the processor clock, a thread that made another record is
-  // taken to have had its core all along: a reading costs some 300 ns, and what else runs on a
-  // core takes longer than this.
-  static constexpr std::uint64_t ASSUMED_RUNNING_NS = 5000;
+  // A reading of the processor clock costs a system call, as much as all else that is done for a
+  // task. Between two readings the thread is taken to have had its core, as long as these bounds
+  // hold: of a stretch of a task, as other programs take a core for longer; of a wait, in which a
+  // thread may sleep; and of all since the last reading.
+  static constexpr std::uint64_t ASSUMED_RUNNING_NS = 100'000;
+  static constexpr std::uint64_t ASSUMED_AWAKE_NS = 5'000;
+  static constexpr std::uint64_t LONGEST_ASSUMED_NS = 200'000;
 
   bool grow() {
     size_t size = 0;
