@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from tasksim.platform.description import Overheads
 from tasksim.recording.openmp.pieces import Phase
 
 if TYPE_CHECKING:
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
     from tasksim.recording.openmp.pieces import Pieces
     from tasksim.run.record import Run
 
-__all__ = ["ThreadAccount", "account_of"]
+__all__ = ["ThreadAccount", "account_of", "costs_of"]
+
+LONGEST_FETCH_S: Final = 5e-6
+"""Longest time between two pieces of a thread, in seconds, that is taken for that of fetching the
+next one from a queue. After more, the thread had looked in vain for a while, or slept."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,10 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     creating = pieces.creates & (pieces.phase == Phase.CREATED)
     creation_s = float(duration_s[creating].sum())
     idle_s = len(run.workers) * run.makespan_s - float(duration_s.sum())
-    begin, end, share = _gaps(pieces, run)
+    gaps = _gaps(pieces, run)
     ready, start = run.tasks.ready_s, run.tasks.start_s
-    whole_s = _shared(begin, end, np.ones(len(begin)), ready, start)
-    runtime_s = _shared(begin, end, share, ready, start)
+    whole_s = _shared(gaps.begin_s, gaps.end_s, np.ones(len(gaps.piece)), ready, start)
+    runtime_s = _shared(gaps.begin_s, gaps.end_s, gaps.share, ready, start)
     return ThreadAccount(
         busy_s=float(duration_s.sum()) - creation_s,
         creation_s=creation_s,
@@ -92,21 +97,52 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     )
 
 
-def _gaps(
-    pieces: Pieces, run: Run
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return begin and end of the times of threads without a piece, and their share with a core."""
+def costs_of(run: Run, pieces: Pieces, account: ThreadAccount) -> Overheads:
+    """Return what the runtime costs in replays: per task that is fetched, per thread that wakes.
+
+    All of the account's time for the runtime is charged. A piece that continues a task costs next
+    to nothing, and so the tasks that one thread creates are not held up by it.
+    """
+    gaps = _gaps(pieces, run)
+    since = np.maximum(gaps.begin_s, run.tasks.ready_s[gaps.piece])
+    lost_s = np.maximum(gaps.end_s - since, 0.0) * gaps.share
+    is_fetch = gaps.end_s - gaps.begin_s <= LONGEST_FETCH_S
+    fetching_s, waking_s = float(lost_s[is_fetch].sum()), float(lost_s[~is_fetch].sum())
+    if not fetching_s + waking_s:
+        return Overheads(task_s=account.runtime_s / len(pieces))
+    scale = account.runtime_s / (fetching_s + waking_s)
+    wakes = max(int((lost_s[~is_fetch] > 0).sum()), 1)
+    return Overheads(task_s=scale * fetching_s / len(pieces), wakeup_s=scale * waking_s / wakes)
+
+
+class _Gaps(NamedTuple):
+    """Times of threads without a piece.
+
+    Attributes
+    ----------
+    begin_s, end_s
+    share
+        Share of the time in which the thread had a core.
+    piece
+        Piece that ends it.
+    """
+
+    begin_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    share: NDArray[np.float64]
+    piece: NDArray[np.int64]
+
+
+def _gaps(pieces: Pieces, run: Run) -> _Gaps:
+    """Return the times of threads between two pieces."""
     order = np.lexsort((pieces.end_ns, pieces.start_ns, pieces.thread))
     thread = pieces.thread[order]
     start, end = run.tasks.start_s[order], run.tasks.end_s[order]
     clock, clock_end = pieces.clock_ns[order], (pieces.clock_ns + pieces.cpu_ns)[order]
-    same = thread[1:] == thread[:-1]
-    begin, until = end[:-1][same], start[1:][same]
-    cpu_s = 1e-9 * (clock[1:] - clock_end[:-1])[same]
-    there = until > begin
-    begin, until, cpu_s = begin[there], until[there], cpu_s[there]
-    share: NDArray[np.float64] = np.clip(cpu_s / (until - begin), 0.0, 1.0)
-    return begin, until, share
+    there = (thread[1:] == thread[:-1]) & (start[1:] > end[:-1])
+    begin, until, piece = end[:-1][there], start[1:][there], order[1:][there]
+    cpu_s = 1e-9 * (clock[1:] - clock_end[:-1])[there]
+    return _Gaps(begin, until, np.clip(cpu_s / (until - begin), 0.0, 1.0), piece)
 
 
 def _shared(

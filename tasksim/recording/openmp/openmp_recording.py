@@ -12,8 +12,7 @@ from tasksim.base.errors import InputError, TasksimError, nearest
 from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import duration_text
 from tasksim.native.cores import usable_cores
-from tasksim.platform.description import Overheads
-from tasksim.recording.openmp.account import account_of
+from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
@@ -196,8 +195,7 @@ class OpenMPRecording:
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
-        cost_s = self._account.runtime_s / len(pieces)
-        self._replayable = Replayable(self._run, Overheads(task_s=cost_s))
+        self._replayable = Replayable(self._run, costs_of(self._run, pieces, self._account))
 
     def __repr__(self) -> str:
         if self._pieces is None:
