@@ -10,8 +10,10 @@ import sys
 import pytest
 
 from tasksim.core import build as build_module
-from tasksim.core.build import build, main
+from tasksim.core.build import build, build_recorder, build_recorder_beside, main
 from tasksim.core.compiler import Compiler, NotBuilt, find_compiler
+from tasksim.core.library import RECORDER, digest
+from tasksim.core.wheeltag import needs_of
 
 ANSWER = '#include "answer.h"\nextern "C" TASKSIM_API int tasksim_answer() { return ANSWER; }\n'
 
@@ -199,3 +201,28 @@ def test_wrong_options_are_refused(line, message, capsys):
         main(line.split())
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("compiler")
+def test_the_recorder_of_openmp_programs_needs_only_the_c_library(tmp_path, strict):
+    made = build_recorder(tmp_path / "recorder.so", compiler=strict)
+    library = ctypes.CDLL(str(made))
+    library.tasksim_ompt_sources.restype = ctypes.c_char_p
+    assert library.tasksim_ompt_sources().decode() == digest(RECORDER.parent)
+    names = [name.split(".so")[0] for name in needs_of(made).libraries]
+    assert set(names) <= {"libc", "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libdl"}
+    # What was not asked for says no: it is loaded by every process with that environment.
+    assert library.ompt_start_tool(201611, b"nothing") == 0
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_recorder_that_cannot_be_built_is_no_failure_of_the_core(installed, monkeypatch):
+    folder = installed / "recorder"
+    folder.mkdir()
+    (folder / "wrong.cpp").write_text("#error too old\n")
+    monkeypatch.setattr(build_module, "RECORDER", folder / RECORDER.name)
+    monkeypatch.setattr(build_module, "RECORDER_WHY_NOT", folder / "not-built.txt")
+    assert "too old" in (build_recorder_beside() or "")
+    assert "too old" in (folder / "not-built.txt").read_text()
+    (folder / "wrong.cpp").unlink()
+    assert build_recorder_beside() is None

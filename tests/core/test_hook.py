@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tasksim.core.library import RECORDER
 from tasksim.core.wheeltag import wheel_tag
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +116,23 @@ def test_wheels_of_the_same_sources_have_the_same_bytes(project):
     shutil.rmtree(project / "build")
     second, _ = made(project)
     assert kept.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_wheel_has_the_recorder_of_openmp_programs(project):
+    folder = RECORDER.parent.relative_to(ROOT)
+    shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("*.so"))
+    wheel, _ = made(project)
+    with zipfile.ZipFile(wheel) as archive:
+        inside = [name for name in archive.namelist() if name.startswith(str(folder))]
+    assert inside == [str(folder / RECORDER.name)]
+    (project / folder / "recorder.cpp").write_text("#error too old\n")
+    (project / "out" / wheel.name).unlink()
+    wheel, said = made(project)
+    with zipfile.ZipFile(wheel) as archive:
+        why = archive.read(f"{folder}/not-built.txt").decode()
+    assert "too old" in why
+    assert "tasksim cannot record OpenMP programs" in said
 
 
 def test_the_source_distribution_builds_by_itself(project, tmp_path):

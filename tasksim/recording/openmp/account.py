@@ -36,7 +36,7 @@ class ThreadAccount:
     runtime_s : float
         On a core, without a task although some were ready: the runtime looked for one.
     waiting_s : float
-        Without a core or asleep, although tasks were ready.
+        Without a core, asleep or being started, although tasks were ready.
     idle_s : float
         Without a task as none was ready.
     critical_path_s : float
@@ -134,7 +134,10 @@ class _Gaps(NamedTuple):
 
 
 def _gaps(pieces: Pieces, run: Run) -> _Gaps:
-    """Return the times of threads between two pieces."""
+    """Return the times of threads between two pieces, and before their first.
+
+    A thread that has not come to a piece yet is being started.
+    """
     order = np.lexsort((pieces.end_ns, pieces.start_ns, pieces.thread))
     thread = pieces.thread[order]
     start, end = run.tasks.start_s[order], run.tasks.end_s[order]
@@ -142,7 +145,15 @@ def _gaps(pieces: Pieces, run: Run) -> _Gaps:
     there = (thread[1:] == thread[:-1]) & (start[1:] > end[:-1])
     begin, until, piece = end[:-1][there], start[1:][there], order[1:][there]
     cpu_s = 1e-9 * (clock[1:] - clock_end[:-1])[there]
-    return _Gaps(begin, until, np.clip(cpu_s / (until - begin), 0.0, 1.0), piece)
+    share = np.clip(cpu_s / (until - begin), 0.0, 1.0)
+    late = np.append(True, thread[1:] != thread[:-1]) & (start > 0.0)
+    nothing = np.zeros(int(late.sum()))
+    return _Gaps(
+        np.append(begin, nothing),
+        np.append(until, start[late]),
+        np.append(share, nothing),
+        np.append(piece, order[late]),
+    )
 
 
 def _shared(
