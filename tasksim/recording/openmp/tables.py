@@ -34,8 +34,8 @@ INTERRUPTED_NS: Final = 20_000
 """Time without a core from which a piece counts as interrupted, in ns: clocks are not read at once,
 and no time slice of another program is that short."""
 MAX_GAPS: Final = 8
-"""How many times the most frequent distance between addresses the next address may be away for the
-distance to be taken as the size of the datum; beyond it lies another array."""
+"""How many times the median distance of addresses the next one may be away, where no distance is the
+rule, for the distance to be taken as the size of the datum; beyond it lies another array."""
 
 _SUFFIX: Final = {Phase.FIRST: "", Phase.CREATED: " (creating)", Phase.WAITED: " (resumed)"}
 
@@ -65,22 +65,24 @@ def graph_of_pieces(pieces: Pieces, names: Mapping[int, str], name: str) -> Task
         pieces.role, (Role.PARALLEL, Role.SERIAL, Role.BARRIER, Role.TASKWAIT)
     )
     data = len(pieces.address)
+    sizes = guessed_sizes(pieces.address)
+    names_of_parameters, parameters, row = _parameters(pieces, kernel, len(kernels), sizes)
     graph = TaskGraph(
         name=name,
         arguments={},
         kernels=kernels,
-        parameter_names=((),) * len(kernels),
-        parameters=tuple(np.zeros((1, 0)) for _ in kernels),
+        parameter_names=names_of_parameters,
+        parameters=parameters,
         model_names=kernels,
         kernel=kernel,
-        row=np.zeros(count, np.int32),
+        row=row,
         priority=np.where(goes_on, GOES_ON, 0).astype(np.int32),
         access_ptr=pointers_of_counts(np.bincount(pieces.access_piece, minlength=count)),
         access_handle=pieces.access_datum.astype(np.int32),
         access_mode=pieces.access_mode.astype(np.int8),
         successor_ptr=successor_ptr,
         successors=successors,
-        handle_size=guessed_sizes(pieces.address),
+        handle_size=sizes,
         handle_home=np.zeros(data, np.int32),
         handle_blocks=(HandleBlock("data", data, 0, 0),) if data else (),
     )
@@ -102,10 +104,35 @@ def _kernels(pieces: Pieces, names: Mapping[int, str]) -> tuple[tuple[str, ...],
     return tuple(index), number[inverse.reshape(-1)]
 
 
+def _parameters(
+    pieces: Pieces, kernel: NDArray[np.int32], kernels: int, sizes: NDArray[np.int64]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[NDArray[np.float64], ...], NDArray[np.int32]]:
+    """Return per kernel its parameters and a table of their values, and per piece its row.
+
+    A kernel whose tasks all name data has the size of these as its parameter, ``bytes``.
+    """
+    total = np.bincount(
+        pieces.access_piece, weights=sizes[pieces.access_datum], minlength=len(kernel)
+    )
+    row = np.zeros(len(kernel), np.int32)
+    names: list[tuple[str, ...]] = [()] * kernels
+    tables: list[NDArray[np.float64]] = [np.zeros((1, 0))] * kernels
+    unnamed = np.zeros(kernels, bool)
+    unnamed[kernel[total == 0]] = True
+    order = np.argsort(kernel, kind="stable")
+    limits = np.searchsorted(kernel[order], np.arange(kernels + 1))
+    for number in np.flatnonzero(~unnamed).tolist():
+        mine = order[limits[number] : limits[number + 1]]
+        values, row[mine] = np.unique(total[mine], return_inverse=True)
+        names[number], tables[number] = ("bytes",), values.astype(np.float64)[:, None]
+    return tuple(names), tuple(tables), row
+
+
 def guessed_sizes(address: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return sizes in bytes guessed from the distances of addresses; 0 for a single one.
 
-    A datum reaches to the next address, if that is not much further away than most are.
+    A datum reaches to the next address. Where one distance is the rule, as with tiles of a matrix,
+    no datum is larger than that.
     """
     if len(address) < 2:
         return np.zeros(len(address), np.int64)
@@ -113,8 +140,13 @@ def guessed_sizes(address: NDArray[np.uint64]) -> NDArray[np.int64]:
     gaps = np.diff(address[order]).astype(np.int64)
     values, counts = np.unique(gaps, return_counts=True)
     usual = int(values[np.argmax(counts)])
+    if 2 * int(counts.max()) < len(gaps):
+        usual = int(np.median(gaps))
+        largest = MAX_GAPS * usual
+    else:
+        largest = usual
     sizes = np.empty(len(address), np.int64)
-    sizes[order] = np.append(np.where(gaps <= MAX_GAPS * usual, gaps, usual), usual)
+    sizes[order] = np.append(np.where(gaps <= largest, gaps, usual), usual)
     return sizes
 
 

@@ -85,5 +85,9 @@ def test_sizes_are_the_distances_to_the_next_address():
     tiles = np.array([0x1000, 0x1200, 0x1400, 0x9000, 0x9200], np.uint64)
     assert guessed_sizes(tiles).tolist() == [512, 512, 512, 512, 512]
     assert guessed_sizes(tiles[[4, 0, 2]]).tolist() == [0x400, 0x400, 0x400]
+    lower_triangle = np.array([0x1000, 0x1600, 0x1800, 0x2000, 0x2200, 0x2400], np.uint64)
+    assert set(guessed_sizes(lower_triangle).tolist()) == {512}
+    irregular = np.array([0, 10, 31, 46, 1000], np.uint64)
+    assert guessed_sizes(irregular).tolist() == [10, 21, 15, 18, 18]
     assert guessed_sizes(tiles[:1]).tolist() == [0]
     assert guessed_sizes(tiles[:0]).tolist() == []

@@ -167,3 +167,24 @@ def test_a_recording_on_one_thread_has_the_same_graph(compiled, recorded):
     assert dependences(one) == dependences(two)
     assert one.graph.handle_size.tolist() == two.graph.handle_size.tolist()
     assert set(one.graph.handle_size.tolist()) == {16 * 16 * 8}
+
+
+def test_kernels_have_the_guessed_size_of_their_data_as_parameter(compiled, recorded):
+    graph = recorded(compiled(EXAMPLES / "cholesky.c"), "6", "16").recording.graph
+    tile = 16 * 16 * 8
+    found = {
+        name: (names, table.tolist())
+        for name, names, table in zip(
+            graph.kernels, graph.parameter_names, graph.parameters, strict=True
+        )
+        if name.startswith("factor:")
+    }
+    assert sorted(found.values()) == [
+        (("bytes",), [[tile * count]]) for count in (1, 2, 2, 3)
+    ]  # potrf, trsm, syrk, gemm
+    assert graph.parameter_names[graph.kernels.index("parallel main:54")] == ()
+
+
+def test_a_kernel_without_data_has_no_parameter(compiled, recorded):
+    graph = recorded(compiled(EXAMPLES / "fib.c"), "10", "4").recording.graph
+    assert set(graph.parameter_names) == {()}
