@@ -34,8 +34,8 @@ INTERRUPTED_NS: Final = 20_000
 """Time without a core from which a piece counts as interrupted, in ns: clocks are not read at once,
 and no time slice of another program is that short."""
 MAX_GAPS: Final = 8
-"""How many times the median distance of addresses the next one may be away, where no distance is the
-rule, for the distance to be taken as the size of the datum; beyond it lies another array."""
+"""How many times the median distance of addresses the next one may be away for the distance to be
+taken as the size of the datum, where no distance is the rule; beyond it lies another array."""
 
 _SUFFIX: Final = {Phase.FIRST: "", Phase.CREATED: " (creating)", Phase.WAITED: " (resumed)"}
 
