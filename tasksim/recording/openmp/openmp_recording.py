@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenMPRecording", "PreparedProgram", "record_openmp"]
 
 MIN_SAID_S: Final = 1e-3
-"""Shortest time in parallel regions outside of tasks that is worth a note, in seconds."""
+"""Shortest time outside of tasks or regions that is worth a note, in seconds."""
 MIN_WAITING_SHARE: Final = 0.05
 """Share of the threads' time without a core, while tasks were ready, that is worth a note."""
 
@@ -336,6 +336,12 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
         )
     if counts.get("contradicted"):
         found.append(f"{counts['contradicted']} dependencies contradict the times and are left out")
+    outside_s = 1e-9 * counts["outside ns"]
+    if outside_s >= MIN_SAID_S:
+        found.append(
+            f"{duration_text(outside_s)} before the first parallel region and after the last are "
+            "no part of the run"
+        )
     if counts["serial teams"]:
         found.append(
             "on a team of one thread all tasks are executed at once: tasks with 'if' that would "

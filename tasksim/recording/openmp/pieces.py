@@ -223,6 +223,8 @@ class _Walk:
         real = ending != Ending.GROUP_BEGIN
         # The program before its first region and after the last is no part of the run.
         kept = real & ~(initial & (new | (last & (ending == Ending.END))))
+        durations_ns = h.step_end_ns - h.step_start_ns
+        self._outside_ns = int(durations_ns[real & initial & ~kept].sum())
         # After the barrier at the end of a region there is only the runtime, maybe much later.
         previous = np.roll(ending, 1)
         kept &= ~(implicit & ~new & (ending == Ending.END) & (previous == Ending.BARRIER))
@@ -312,6 +314,7 @@ class _Walk:
             "contradicted": int((~kept).sum()),
             "regions": len(h.region_site),
             "serial teams": int(self.serial_teams),
+            "outside ns": self._outside_ns,
         }
         columns["end"] = ends
         sorted_columns = {name: column[order] for name, column in columns.items()}

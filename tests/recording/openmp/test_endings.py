@@ -195,7 +195,7 @@ def test_a_task_takes_less_than_a_hundred_bytes_of_disk(threads, compiled, tmp_p
 
 def test_signals_reach_the_program(compiled, recorded):
     """The recorder lives on when one is meant for the program."""
-    source = ending(f"kill({os.getpid()}, SIGUSR1); usleep(200000); exit(1);").replace(
+    source = ending(f"kill({os.getpid()}, SIGUSR1); sleep(30); exit(1);").replace(
         "int main(void)\n{",
         "static void leave(int number) { _exit(number == SIGUSR1 ? 5 : 6); }\n"
         "int main(void)\n{ signal(SIGUSR1, leave);",

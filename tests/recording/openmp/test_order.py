@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 import tasksim
+from tasksim.base.units import parse_quantity
 from tasksim.graph.access_mode import AccessMode
 
 HEAD = """
@@ -141,6 +142,26 @@ int main(void)
     assert before("grandchild", "serial part")
     assert before("serial part", "next")
     assert list(recording.graph.kernels).count("serial part") == 1
+
+
+def test_the_program_around_its_regions_is_left_out_in_words(compiled, recorded):
+    source = f"""#include <omp.h>
+{HEAD}{task("inside")}
+int main(void)
+{{
+    omp_get_max_threads();
+    usleep(20000);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    inside();
+    usleep(10000);
+    return 0;
+}}
+"""
+    recording = recorded(compiled(source)).recording
+    assert "serial part" not in recording.graph.kernels
+    (note,) = (note for note in recording.notes if "no part of the run" in note)
+    assert parse_quantity("".join(note.split()[:2]), "time") >= 0.03
 
 
 def test_a_nested_region_ends_before_its_task_goes_on(compiled, recorded):
