@@ -48,7 +48,7 @@ DEFAULT_CELLS: Final = 16
 """Default number of cells of a parameter if only others are given: the middle of those that a
 search tries."""
 
-MAX_SEARCHED_AGAIN: Final = 1024
+MAX_SEARCHED_AGAIN: Final = 256
 """Number of configurations up to which a fit to a part of them searches again: the result still
 depends on the part."""
 
@@ -174,7 +174,7 @@ class TensorBase(KernelModel):
     def refitted(self, samples: Samples) -> Self:
         """Return a model fitted to a part of the samples of this one.
 
-        The result of a search over more than 1024 configurations is reused: a part of so many leads
+        The result of a search over more than 256 configurations is reused: a part of so many leads
         to the same choice, except for irrelevant differences.
         """
         model = self.clone()
