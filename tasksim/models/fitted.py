@@ -50,6 +50,7 @@ class FittedModel(Protocol):
     fixed_: Mapping[str, float]
     categories_: Mapping[str, tuple[str, ...]]
     unmeasured_: Mapping[str, tuple[str, ...]]
+    _held_out: Floats | None
 
     def predict(self, parameters: ArrayLike) -> Floats:
         """Return the expected duration of each row of *parameters*, in seconds."""

@@ -120,6 +120,10 @@ class KernelModel(ABC):
     """The fence (:func:`~tasksim.models.quantiles.inliers`) outside of which samples are outliers,
     for a fit and for its evaluation; None: no sample is an outlier."""
 
+    _held_out: Floats | None = None
+    """Predictions of models that the fit made to cross-validate itself: seconds per configuration
+    of the samples that it kept, NaN where no such model left one out; None if it made none."""
+
     label: str = ""
     """The name of the model in messages: ``"gemm on cpu"``. A library of models sets it."""
 
@@ -154,7 +158,8 @@ class KernelModel(ABC):
         from tasksim.models.categories import listed
         from tasksim.models.samples import unfit_duration
 
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_report"]:
+        forgotten = ("_report", "_held_out")
+        for name in [name for name in vars(self) if name.endswith("_") or name in forgotten]:
             delattr(self, name)
         if len(samples) == 0:
             raise self._refusal("no samples to fit: measure the kernel first")

@@ -41,7 +41,7 @@ __all__ = [
 AUTO: Final = ("history", "power", "mlr", "cp", "hybrid", "learned")
 """Kinds tried by default, the cheapest first, followed by kinds of other packages."""
 
-STAGES: Final = (768, 4096)
+STAGES: Final = (768, 2048)
 """Numbers of configurations on which kinds are compared before the best is fitted to all. Each kind
 is tried on the first; those that may still win also on the second."""
 FIRST_PER_SECOND: Final = 64
@@ -49,11 +49,11 @@ FIRST_PER_SECOND: Final = 64
 still has its chance."""
 MIN_FIRST: Final = 64
 """Smallest number of configurations of the first stage."""
-FINALISTS: Final = 3
+FINALISTS: Final = 2
 """Maximum number of kinds compared on the second stage."""
-FINALIST_FACTOR: Final = 2.0
-"""Error, relative to the best, up to which a kind is compared again: with five times as many
-samples, the errors of tensors and of learned models halve, those of formulas stay."""
+FINALIST_FACTOR: Final = 1.6
+"""Error, relative to the best, up to which a kind is compared again: with three times as many
+samples, the errors of tensors and of learned models fall by a third, those of formulas stay."""
 MAX_ALL_FOLDS: Final = 1024
 """Number of configurations up to which every fold is left out. Of more, two are: the error is then
 known from 400 configurations and more."""
@@ -179,7 +179,7 @@ def select(
 
     Notes
     -----
-    Kinds are compared on 768 configurations, those that may still win on 4096, and the best is
+    Kinds are compared on 768 configurations, those that may still win on 2048, and the best is
     fitted to all (successive halving: K. Jamieson and A. Talwalkar, "Non-stochastic best arm
     identification and hyperparameter optimization", AISTATS 2016).
 
@@ -287,7 +287,7 @@ class _Contest:
             return chosen, why
         compared = chosen
         self.say(f"fitting {chosen.kind} to all samples")
-        chosen = self._tried(compared.kind, self.samples)
+        chosen = self._tried(compared.kind, self.samples, alone=True)
         if chosen.model is None:
             raise InputError(chosen.reason)
         self.table[chosen.kind] = chosen
@@ -322,8 +322,11 @@ class _Contest:
         chosen[np.random.default_rng(self.clock.seed).permutation(len(rows))[:count]] = True
         return self.samples.select(chosen[group])
 
-    def _tried(self, kind: str, samples: Samples) -> Candidate:
-        """Return the best model of a *kind*, or why there is none."""
+    def _tried(self, kind: str, samples: Samples, *, alone: bool = False) -> Candidate:
+        """Return the best model of a *kind*, or why there is none.
+
+        If it is *alone*, errors need not be on the same configurations as those of other kinds.
+        """
         if kind not in installed():
             if self.clock.single:
                 model_class(kind)
@@ -332,7 +335,8 @@ class _Contest:
             models = list(_models(kind, self.options.get(kind, {}), self.clock))
         except TypeError as error:
             return Candidate(kind, f"cannot be made: {error}")
-        found = [_judged(model, samples, self.clock.seed) for model in models]
+        own = alone or self.clock.single
+        found = [_judged(model, samples, self.clock.seed, own=own) for model in models]
         return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
 
 
@@ -360,7 +364,7 @@ def _models(kind: str, options: Mapping[str, Any], clock: _Clock) -> Iterator[Ke
         yield known(**trial)
 
 
-def _judged(model: KernelModel, samples: Samples, seed: int) -> Candidate:
+def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Candidate:
     begun = time.process_time()
     try:
         model.fit(samples)
@@ -370,7 +374,9 @@ def _judged(model: KernelModel, samples: Samples, seed: int) -> Candidate:
     rows, group = samples.configurations()
     parts = None if len(rows) <= MAX_ALL_FOLDS else PARTS
     try:
-        out = left_out(model, samples, parts=parts, seed=seed)
+        out = left_out(
+            model, samples, parts=parts, seed=seed, own=own and len(rows) > MAX_ALL_FOLDS
+        )
     except TasksimError as error:
         return Candidate(
             model.kind, f"cannot be judged: {error}", model, fit_seconds=fit_s,

@@ -50,6 +50,10 @@ UNKNOWN_DOMAIN: Final = (0.0, sys.float_info.max)
 """Domain of a model whose samples are unknown."""
 
 
+MAX_SEARCHED_AGAIN: Final = 256
+"""Number of configurations up to which a fit to a part of them searches for terms again."""
+
+
 class LinearModel(KernelModel):
     """A linear combination of terms such as ``m*n*k``, fitted by least squares.
 
@@ -324,6 +328,16 @@ class LinearModel(KernelModel):
         model = copy(self)
         model.terms = str(self._parsed_)
         return model
+
+    def refitted(self, samples: Samples) -> Self:
+        """Return a model fitted to a part of the samples of this one.
+
+        Terms found for more than 256 configurations are not searched again: a part of so many
+        leads to the same ones, except for irrelevant differences.
+        """
+        if self.report()["configurations"] <= MAX_SEARCHED_AGAIN:
+            return self.clone().fit(samples)
+        return type(self)(**{**self.get_params(), "terms": str(self._parsed_)}).fit(samples)
 
     def floored(self, parameters: Any) -> Bools:
         """Return which rows are raised to ``floor_s_``, since the formula gives less."""

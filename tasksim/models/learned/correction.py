@@ -24,7 +24,7 @@ from tasksim.models.validation.crossvalidation import fold_of_each
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tasksim.base.arrays import Bools, Floats
+    from tasksim.base.arrays import Bools, Floats, Indices
     from tasksim.models.tensor.bases import Base
     from tasksim.models.tensor.grid import Axis
 
@@ -169,9 +169,18 @@ def learn(
     # Each step is chosen by its errors on the rows left out, given the steps before.
     ridge = _best(RIDGES, moments, columns, [p.rest for p in parts], parts)[0]
     # What products of columns explain, the process often explains better.
+    ridges = tuple(dict.fromkeys((ridge, np.inf)))
+    some = _few(len(table), seed)
     trials = [
-        _smooth(one, columns, everything, rest, moments, features, parts, seed)
-        for one in dict.fromkeys((ridge, np.inf))
+        _smooth(one, columns, everything, rest, moments, features, parts[:1], some, seed)
+        for one in (ridges if len(table) > len(some) else ())
+    ]
+    if trials:
+        ridges = (min(trials, key=lambda trial: trial.error).ridge,)
+    every = np.arange(len(table))
+    trials = [
+        _smooth(one, columns, everything, rest, moments, features, parts, every, seed)
+        for one in ridges
     ]
     smooth = min(trials, key=lambda trial: trial.error)
     surfaces = [m.at(ridge).predict(columns) for m in moments]
@@ -244,20 +253,26 @@ def _smooth(
     moments: list[Moments],
     features: Features,
     parts: list[_Part],
+    some: Indices,
     seed: int,
 ) -> _Smooth:
-    """Return the process after a surface with this *ridge*."""
+    """Return the process after a surface with this *ridge*, fitted to *some* of the rows."""
     left = rest - everything.at(ridge).predict(columns)
     scales = learn_scales(columns, left, features.parameters, seed)
-    surfaces = [m.at(ridge).predict(columns) for m in moments]
+    surfaces = [m.at(ridge).predict(columns) for m in moments[: len(parts)]]
     rests = [p.rest - s for p, s in zip(parts, surfaces, strict=True)]
-    regressions = [
-        Regression.of(columns[~p.out], r[~p.out], scales, seed)
-        for p, r in zip(parts, rests, strict=True)
-    ]
-    factor, values, error = _best(NOISE_FACTORS, regressions, columns, rests, parts)
-    added = [s + v for s, v in zip(surfaces, values, strict=True)]
+    regressions = []
+    for part, values in zip(parts, rests, strict=True):
+        used = some[~part.out[some]]
+        regressions.append(Regression.of(columns[used], values[used], scales, seed))
+    factor, smooth, error = _best(NOISE_FACTORS, regressions, columns, rests, parts)
+    added = [s + v for s, v in zip(surfaces, smooth, strict=True)]
     return _Smooth(ridge, scales, factor, added, error)
+
+
+def _few(count: int, seed: int) -> Indices:
+    """Return some of so many rows, enough to compare two surfaces by."""
+    return np.sort(np.random.default_rng(seed).permutation(count)[:MAX_ALL_FOLDS])
 
 
 def _parts(

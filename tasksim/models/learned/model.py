@@ -178,6 +178,7 @@ class LearnedModel(KernelModel):
         self._error_ = None
         if np.isfinite(left_out).any():
             self._error_ = float(np.abs(error[np.isfinite(left_out)]).mean())
+            self._held_out = self._smear_ * np.exp(left_out)
         ratio = used.durations_s / np.exp(logs - error)[group]
         self.residual_quantiles_ = group_quantiles(ratio, np.zeros(len(ratio), dtype=np.intp))[0]
         return kept

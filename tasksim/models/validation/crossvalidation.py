@@ -94,6 +94,7 @@ def left_out(
     folds: int = FOLDS,
     parts: int | None = None,
     seed: int = 0,
+    own: bool = False,
 ) -> LeftOut:
     """Return the predictions of models with the options of *model* for samples left out of fits.
 
@@ -111,12 +112,17 @@ def left_out(
         Number of folds to leave out, the first ones; None: all of them.
     seed
         The seed of the folds.
+    own
+        Whether predictions are taken that the fit of *model* to these *samples* made to
+        cross-validate itself, if it did.
 
     Raises
     ------
     TasksimError
         The error of the first fit, if all of them fail.
     """
+    if own and (found := _own(model, samples)) is not None:
+        return found
     # A configuration at another clock counts as the same configuration.
     rows, group = without_clock(samples).configurations()
     if len(rows) > 1:
@@ -127,6 +133,15 @@ def left_out(
     fold = _fold_of_samples(group, folds, seed)
     predicted = _by_folds(model, samples, fold, parts)
     return LeftOut(predicted, "sample", None if parts is None else fold < parts)
+
+
+def _own(model: FittedModel, samples: Samples) -> LeftOut | None:
+    """Return what the fit of *model* to these *samples* predicted of configurations left out."""
+    rows, group = samples.configurations()
+    found = model._held_out
+    if found is None or len(found) != len(rows):
+        return None
+    return LeftOut(found[group], "configuration", np.isfinite(found)[group])
 
 
 def _fold_of_samples(group: Indices, folds: int, seed: int) -> Indices:
