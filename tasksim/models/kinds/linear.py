@@ -335,7 +335,8 @@ class LinearModel(KernelModel):
         Terms found for more than 256 configurations are not searched again: a part of so many
         leads to the same ones, except for irrelevant differences.
         """
-        if self.report()["configurations"] <= MAX_SEARCHED_AGAIN:
+        report = getattr(self, "_report", None)
+        if report is None or report["configurations"] <= MAX_SEARCHED_AGAIN:
             return self.clone().fit(samples)
         return type(self)(**{**self.get_params(), "terms": str(self._parsed_)}).fit(samples)
 

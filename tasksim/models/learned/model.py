@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import numpy as np
@@ -65,8 +66,8 @@ class LearnedModel(KernelModel):
     The law is a sum of products of the parameters, or a power law in each, with a factor per
     category. What it leaves over, in logarithms, is the sum of three parts: a quadratic surface, a
     Gaussian process, and boosted trees (:mod:`tasksim.models.learned.correction`), weighted by
-    their errors in cross-validation. Outside the measured range the law extrapolates, and the
-    correction stays as it is at the edge.
+    their errors in cross-validation. Outside the measured range the law extrapolates, and
+    the correction continues with three quarters of its slope at the edge.
 
     Parameters
     ----------
@@ -194,11 +195,10 @@ class LearnedModel(KernelModel):
             correction = fit_as(taken, self._axes_, rows, rest, self.seed)
             self._correction_ = _rounded(correction)
             return nothing
-        enough = len(rows) >= max(MIN_CONFIGURATIONS, 2 * self.folds) and self._axes_
         self.law_ = "power" if self.law == AUTOMATIC else self.law
         if self.law == AUTOMATIC and self._axes_ and len(rows) >= 2 * self.folds:
             self.law_ = choose_base(self._axes_, rows, logs, self.folds, self.seed)
-        if not enough:
+        if len(rows) < max(MIN_CONFIGURATIONS, 2 * self.folds) or not self._axes_:
             self._base_ = fit_base(self.law_, self._axes_, rows, logs)
             return nothing
         learnt = learn(self._axes_, rows, logs, self.law_, self.folds, self.trees, self.seed)
@@ -300,7 +300,7 @@ def _rounded(correction: Correction) -> Correction:
         process = Process(process.lengths, _single(process.centres), process.weights)
     if forest is not None:
         forest = Forest(forest.borders, forest.columns, forest.cells, _single(forest.values))
-    return Correction(correction.features, correction.surface, process, forest)
+    return replace(correction, process=process, forest=forest)
 
 
 def _single(array: Floats) -> Floats:
@@ -310,6 +310,7 @@ def _single(array: Floats) -> Floats:
 def _correction_to_json(correction: Correction) -> dict[str, Any]:
     surface, process, forest = correction.surface, correction.process, correction.forest
     return {
+        "reach": correction.reach,
         "surface": {
             "level": surface.level,
             "slopes": surface.slopes,
@@ -360,7 +361,8 @@ def _read_correction(node: Node, features: Features) -> Correction:
         forest = Forest(
             borders, asked, _unpacked(one["cells"], "u1", shape).astype(np.intp), values
         )
-    return Correction(features, surface, process, forest)
+    reach = node.get("reach", 0.0).not_negative()
+    return Correction(features, surface, process, forest, reach)
 
 
 def _packed(array: NDArray[Any], dtype: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.models.forms import checked_names
+from tasksim.models.learned.correction import SECANT
 from tasksim.models.learned.forest import DEPTH
 from tasksim.models.tensor.bases import Trend
 from tasksim.models.tensor.grid import MIN_VALUE_SHARE
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["c_source"]
 
 _NUMBERS_PER_LINE = 6
+"""Numbers of 17 digits that fit a line of 120 characters."""
 
 
 def c_source(
@@ -48,6 +50,7 @@ def c_source(
     lines = ["#include <math.h>", ""]
     if correction is not None:
         lines += _tables(correction)
+        lines += [*_inside(correction), ""]
     lines += ["/* Predicted duration in seconds."]
     for parameter, known in categories.items():
         lines.append(f"   {parameter}: " + ", ".join(f"{i} {n}" for i, n in enumerate(known)))
@@ -57,11 +60,7 @@ def c_source(
     lines += [f"    double logs = {_law(axes, law)};"]
     if correction is not None:
         lines += list(_columns(correction, axes))
-        lines += _SURFACE
-        if correction.process is not None:
-            lines += _PROCESS
-        if correction.forest is not None:
-            lines += _FOREST
+        lines += ["    logs += inside(column);", *_beyond(correction, axes)]
     lines += [
         f"    double seconds = {smear!r} * exp(fmin(logs, 700.0));",
         f"    return fmax(seconds, {LEAST_S!r});",
@@ -72,7 +71,6 @@ def c_source(
 
 
 _SURFACE = [
-    "    logs += level;",
     "    for (int c = 0; c < COLUMNS; c++)",
     "        logs += slopes[c] * column[c];",
     "    for (int p = 0; p < PAIRS; p++)",
@@ -96,6 +94,40 @@ _FOREST = [
     "        logs += values[t][leaf];",
     "    }",
 ]
+
+
+def _inside(correction: Correction) -> list[str]:
+    """Return the function of the columns that is the correction inside the domain."""
+    lines = ["static double inside(const double *column)", "{", "    double logs = level;"]
+    lines += _SURFACE
+    if correction.process is not None:
+        lines += _PROCESS
+    if correction.forest is not None:
+        lines += _FOREST
+    return [*lines, "    return logs;", "}"]
+
+
+def _beyond(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
+    """Yield the statements that continue the correction outside the domain."""
+    first = np.searchsorted(correction.features.parameters, np.arange(len(axes))).tolist()
+    if correction.reach == 0 or all(axis.kind == "categorical" for axis in axes):
+        return
+    yield "    double edge = inside(column), far, here;"
+    for place, axis in zip(first, axes, strict=True):
+        if axis.kind == "categorical":
+            continue
+        ends = axis.edges[[0, -1]]
+        low, high = axis.scale(ends).tolist()
+        width = high - low if high > low else 1.0
+        outside = _scaled(axis, axis.name)
+        yield f"    far = (({outside}) - ({_scaled(axis, _clipped(axis))})) / {width!r};"
+        yield "    if (far != 0.0) {"
+        yield f"        here = column[{place}];"
+        yield f"        column[{place}] -= far > 0.0 ? {SECANT!r} : -{SECANT!r};"
+        share = correction.reach / SECANT
+        yield f"        logs += {share!r} * (edge - inside(column)) * fabs(far);"
+        yield f"        column[{place}] = here;"
+        yield "    }"
 
 
 def _law(axes: Sequence[Axis], law: Base) -> str:
@@ -149,6 +181,12 @@ def _scaled(axis: Axis, value: str) -> str:
     return f"({value} > {high!r} ? {high!r} + {high!r} * log({value} / {high!r}) : {value})"
 
 
+def _clipped(axis: Axis) -> str:
+    """Return the parameter, or the end of its range that is nearest."""
+    first, last = axis.edges[[0, -1]].tolist()
+    return f"fmin(fmax({axis.name}, {first!r}), {last!r})"
+
+
 def _columns(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
     """Yield the statements that fill the array ``column``."""
     yield f"    double column[{max(len(correction.features.parameters), 1)}];"
@@ -162,9 +200,7 @@ def _columns(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
         ends = axis.edges[[0, -1]]
         low, high = axis.scale(ends).tolist()
         width = high - low if high > low else 1.0
-        first, last = ends.tolist()
-        inside = f"fmin(fmax({axis.name}, {first!r}), {last!r})"
-        yield f"    column[{place}] = ({_scaled(axis, inside)} - {low!r}) / {width!r};"
+        yield f"    column[{place}] = ({_scaled(axis, _clipped(axis))} - {low!r}) / {width!r};"
         place += 1
 
 

@@ -53,11 +53,30 @@ def test_the_report_says_what_it_is_made_of(model):
 
 
 def test_beyond_the_samples_the_law_continues(model):
-    """Twice as far, the duration doubles: the correction stays as it is at the edge."""
+    """A law that is right in all but a factor of a category continues."""
     low, high = model.domain_["m"]
-    once, twice = model.predict([[2 * high, 512.0], [4 * high, 512.0]])
-    assert twice / once == pytest.approx(2.0, rel=0.05)
+    rng = np.random.default_rng(0)
+    table = np.exp(rng.uniform(2, 6, (100, 2)))
+    exact = LearnedModel().fit(Samples(("m", "n"), table, 1e-9 * table.prod(axis=1)))
+    assert exact.predict([[4000.0, 50.0]])[0] == pytest.approx(2e-4, rel=0.01)
     assert model.inside([[low, 512.0], [2 * high, 512.0]]).tolist() == [True, False]
+
+
+def test_what_bends_at_the_edge_continues():
+    """Of n^2 below and n^3 above 300, a law has one exponent; the correction has the rest."""
+    n = np.exp(np.random.default_rng(0).uniform(np.log(10), np.log(1000), 300))
+    model = LearnedModel(law="power").fit(
+        Samples(("n",), n[:, None], 1e-9 * n**2 * np.maximum(n / 300, 1))
+    )
+    edge, beyond = model.predict([[1000.0], [2000.0]])
+    law = LearnedModel(law="power").fit(samples_below(n, 31))
+    assert np.log2(beyond / edge) == pytest.approx(3.0, abs=0.4)
+    assert np.log2(np.divide(*law.predict([[2000.0], [1000.0]]))) < 2.6
+
+
+def samples_below(n, count):
+    n = n[:count]
+    return Samples(("n",), n[:, None], 1e-9 * n**2 * np.maximum(n / 300, 1))
 
 
 def test_categories_are_learnt():
