@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.arguments import path_of
-from tasksim.base.errors import InputError, TasksimError, nearest
+from tasksim.base.errors import InputError, TasksimError, expect, nearest
 from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import duration_text
 from tasksim.native.cores import usable_cores
@@ -16,10 +16,10 @@ from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
-from tasksim.recording.openmp.program import TRACE, run_program
+from tasksim.recording.openmp.program import TRACE, Ended, run_program
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
-from tasksim.recording.openmp.trace import read_trace
+from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.recording.openmp.account import ThreadAccount
     from tasksim.recording.openmp.pieces import Pieces
-    from tasksim.recording.openmp.program import Ended
     from tasksim.recording.openmp.runtime import OpenMPProgram
-    from tasksim.recording.openmp.trace import Trace
     from tasksim.run.record import Run
 
 __all__ = ["OpenMPRecording", "PreparedProgram", "record_openmp"]
@@ -176,8 +174,11 @@ class OpenMPRecording:
     """
 
     def __init__(self, program: Path, trace: Trace, ended: Ended, names: Mapping[str, str]) -> None:
-        self.program = program
+        self.program = program = path_of(program, "program")
+        expect(trace, Trace, "trace")
+        expect(ended, Ended, "ended")
         self.ended = ended
+        names = renaming(names)
         self._notes = _notes_of(trace, ended)
         self._pieces: Pieces | None = None
         if "started" not in trace.notes:
