@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tasksim.models.categories import listed
+from tasksim.models.diagnosis.leftouterrors import worst_configurations, worst_region
 from tasksim.models.fitted import columns, unlike_fixed
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import CLOCK
@@ -60,7 +61,19 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         },
         "unused": _unused(samples, model),
         "candidates": [row.row() for row in found.table],
+        **_left_out(found),
         "warnings": warnings,
+    }
+
+
+def _left_out(found: Selection) -> dict[str, Any]:
+    """Return where the model errs most, by configurations left out."""
+    if found.out is None:
+        return {"worst": [], "worst_region": None}
+    region = worst_region(found.out, found.samples)
+    return {
+        "worst": [one.to_json() for one in worst_configurations(found.out, found.samples)],
+        "worst_region": None if region is None else {"why": region.text(), **region.to_json()},
     }
 
 
@@ -192,12 +205,16 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
     yield f"samples   {result['samples']} of {result['configurations']} configurations"
     if result.get("mlogq_test") is not None:
         yield f"test      {_tested_text(result)}"
+    if result["worst_region"] is not None:
+        yield f"worst     {result['worst_region']['why']}"
     yield f"size      {result['size_bytes']} bytes"
-    yield "\nkind     mlogq     bytes"
+    yield "\nkind     mlogq      ±    bytes"
     for row in result["candidates"]:
-        error = "-" if row["mlogq_cv"] is None else f"{row['mlogq_cv']:.4f}"
+        error, spread = (
+            "-" if row[key] is None else f"{row[key]:.4f}" for key in ("mlogq_cv", "mlogq_se")
+        )
         size = "-" if row["size_bytes"] is None else row["size_bytes"]
-        yield f"{row['kind']:8} {error:>6} {size:>8}  {row['reason']}"
+        yield f"{row['kind']:8} {error:>6} {spread:>6} {size:>8}  {row['reason']}"
 
 
 def _alternative_text(alternative: dict[str, Any]) -> str:

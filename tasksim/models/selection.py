@@ -563,6 +563,14 @@ class Candidate:
         return float(self.errors[known].mean()) if known.any() else None
 
     @property
+    def mlogq_se(self) -> float | None:
+        """The standard error of :attr:`mlogq_cv`; None with fewer than two configurations."""
+        known = self.errors[np.isfinite(self.errors)]
+        if len(known) < 2:
+            return None
+        return float(known.std(ddof=1) / np.sqrt(len(known)))
+
+    @property
     def judged(self) -> float:
         """The MLogQ used for comparisons: infinite if it is unknown."""
         return np.inf if self.mlogq_cv is None else self.mlogq_cv
@@ -582,6 +590,7 @@ class Candidate:
         return {
             "kind": self.kind,
             "mlogq_cv": self.mlogq_cv,
+            "mlogq_se": self.mlogq_se,
             "size_bytes": self.size_bytes,
             "fit_seconds": self.fit_seconds if self.model is not None else None,
             "domain": None if self.model is None else domain_text(self.model),

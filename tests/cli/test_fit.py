@@ -16,7 +16,7 @@ KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "coefficients", "rsquared",
     "rsquared_adj", "tensor", "notes", "counters", "alternatives",
     "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
-    "candidates", "warnings", "output", "report", "source",
+    "candidates", "worst", "worst_region", "warnings", "output", "report", "source",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 
