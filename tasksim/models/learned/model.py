@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -58,6 +59,10 @@ MAX_LOG: Final = 700.0
 MIN_PLANNED: Final = 128
 """Number of configurations up to which a fit to a part of them chooses again: the result still
 depends on the part."""
+
+
+MAX_ROWS_ALONE: Final = 32_768
+"""Number of rows up to which one thread predicts: a tenth of a second."""
 
 
 class LearnedModel(KernelModel):
@@ -226,6 +231,22 @@ class LearnedModel(KernelModel):
                 raise self._refusal(f"{option} must be a whole number >= {least}, got {value!r}")
 
     def _logs(self, table: Floats) -> Floats:
+        if len(table) <= MAX_ROWS_ALONE:
+            return self._logs_of(table)
+        from concurrent.futures import ThreadPoolExecutor
+
+        from threadpoolctl import threadpool_limits
+
+        affinity = getattr(os, "sched_getaffinity", None)
+        cores = len(affinity(0)) if affinity else os.cpu_count()
+        parts = np.array_split(table, -(-len(table) // MAX_ROWS_ALONE))
+        with (
+            threadpool_limits(limits=1, user_api="blas"),
+            ThreadPoolExecutor(cores) as threads,
+        ):
+            return np.concatenate(list(threads.map(self._logs_of, parts)))
+
+    def _logs_of(self, table: Floats) -> Floats:
         logs = self._base_.values(self._axes_, table)
         return logs if self._correction_ is None else logs + self._correction_.values(table)
 

@@ -97,6 +97,11 @@ def test_more_samples_make_it_better():
     assert errors == sorted(errors, reverse=True)
 
 
+def test_many_rows_are_predicted_as_few_are(model):
+    table = np.tile(drawn(500, 5).parameters, (80, 1))
+    assert model.predict(table)[-500:] == pytest.approx(model.predict(table[:500]), rel=1e-12)
+
+
 def test_intervals_hold_what_they_say():
     from tasksim.models.uncertainty.conformal import calibrate
 
