@@ -180,13 +180,16 @@ def fit(
     if output is not None:
         _write(output, found, file, architecture)
     if report is not None:
+        from tasksim.reports.fitreport import fit_blocks
         from tasksim.reports.modelreport import write_report
 
         title = f"{_kernel(output, part, file)} on {architecture}"
         said = [result["why"], *result["notes"], *unused_lines(result)]
+        with showing("report") as progress:
+            further = fit_blocks(found, seed=seed, progress=progress)
         write_report(
             found.model, found.samples, test, report, title=title, force=force,
-            said=said, warned=result["warnings"],
+            said=said, warned=result["warnings"], further=further,
         )  # fmt: skip
     if source is not None:
         _write_source(source, found)

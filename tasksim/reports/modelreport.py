@@ -64,6 +64,7 @@ def write_report(
     force: bool = False,
     said: Sequence[str] = (),
     warned: Sequence[str] = (),
+    further: Sequence[Block] = (),
 ) -> Diagnosis:
     """Write a report on the quality of *model* to *path*, and return the diagnosis.
 
@@ -86,6 +87,8 @@ def write_report(
         Whether existing files may be replaced.
     said, warned :
         Notes and warnings of the fit, which the report repeats.
+    further :
+        Blocks at the end, such as those of :func:`~tasksim.reports.fitreport.fit_blocks`.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def write_report(
         )
     refuse_existing(target, force=force)
     diagnosis = diagnose(model, samples, test, asked)
-    blocks = report_blocks(diagnosis, asked, said, warned)
+    blocks = [*report_blocks(diagnosis, asked, said, warned), *further]
     named = title or model.label
     heading = f"Kernel model of {named}: {model.kind}" if named else f"Kernel model {model.kind}"
     if suffix == ".md":

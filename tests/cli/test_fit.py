@@ -498,3 +498,32 @@ def test_a_platform_names_the_clock_that_models_are_asked_for(tasksim, two_clock
         told = tasksim(f"predict mine/gemm.json n=256 frequency_hz={hz:g} --json").json
         assert run["makespan_s"] == pytest.approx(told["duration_s"])
         assert run["extrapolated"] == []
+
+
+def test_where_a_model_errs_most_is_said(tasksim, tmp_path):
+    rng = np.random.default_rng(0)
+    n = np.geomspace(16, 4096, 120).round()
+    noise = np.where(n >= 1024, 0.5, 0.02)
+    lines = [f"{a},{1e-9 * a**2 * b}" for a, b in zip(n, rng.lognormal(0, noise), strict=True)]
+    (tmp_path / "x.csv").write_text("\n".join(["n,duration_s", *lines, ""]))
+    called = tasksim("fit x.csv --kind power")
+    (line,) = [line for line in called.out.splitlines() if line.startswith("worst")]
+    assert line.startswith("worst     n from 1060 to 4096: errs by ")
+    found = tasksim("fit x.csv --kind power --json").json
+    assert line == f"worst     {found['worst_region']['why']}"
+    assert found["worst_region"]["configurations"] == sum(n >= 1060)
+    assert len(found["worst"]) == 10
+    assert all(one["parameters"]["n"] >= 1024 for one in found["worst"])
+    assert found["worst"][0]["factor"] == pytest.approx(
+        found["worst"][0]["predicted_s"] / found["worst"][0]["measured_s"]
+    )
+
+
+@pytest.mark.slow
+def test_the_report_has_the_fit(tasksim, files):
+    called = tasksim(f"fit gemm.csv {TERMS} --report gemm.md")
+    assert called.code == 0, called.err
+    text = (files / "gemm.md").read_text()
+    for part in ("## Kinds of models", "## Largest errors", "## More samples", "gemm-kinds.png"):
+        assert part in text
+    assert (files / "gemm-dependence.png").exists()
