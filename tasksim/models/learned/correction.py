@@ -48,6 +48,10 @@ SECANT: Final = 0.3
 noise and steps."""
 
 
+MAX_FAR: Final = 1.0
+"""Distance from the domain, in ranges of a parameter, up to which the slope continues."""
+
+
 @dataclass(frozen=True, eq=False)
 class Features:
     """The columns that corrections are functions of.
@@ -135,7 +139,7 @@ class Correction:
             nearer = columns[rows]
             nearer[:, first[mode]] -= SECANT * np.sign(far[rows])
             slope = (self._inside(columns[rows]) - self._inside(nearer)) / SECANT
-            total[rows] += self.reach * slope * np.abs(far[rows])
+            total[rows] += self.reach * slope * np.minimum(np.abs(far[rows]), MAX_FAR)
 
     def _inside(self, columns: Floats) -> Floats:
         total = self.surface.predict(columns)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasksim.models.forms import checked_names
-from tasksim.models.learned.correction import SECANT
+from tasksim.models.learned.correction import MAX_FAR, SECANT
 from tasksim.models.learned.forest import DEPTH
 from tasksim.models.tensor.bases import Trend
 from tasksim.models.tensor.grid import MIN_VALUE_SHARE
@@ -125,7 +125,8 @@ def _beyond(correction: Correction, axes: Sequence[Axis]) -> Iterator[str]:
         yield f"        here = column[{place}];"
         yield f"        column[{place}] -= far > 0.0 ? {SECANT!r} : -{SECANT!r};"
         share = correction.reach / SECANT
-        yield f"        logs += {share!r} * (edge - inside(column)) * fabs(far);"
+        yield f"        far = fmin(fabs(far), {MAX_FAR!r});"
+        yield f"        logs += {share!r} * (edge - inside(column)) * far;"
         yield f"        column[{place}] = here;"
         yield "    }"
 
