@@ -102,7 +102,7 @@ class LearnedModel(KernelModel):
 
     Notes
     -----
-    The process has at most 1024 centres, so that a model takes at most a megabyte, and a fit grows
+    The process has at most 2048 centres, so that a model takes at most a megabyte, and a fit grows
     with the number of samples, not with its cube.
 
     Examples

@@ -9,7 +9,7 @@ in others; unlike Matérn's it needs no root and no exponential. Lengths ℓ_j, 
 the noise maximise the posterior probability (C. E. Rasmussen and C. K. I. Williams, Gaussian
 Processes for Machine Learning, 2006, sections 4.2.1, 5.4.1 and 5.4.2).
 
-The mean is a sum of the covariances with at most 1024 *centres*, some of the rows, whose weights
+The mean is a sum of the covariances with at most 2048 *centres*, some of the rows, whose weights
 are those of the regression on all rows (the subset of regressors, sections 8.3.1 and 8.3.4). So the
 time grows with the rows, not with their cube, and the process does not become larger.
 """
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CENTRES", "Process", "Regression", "Scales", "learn_scales"]
 
-MAX_CENTRES: Final = 1024
-"""Maximum number of centres: a prediction takes a microsecond on one core."""
-MAX_LEARNING_ROWS: Final = 512
+MAX_CENTRES: Final = 2048
+"""Maximum number of centres: of 2048 samples, 1024 make errors up to a tenth larger."""
+MANY_ROWS: Final = 4096
+"""Number of rows beyond which there are half as many centres. Trees then learn the details, and
+the time of a fit grows with the rows and the square of the centres."""
+MAX_LEARNING_ROWS: Final = 768
 """Maximum number of rows for learning scales, some 40 evaluations of n³ operations."""
 MAX_ITERATIONS: Final = 60
 """Maximum number of iterations of the search for scales."""
@@ -104,11 +107,11 @@ class Regression:
     def of(cls, table: Floats, values: Floats, scales: Scales, seed: int) -> Regression:
         """Return the regression; centres are drawn with *seed* if there are too many rows."""
         rows = table / scales.lengths
-        count = min(len(rows), MAX_CENTRES)
+        count = min(len(rows), MAX_CENTRES if len(rows) <= MANY_ROWS else MAX_CENTRES // 2)
         some = np.sort(np.random.default_rng(seed).permutation(len(rows))[:count])
         centres = rows[some]
         gram, side = np.zeros((count, count)), np.zeros(count)
-        step = 4 * MAX_CENTRES
+        step = MANY_ROWS
         for at in range(0, len(rows), step):
             between = _covariances(rows[at : at + step], centres)
             gram += between.T @ between
@@ -133,7 +136,7 @@ def learn_scales(table: Floats, values: Floats, parameters: Sequence[int], seed:
     Parameters
     ----------
     table : ndarray, shape (n, columns)
-        Rows with values from 0 to 1. At most 512 are used, drawn at random.
+        Rows with values from 0 to 1. At most 768 are used, drawn at random.
     values : ndarray, shape (n,)
         Their mean should be 0.
     parameters : sequence of int
