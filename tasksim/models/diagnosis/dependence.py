@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tasksim.models.fitted import columns
 from tasksim.models.validation.crossvalidation import predicted_where_possible
 
 if TYPE_CHECKING:
@@ -60,18 +61,19 @@ def partial_dependence(
 ) -> PartialDependence:
     """Return the predictions of *model* while *parameter* runs over its measured range.
 
-    They are for up to 200 configurations of *samples*, whose parameters are those of the model.
+    They are for up to 200 configurations of *samples*.
     The median is of J. Friedman's partial dependence ("Greedy function approximation", 2001) with
     the mean replaced: of durations over orders of magnitude, a mean is that of the longest.
     """
     rows, _ = samples.configurations()
-    rows = rows[:, [samples.names.index(name) for name in model.names_]]
+    rows = columns(model, samples.names, rows, categories=samples.categories)
+    column = model.names_.index(parameter)
+    measured = np.unique(rows[:, column])
     if len(rows) > MAX_CONFIGURATIONS:
         chosen = np.random.default_rng(seed).choice(len(rows), MAX_CONFIGURATIONS, replace=False)
         rows = rows[np.sort(chosen)]
-    column = model.names_.index(parameter)
     categories = tuple(model.categories_.get(parameter, ()))
-    values = np.arange(float(len(categories))) if categories else _values(samples, parameter)
+    values = np.arange(float(len(categories))) if categories else _values(measured)
     table = np.repeat(rows, len(values), axis=0)
     table[:, column] = np.tile(values, len(rows))
     found = predicted_where_possible(model, table).reshape(len(rows), len(values))
@@ -83,9 +85,8 @@ def partial_dependence(
     return PartialDependence(parameter, values, median, low, high, categories)
 
 
-def _values(samples: Samples, parameter: str) -> Floats:
-    """Return the values measured if they are few, else some over their range."""
-    measured = np.unique(samples.parameters[:, samples.names.index(parameter)])
+def _values(measured: Floats) -> Floats:
+    """Return the ascending values *measured* if they are few, else some over their range."""
     if len(measured) <= VALUES:
         return measured
     low, high = float(measured[0]), float(measured[-1])

@@ -135,8 +135,10 @@ def learning_curve(
         except TasksimError:
             continue
         predicted = predicted_where_possible(fitted, table)
-        with np.errstate(invalid="ignore"):
-            found.setdefault(size, []).append(np.abs(log_ratio(predicted, measured)))
+        known = np.isfinite(predicted) & (predicted > 0)
+        errors = np.full(len(table), np.nan)
+        errors[known] = np.abs(log_ratio(predicted[known], measured[known]))
+        found.setdefault(size, []).append(errors)
     return _curve(found, reason)
 
 

@@ -42,6 +42,22 @@ def test_a_model_of_the_right_form_has_no_errors_and_nothing_to_gain():
     assert curve.standard_errors == pytest.approx(0, abs=1e-6)
 
 
+def test_categories_that_a_part_lacks_do_not_count():
+    """Of 140 configurations, an eighth is 17: it lacks some of the 14 categories."""
+    rng = np.random.default_rng(0)
+    layout, n = rng.permutation(np.arange(140) % 14), rng.uniform(1, 2, 140)
+    samples = Samples(
+        ("layout", "n"),
+        np.column_stack((layout, n)),
+        1e-6 * n * rng.lognormal(0, 0.1, 140),
+        categories={"layout": tuple("abcdefghijklmn")},
+    )
+    curve = learning_curve(LinearModel("n").fit(samples), samples)
+    assert curve.configurations == (17, 35, 70)
+    assert 0 < curve.errors.shape[1] < 28
+    assert np.isfinite(curve.errors).all()
+
+
 def test_a_history_has_none():
     samples = samples_of(128, repetitions=2, noise=0.1)
     curve = learning_curve(HistoryModel().fit(samples), samples)
