@@ -47,6 +47,7 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         "formula": model.formula(),
         **_regression(model),
         "tensor": _tensor(model),
+        "learned": _learned(model),
         "notes": [*_categories(samples), *_notes(model)],
         "counters": _counters(model),
         "alternatives": model.report().get("alternatives", []),
@@ -96,6 +97,21 @@ def _tensor(model: KernelModel) -> dict[str, Any] | None:
         return None
     found = {key: report[key] for key in keys if key in report}
     return {("regularization" if key == "ridge" else key): v for key, v in found.items()}
+
+
+def _learned(model: KernelModel) -> dict[str, Any] | None:
+    """Return what a learned model consists of; None for others."""
+    report, keys = model.report(), ("law", "centres", "trees", "weights")
+    return {key: report[key] for key in keys} if set(keys) <= report.keys() else None
+
+
+def _learned_text(learned: dict[str, Any]) -> str:
+    weights = {name: weight for name, weight in learned["weights"].items() if weight}
+    shares = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
+    return (
+        f"on a law ({learned['law']}), {learned['centres']} centres, {learned['trees']} trees; "
+        f"weights: {shares}"
+    )
 
 
 def _tensor_text(tensor: dict[str, Any]) -> str:
@@ -194,6 +210,8 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
         yield f"formula   {result['formula']}"
     if result["rsquared_adj"] is not None:
         yield f"fit       R2 adj. {result['rsquared_adj']:.4f}"
+    if result["learned"] is not None:
+        yield f"learned   {_learned_text(result['learned'])}"
     if result["tensor"] is not None:
         yield f"tensor    {_tensor_text(result['tensor'])}"
     for name, family in result["counters"].items():

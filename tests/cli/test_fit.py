@@ -14,7 +14,7 @@ from tasksim.models.files.store import load_kernel
 TERMS = "--terms 'm*n*k + m*n'"
 KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "coefficients", "rsquared",
-    "rsquared_adj", "tensor", "notes", "counters", "alternatives",
+    "rsquared_adj", "tensor", "learned", "notes", "counters", "alternatives",
     "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
     "candidates", "worst", "worst_region", "warnings", "output", "report", "source",
 ]  # fmt: skip
@@ -193,6 +193,16 @@ def test_values_that_a_tensor_refuses(tasksim, files, options, message):
     called = tasksim(f"fit gemm.csv --kind cp {options}")
     assert called.code == 2
     assert called.errors[0].startswith(f"Error: gemm.csv: cannot be fitted: {message}")
+
+
+def test_a_learned_model_says_what_it_is_made_of(tasksim, files):
+    called = tasksim("fit gemm.csv --kind learned")
+    (line,) = [line for line in called.out.splitlines() if line.startswith("learned   on")]
+    assert "on a law (" in line
+    assert "weights: " in line
+    found = tasksim("fit gemm.csv --kind learned --json").json["learned"]
+    assert set(found) == {"law", "centres", "trees", "weights"}
+    assert tasksim(f"fit gemm.csv {TERMS} --json").json["learned"] is None
 
 
 @pytest.mark.slow
