@@ -63,6 +63,11 @@ PARTS: Final = 2
 SAME_ERROR_FACTOR: Final = 1.05
 """Factor within which two errors count as equal: over five seeds of the folds, errors of a linear
 model of 60 generated configurations differ by 4 to 10 %, those of a tensor by 30 %."""
+MANY_CONFIGURATIONS: Final = 256
+"""Number of configurations left out from which errors are known better than that ..."""
+SAME_ERROR_FACTOR_OF_MANY: Final = 1.01
+"""... and within which factor they then count as equal. Where noise is most of the error, two
+models whose predictions differ by a tenth have errors that differ by a hundredth."""
 FORMULA_ERROR_THRESHOLD: Final = 0.15
 """Error (MLogQ) of a formula above which a history may be preferred ..."""
 FORMULA_TO_HISTORY_RATIO: Final = 2.0
@@ -185,7 +190,8 @@ def select(
 
     The error is the MLogQ of 5-fold cross-validation over configurations (repetitions of one stay
     together). Among the kinds that predict unmeasured configurations, the smallest model is taken
-    whose error equals the best one: within 5 %, or within a standard error of the difference (the
+    whose error equals the best one: within 5 % (1 % if 256 configurations or more were left out),
+    or within a standard error of the difference (the
     rule of Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984, section
     3.4.3, with paired differences). A history is preferred to it only if that error is larger than
     0.15, and larger than twice the history's own error on further samples of measured
@@ -417,10 +423,12 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
 
 def _as_good(candidate: Candidate, best: Candidate) -> bool:
     """Return whether the error of *candidate* does not differ significantly from the best."""
-    if candidate is best or candidate.judged <= SAME_ERROR_FACTOR * best.judged:
-        return True
     difference = candidate.errors - best.errors
     difference = difference[np.isfinite(difference)]
+    many = len(difference) >= MANY_CONFIGURATIONS
+    factor = SAME_ERROR_FACTOR_OF_MANY if many else SAME_ERROR_FACTOR
+    if candidate is best or candidate.judged <= factor * best.judged:
+        return True
     if len(difference) < 2:
         return False
     error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
