@@ -80,8 +80,8 @@ LANGUAGES = {".c": "c", ".py": "python"}
 @click.option(
     "--mode",
     type=click.Choice(tuple(MODES)),
-    help="What --kind cp completes: logarithms by alternating least squares, or durations with "
-    "positive factors by Newton steps, which extrapolate better. [default: interpolation]",
+    help="Method of --kind cp: alternating least squares on logarithms (interpolation), or Newton "
+    "steps with positive factors, which extrapolate better. [default: interpolation]",
 )
 @click.option(
     "--regularization",

@@ -57,7 +57,7 @@ samples, the errors of tensors and of learned models fall by a third, those of f
 MAX_ALL_FOLDS: Final = 1024
 """Number of configurations up to which every fold is left out. Of more, two are: the error is then
 known from 400 configurations and more."""
-PARTS: Final = 2
+FOLDS_OF_MANY: Final = 2
 """Number of folds left out of many configurations."""
 
 SAME_ERROR_FACTOR: Final = 1.05
@@ -270,21 +270,26 @@ class _Contest:
 
     def run(self) -> list[Candidate]:
         """Return the candidates that were fitted in the last stage, and those of exact kinds."""
-        left = list(self.kinds)
+        exact = [kind for kind in self.kinds if kind in installed() and model_class(kind).exact]
+        left = [kind for kind in self.kinds if kind not in exact]
+        for kind in exact:
+            # Repetitions of few configurations say little about a history.
+            self._try(kind, self.samples)
         for count in self._counts():
             some = self._some(count)
-            exact = [kind for kind in left if kind in installed() and model_class(kind).exact]
             for kind in left:
-                self.say(f"trying {kind}")
-                # Repetitions of few configurations say little about a history.
-                self.table[kind] = self._tried(kind, self.samples if kind in exact else some)
-            fitted = [self.table[kind] for kind in left if self.table[kind].model is not None]
-            left = [kind for kind in _finalists(fitted) if kind not in exact]
-            if count is None or self.clock.left_s <= 0 or not left:
+                self._try(kind, some)
+            compared = [*exact, *left]
+            left = _finalists([self.table[kind] for kind in left])
+            if len(left) < 2 or self.clock.left_s <= 0:
                 break
-            if len(left) == 1:
-                break
-        return fitted
+        self.table = {kind: self.table[kind] for kind in self.kinds}
+        found = [self.table[kind] for kind in compared]
+        return [candidate for candidate in found if candidate.model is not None]
+
+    def _try(self, kind: str, samples: Samples) -> None:
+        self.say(f"trying {kind}")
+        self.table[kind] = self._tried(kind, samples)
 
     def with_all_samples(self, chosen: Candidate, why: str) -> tuple[Candidate, str]:
         """Return *chosen* fitted to all samples, if it was not, and the reason for the choice."""
@@ -348,7 +353,7 @@ class _Contest:
 
 def _finalists(fitted: Sequence[Candidate]) -> list[str]:
     """Return the kinds that may be the best with more samples, in the order tried."""
-    known = sorted((c for c in fitted if not c.exact), key=lambda c: c.judged)
+    known = sorted((c for c in fitted if c.model is not None), key=lambda c: c.judged)
     if not known:
         return []
     near = [c for c in known if c.judged <= FINALIST_FACTOR * known[0].judged]
@@ -378,7 +383,7 @@ def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Ca
         return Candidate(model.kind, f"cannot be fitted: {error}")
     fit_s = time.process_time() - begun
     rows, group = samples.configurations()
-    parts = None if len(rows) <= MAX_ALL_FOLDS else PARTS
+    parts = None if len(rows) <= MAX_ALL_FOLDS else FOLDS_OF_MANY
     try:
         out = left_out(
             model, samples, parts=parts, seed=seed, own=own and len(rows) > MAX_ALL_FOLDS

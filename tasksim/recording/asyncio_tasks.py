@@ -65,7 +65,7 @@ class AsyncioWatch:
         self._patches.set(kind, "__aexit__", self._leaving(kind.__aexit__))
 
     def _creating(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces ``TaskGroup.create_task``."""
+        """Return the recorded version of ``TaskGroup.create_task``."""
 
         @functools.wraps(original)
         def create_task(self_: Any, coro: Any, **named: Any) -> Any:

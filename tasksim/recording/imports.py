@@ -56,7 +56,7 @@ class _Loader:
         return getattr(self._loader, name)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Return what the module's own loader creates."""
+        """Create the module as its own loader does."""
         created: ModuleType | None = self._loader.create_module(spec)
         return created
 

@@ -282,7 +282,7 @@ def _driven_box(platform: Platform, worker: Worker, main: int) -> Box:
 
 
 def facts_of(box: Box) -> list[tuple[tuple[str, str], int]]:
-    """Return how many boxes of each kind there are, with both forms of the noun.
+    """Return the number of boxes of each kind, by the singular and plural of its noun.
 
     >>> facts_of(Box("machine", "two", children=[Box("core", "a"), Box("core", "b")]))
     [(('core', 'cores'), 2)]

@@ -126,6 +126,17 @@ def test_with_many_configurations_kinds_are_compared_on_some():
     assert found.model.report()["configurations"] == total
 
 
+def test_a_history_is_compared_whatever_the_number_of_configurations():
+    """Durations have nothing to do with n: only what was measured predicts them."""
+    rng = np.random.default_rng(0)
+    n = np.repeat(np.arange(1.0, 901.0), 2)
+    durations_s = np.repeat(1e-3 * rng.lognormal(0, 1, 900), 2) * rng.lognormal(0, 0.01, 1800)
+    samples = Samples(("n",), n[:, None], durations_s)
+    found = select(samples, ("power", "history", "mlr"), options={"mlr": {"terms": "n"}})
+    assert found.model.kind == "history"
+    assert [row.kind for row in found.table] == ["power", "history", "mlr"]
+
+
 def test_a_small_budget_compares_on_fewer():
     samples = samples_of(polynomial, 2, configurations=300, repetitions=1)
     options = {"mlr": {"terms": "m"}}

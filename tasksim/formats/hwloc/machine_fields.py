@@ -366,7 +366,7 @@ class _Builder:
         if self.gpus:
             self.notes.append("latencies of links are not told: they are 0")
 
-    # What is said beside the fields
+    # Fingerprint and notes
 
     def _fingerprint(self) -> dict[str, Any]:
         root = self.topology.root

@@ -21,9 +21,9 @@ __all__ = ["LOG_FROM", "Region", "WorstConfiguration", "worst_configurations", "
 
 MAX_WORST: Final = 10
 """Number of configurations listed as the worst: as many as are looked at one by one."""
-PARTS: Final = 4
-"""Number of parts of the range of a parameter: quarters tell the ends from the middle, and each
-still has enough configurations."""
+REGIONS: Final = 4
+"""Number of regions of a parameter's range: quarters tell the ends from the middle, and each still
+has enough configurations."""
 LOG_FROM: Final = 8.0
 """Ratio of the largest to the smallest value from which a range is divided by factors: in equal
 steps, three quarters of such sizes as 1, 2, 4, ..., 1024 would have two values."""
@@ -175,7 +175,7 @@ def _part_of_each(values: Floats) -> Indices:
     """Return the quarter of the range that each value is in."""
     low, high = float(values.min()), float(values.max())
     even = np.geomspace if low > 0 and high >= LOG_FROM * low else np.linspace
-    edges = even(low, high, PARTS + 1)[1:-1]
+    edges = even(low, high, REGIONS + 1)[1:-1]
     return np.searchsorted(edges, values, side="right")
 
 

@@ -77,7 +77,7 @@ class Features:
         return np.hstack(found)
 
     def beyond(self, table: Floats) -> Floats:
-        """Return how far beyond its range each parameter of each row is, in ranges.
+        """Return the distance of each parameter of each row from its range, in ranges.
 
         Negative below it, 0 inside and for categories.
         """

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LearningCurve", "learning_curve"]
 
-PARTS: Final = (8, 4, 2)
-"""Which parts of the configurations are fitted: an eighth, a quarter, half of them."""
+DIVISORS: Final = (8, 4, 2)
+"""Divisors of the number of configurations: an eighth, a quarter and half of them are fitted."""
 MIN_CONFIGURATIONS: Final = 16
 """Smallest number of configurations fitted: models of fewer are of another kind, so to speak."""
 MAX_CONFIGURATIONS: Final = 1024
@@ -107,16 +107,16 @@ def learning_curve(
     count = len(rows)
     if model.exact:
         return _none(f"{model.kind} predicts only what was measured")
-    if count < PARTS[-2] * MIN_CONFIGURATIONS:
-        least = PARTS[-2] * MIN_CONFIGURATIONS
+    if count < DIVISORS[-2] * MIN_CONFIGURATIONS:
+        least = DIVISORS[-2] * MIN_CONFIGURATIONS
         return _none(f"it takes {least} configurations or more, got {count}")
     out = fold_of_each(count, seed=seed) == 0
     order = np.random.default_rng(seed).permutation(np.flatnonzero(~out))
     held_out = samples.select(out[group])
     table, of = held_out.configurations()
     measured = group_means(held_out.durations_s, of)
-    most = min(count, PARTS[-1] * MAX_CONFIGURATIONS)
-    sizes = [most // part for part in PARTS if most // part >= MIN_CONFIGURATIONS]
+    most = min(count, DIVISORS[-1] * MAX_CONFIGURATIONS)
+    sizes = [most // part for part in DIVISORS if most // part >= MIN_CONFIGURATIONS]
     begun, done = time.process_time(), 0
     # The parts of a size are disjoint, and no more than the largest part has.
     plan = [(size, turn) for size in sizes for turn in range(min(MAX_FITS, sizes[-1] // size))]

@@ -26,10 +26,10 @@ __all__ = ["UNKNOWN", "renaming", "site_names"]
 UNKNOWN: Final = "unknown place"
 """Name of code of which nothing is known."""
 ADDR2LINE_TIMEOUT_S: Final = 120.0
-"""How long addr2line may take for one file, in seconds: large programs with debug information take
-some."""
+"""Longest time of addr2line for one file, in seconds; large programs with debug information need a
+few."""
 REACH_BYTES: Final = 96
-"""How far before a call its arguments are looked for, in bytes: some twenty instructions."""
+"""Number of bytes before a call in which its arguments are sought: some twenty instructions."""
 OF_GCC: Final = "._omp_fn."
 """Part of the name of a function that GCC made of the body of a task or a region."""
 NOWHERE: Final = -1

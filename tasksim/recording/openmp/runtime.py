@@ -71,7 +71,7 @@ class OpenMPProgram:
 
 
 def find_program(path: Path, libomp: Any = None) -> OpenMPProgram | None:
-    """Return what is needed to record the program *path*; None for scripts and Python programs.
+    """Return the program at *path* and its runtime; None for scripts and Python programs.
 
     Parameters
     ----------
