@@ -43,6 +43,8 @@ from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMAND_TIMEOUT_S = 900.0
+"""Time in seconds after which a command of a page counts as hanging; the longest take a minute."""
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
@@ -243,5 +245,6 @@ def called(command: str, *, stdout_only: bool = False) -> tuple[int, str]:
     done = subprocess.run(
         command, shell=True, text=True, check=False, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        timeout=COMMAND_TIMEOUT_S,
     )  # fmt: skip
     return done.returncode, done.stdout

@@ -15,6 +15,8 @@ COMPILERS = {
     "clang++": ".cpp",
     "gfortran": ".f90",
 }
+HANG_S = 300.0
+"""Time in seconds after which a process counts as hanging; all here end in a few."""
 
 
 def compiler(name):
@@ -65,5 +67,7 @@ class Recorded:
 
 def printed(program, *arguments):
     """What a program prints by itself."""
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
     return done.stdout

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from tasksim.recording.openmp.runtime import OpenMPProgram
@@ -62,13 +62,15 @@ def run_program(
     environment = _environment(program, recorder, folder, trace)
     began_s = time.monotonic()
     command = [str(program.path.absolute()), *arguments]
-    try:
-        process = subprocess.Popen(
-            [str(program.path), *arguments], executable=command[0], env=environment, stdout=stdout
-        )
-    except OSError as error:
-        raise InputError(f"{program.path}: cannot be run: {error.strerror}") from None
-    with _signals_go_to(process):
+    with _signals_passed_on() as started:
+        try:
+            process = subprocess.Popen(
+                [str(program.path), *arguments], executable=command[0], env=environment,
+                stdout=stdout,
+            )  # fmt: skip
+        except OSError as error:
+            raise InputError(f"{program.path}: cannot be run: {error.strerror}") from None
+        started(process)
         code = process.wait()
     wall_s = time.monotonic() - began_s
     if code >= 0:
@@ -105,13 +107,27 @@ def _environment(
 
 
 @contextlib.contextmanager
-def _signals_go_to(process: subprocess.Popen[Any]) -> Iterator[None]:
-    """Have this process survive signals that are the program's."""
+def _signals_passed_on() -> Iterator[Callable[[subprocess.Popen[Any]], None]]:
+    """Have this process survive signals that are the program's, from before that runs.
+
+    Yields a function that takes the process once it has started. Signals that came before that
+    wait for it.
+    """
     before: dict[int, Any] = {}
+    processes: list[subprocess.Popen[Any]] = []
+    early: list[int] = []
 
     def forward(number: int, _: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
+        if not processes:
+            early.append(number)
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    def started(process: subprocess.Popen[Any]) -> None:
+        processes.append(process)
+        for number in early:
+            forward(number, None)
 
     try:
         for names, action in ((_FORWARDED, forward), (_OF_TERMINAL, lambda *_: None)):
@@ -122,7 +138,7 @@ def _signals_go_to(process: subprocess.Popen[Any]) -> Iterator[None]:
     except ValueError:  # in another thread than the main one, Python refuses
         pass
     try:
-        yield
+        yield started
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

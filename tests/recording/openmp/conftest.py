@@ -10,7 +10,29 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.runtime import find_recorder, find_runtime
-from tests.openmp_programs import Recorded, compiler
+from tests.openmp_programs import HANG_S, Recorded, compiler
+
+
+class _Bounded(subprocess.Popen):
+    """A process that must end, although its parent waits for it without a limit."""
+
+    def wait(self, timeout=None):
+        if timeout is not None:
+            return super().wait(timeout)
+        try:
+            return super().wait(HANG_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            super().wait(HANG_S)
+            pytest.fail(f"still running after {HANG_S:g} s, and killed: {self.args}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _every_process_ends():
+    """Fail where a recorded program hangs, which a recording waits for as long as it takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", _Bounded)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +63,9 @@ def compiled(tmp_path_factory, _needs):
                 path.write_text(source)
             target = folder / path.stem
             command = [program, "-g", "-O1", "-fopenmp", *flags, str(path), "-o", str(target)]
-            done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [*command, "-lm"], capture_output=True, text=True, check=False, timeout=HANG_S
+            )
             if "cannot find -lomp" in done.stderr or "omp.h' file not found" in done.stderr:
                 pytest.skip(f"{with_} has no OpenMP runtime here")
             assert done.returncode == 0, done.stderr

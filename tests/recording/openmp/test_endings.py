@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 
 import pytest
 
@@ -201,3 +202,15 @@ def test_signals_reach_the_program(compiled, recorded):
         "int main(void)\n{ signal(SIGUSR1, leave);",
     )
     assert recorded(compiled(source)).recording.ended.exit_code == 5
+
+
+def test_a_signal_that_comes_before_the_program_runs_waits_for_it(compiled, recorded, monkeypatch):
+    class Late(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            if options.get("executable") == str(program):
+                os.kill(os.getpid(), signal.SIGUSR1)
+            super().__init__(*arguments, **options)
+
+    program = compiled(ending("sleep(30);"))
+    monkeypatch.setattr(subprocess, "Popen", Late)
+    assert recorded(program).recording.ended.signal_name == "SIGUSR1"
