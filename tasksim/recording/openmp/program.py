@@ -100,6 +100,9 @@ def _environment(
     found |= {
         "OMP_TOOL": "enabled",
         "OMP_TOOL_LIBRARIES": f"{tool}:{others}" if others else str(tool),
+        # Without it, a region in the child of a fork waits for threads that only the parent has.
+        # Libraries of Python (scikit-learn) turn it off, in the environment of all their children.
+        "KMP_INIT_AT_FORK": "TRUE",
         "TASKSIM_OMPT_FOLDER": str(trace),
         "TASKSIM_OMPT_PARENT": str(os.getpid()),
     }
