@@ -67,6 +67,11 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
     graphs: dict[str, TaskGraph] = {}
     found = []
     for path, run in runs:
+        if (
+            run.graph is not None
+        ):  # kept with the run: another run may have the same name for its own
+            found.append(RecordedRun(path, run, graph_of(run, path, trust=trust)))
+            continue
         key = json.dumps(
             [run.graph_name, run.graph_arguments, run.config.get("graph")], default=str
         )

@@ -9,54 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recorded_tasks import graph_of_sizes, run_of
 
 from tasksim.graph.apps.registry import generate
-from tasksim.graph.builder import RW, GraphBuilder
-from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.recordtables import TaskTable
 from tasksim.run.samples import (
-    RecordedRun,
     averaged,
     first_repetitions,
     measured,
     recorded_kernels,
 )
 from tasksim.scenario.recorded import recorded_runs
-
-
-def graph_of_sizes(*sizes, name="sizes", **arguments):
-    builder = GraphBuilder(name, arguments)
-    for size in sizes:
-        builder.insert("work", RW(builder.handle(f"x{size}", 8)), n=size)
-    return builder.build()
-
-
-def run_of(graph, durations_s, workers=(), architectures=("cpu",), **changes):
-    """Return a run of *graph*, tasks one after the other, each on the worker that is given."""
-    ends, zeros = np.cumsum(durations_s), np.zeros(len(graph))
-    table = TaskTable(
-        task=np.arange(len(graph)),
-        kernel=graph.kernel,
-        worker=workers or [0] * len(graph),
-        priority=graph.priority,
-        submitted_s=zeros,
-        ready_s=zeros,
-        start_s=ends - durations_s,
-        end_s=ends,
-        released_by=np.full(len(graph), -1),
-    )
-    made = {
-        "kind": "native",
-        "graph_name": graph.name,
-        "graph_arguments": dict(graph.arguments),
-        "kernel_names": graph.kernels,
-        "workers": tuple(WorkerInfo(f"{a}{i}", a) for i, a in enumerate(architectures)),
-        "platform": "here",
-        "scheduler": "lws",
-        "seed": 0,
-        "tasks": table,
-    }
-    return RecordedRun(Path("run"), Run(**(made | changes)), graph)
 
 
 def test_repetitions_are_averaged_task_by_task():
@@ -152,3 +115,10 @@ def test_a_graph_that_several_runs_have_is_made_once():
     assert found[1].graph is not found[0].graph
     assert [str(r.path) for r in found] == ["0", "1", "2"]
     assert found[1].graph.arguments["tile_size"] == 16
+
+
+def test_runs_that_keep_their_graphs_have_them_whatever_their_names():
+    graphs = [graph_of_sizes(8), graph_of_sizes(16)]
+    runs = [run_of(graph, [1.0], graph=graph).run for graph in graphs]
+    found = recorded_runs([(Path(str(i)), run) for i, run in enumerate(runs)])
+    assert [one.graph.parameters[0].tolist() for one in found] == [[[8.0]], [[16.0]]]
