@@ -86,6 +86,7 @@ Difference               what came out of that
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
 calibrate                measures kernels here, and writes models and a platform
+calibrate_from           the same of recorded runs: nothing is measured
 record                   records the tasks of a program that uses executors or Dask
 Recording                what came out
 record_openmp            runs a compiled program with OpenMP, and records its tasks
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from tasksim.applications.kernel import kernel
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
+    from tasksim.calibration.recorded_calibration import calibrate_from
     from tasksim.formats.graphs import load_graph
     from tasksim.formats.hwloc.machine_import import import_hwloc
     from tasksim.formats.platforms import load_network, load_platform
@@ -204,6 +206,7 @@ _HOMES = {
     "tasksim.applications.kernel": ("kernel",),
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
+    "tasksim.calibration.recorded_calibration": ("calibrate_from",),
     "tasksim.formats.starpu.sampling": ("export_models",),
     "tasksim.formats.hwloc.machine_import": ("import_hwloc",),
     "tasksim.formats.starpu.machine_import": ("import_machine",),
@@ -331,6 +334,7 @@ __all__ = [
     "application",
     "bounds",
     "calibrate",
+    "calibrate_from",
     "check_run",
     "compare",
     "diagnose",

@@ -337,9 +337,14 @@ def model_choices(choice: LinearKernels, fits: Fits) -> list[str]:
         for kernel, ranges in narrow.items()
         if ranges
     ]
+    by_reason: dict[str, list[str]] = {}
+    for kernel, why in fits.histories.items():
+        by_reason.setdefault(why, []).append(kernel)
     notes += [
-        f"{kernel}: a history, which predicts no other configurations: {why}"
-        for kernel, why in fits.histories.items()
+        f"{', '.join(kernels)}: "
+        f"{'a history, which predicts' if len(kernels) == 1 else 'histories, which predict'} "
+        f"no other configurations: {why}"
+        for why, kernels in by_reason.items()
     ]
     return notes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.slowdownlaw import read_slowdowns, slowdown_path, write_slowdowns
 from tasksim.native.cores import usable_cores
 from tasksim.platform.description import Overheads
-from tasksim.platform.load import dump, load
+from tasksim.platform.load import dump, load, merged, read_layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.models.samples import Samples
     from tasksim.models.uncertainty.slowdownlaw import SlowdownRow
+    from tasksim.platform.description import Platform
 
 __all__ = [
     "ARCHITECTURE",
@@ -47,6 +49,7 @@ __all__ = [
     "known_sections",
     "measured_how",
     "write_platform",
+    "write_recorded_platform",
     "write_samples_of",
     "write_slowdowns_of",
 ]
@@ -184,6 +187,44 @@ def write_platform(
         curve = [exact_quantity(float(f"{each:.4g}"), "bandwidth") for each in bandwidths]
         description["memory_domains"] = {"ram": {"workers": "cpu", "bandwidth": curve}}
     dump(description, path, comment=f"Written by `tasksim calibrate` on {_today()}.")
+
+
+def write_recorded_platform(destination: Destination, platform: Platform, where: Path) -> None:
+    """Write the *platform* of the run *where*, with the models of the destination."""
+    from tasksim.base.documents.yaml_document import YamlDocument
+
+    if platform.path is None:
+        data = _like(platform)
+    else:
+        data = merged(read_layers(YamlDocument.read(platform.path), None).documents)
+        for name in ("version", "extends", "models", "name"):
+            data.pop(name, None)
+        # The durations are those of these workers, whatever others their models were taken from.
+        for section in data.get("arch", {}).values():
+            for name in ("speed", "models"):
+                section.pop(name, None)
+    description = {
+        "name": destination.machine,
+        "models": f"../models/{destination.machine}",
+        **data,
+    }
+    comment = f"Written by `tasksim calibrate`: where {where} was recorded."
+    dump(description, destination.platform_path, comment=comment)
+
+
+def _like(platform: Platform) -> dict[str, Any]:
+    """Return the sections of a file for workers on one memory."""
+    counts = Counter(worker.architecture for worker in platform.workers)
+    cost = platform.overheads
+    seconds = {
+        "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
+        "push": cost.push_s,
+    }  # fmt: skip
+    return {
+        "memories": {memory.name: {} for memory in platform.memories},
+        "workers": {kind: {"count": count} for kind, count in counts.items()},
+        "overheads": {name: exact_quantity(s, "time") for name, s in seconds.items() if s},
+    }
 
 
 def _measured_otherwise(path: Path) -> dict[str, Any]:

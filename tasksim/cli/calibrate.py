@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel
+from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel, trust_option
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
@@ -49,9 +50,19 @@ POWER = "power"
         "tasksim calibrate memory --library mylibrary",
         "tasksim calibrate power gemm m=256 n=256 k=256 potrf n=256 --library mylibrary",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
+        "tasksim calibrate --from runs/omp --name here",
     ],
 )
-@click.argument("items", nargs=-1, required=True, metavar="GRAPH|KERNEL [KEY=VALUE[,VALUE...]]...")
+@click.argument("items", nargs=-1, metavar="[GRAPH|KERNEL [KEY=VALUE[,VALUE...]]]...")
+@click.option(
+    "--from",
+    "runs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="A recorded run, whose tasks are the samples: nothing is measured. May be repeated, for "
+    "several runs on one machine.",
+)
 @click.option(
     "--library",
     type=click.Path(path_type=Path, file_okay=False),
@@ -116,11 +127,13 @@ POWER = "power"
     is_flag=True,
     help="Fewer sizes, some seconds: only with 'mpiexec -n 2 tasksim calibrate network'.",
 )
+@trust_option
 @json_option
 @click.pass_context
 def calibrate(
     ctx: click.Context,
     items: tuple[str, ...],
+    runs: tuple[Path, ...],
     library: Path,
     name: str | None,
     workers: int | None,
@@ -134,6 +147,7 @@ def calibrate(
     pin: bool,
     replace: bool,
     quick: bool,
+    trust: bool,
     as_json: bool,
 ) -> None:
     """Measure kernels on this machine, fit models, and write its platform file.
@@ -156,7 +170,19 @@ def calibrate(
     and many to one, and writes networks/MACHINE.yaml, which --network reads. 'memory' measures
     latency and bandwidth of each level of memory, and adds them to the machine's platform file;
     'power', with KERNELs behind it, adds what the machine draws, where its counters can be read.
+
+    With --from, kernels are those of recorded runs: OpenMP programs, Python programs, imported
+    traces, native runs. Their parameters are those of the recording, durations are without the
+    time that other programs took, and the platform is that of the first run.
     """
+    if runs:
+        _refuse_measuring(ctx, items)
+        _calibrate_from(runs, library, name, terms, replace=replace, trust=trust, as_json=as_json)
+        return
+    if trust:
+        raise click.UsageError("--trust is about a recorded run: give --from RUN")
+    if not items:
+        raise click.UsageError("Missing argument 'GRAPH|KERNEL' (or --from RUN).")
     if items == (NETWORK,):
         from tasksim.cli.calibrate_machine import calibrate_network
         from tasksim.native.cluster.launch import watch_over_rank
@@ -214,6 +240,58 @@ def calibrate(
     if report.interrupted:
         note("Interrupted: what was measured so far is kept.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
+
+
+WITH_FROM = {"runs", "library", "name", "terms", "replace", "trust", "as_json"}
+"""Options that are allowed together with ``--from``."""
+
+
+def _refuse_measuring(ctx: click.Context, items: Sequence[str]) -> None:
+    """Raise for items and options that ask for a measurement, beside ``--from``."""
+    if items:
+        raise click.UsageError(
+            f"--from takes the kernels of recorded runs, and measures nothing: got '{items[0]}', "
+            "too; calibrate that by itself, into the same library"
+        )
+    for parameter in ctx.command.params:
+        given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name not in WITH_FROM:
+            raise click.UsageError(f"{parameter.opts[0]} is about measuring: leave --from out")
+
+
+def _calibrate_from(
+    runs: Sequence[Path],
+    library: Path,
+    name: str | None,
+    terms: Sequence[str],
+    *,
+    replace: bool,
+    trust: bool,
+    as_json: bool,
+) -> None:
+    """Fit the kernels of recorded *runs*, and print what was fitted."""
+    refuse_unwritable(library / "models")
+    from tasksim.calibration.recorded_calibration import calibrate_from
+
+    with showing("fitting") as progress:
+        found = calibrate_from(
+            runs,
+            library,
+            machine=name,
+            terms=terms_by_kernel(terms, AUTO, HISTORY),
+            search=_search(terms),
+            replace=replace,
+            trust=trust,
+            progress=progress,
+        )
+    if as_json:
+        print_json(found.to_json())
+    else:
+        click.echo(found.table())
+        written = [str(path) for path in (found.platform_path, found.models_folder) if path]
+        note(f"Wrote {' and '.join(written)}")
+    for text in found.notes:
+        note(f"Note: {text}")
 
 
 def _measuring(*, contention: bool, replace: bool) -> Callable[..., CalibrationReport]:
