@@ -183,3 +183,42 @@ def pj_dumps(folder: Path) -> dict[str, Input]:
 def starvz(folder: Path) -> dict[str, Input]:
     states = {"paje.worker_state.csv": STARVZ["paje.worker_state.csv"]}
     return {"phase1": dict(STARVZ), "states": states}
+
+
+PRV = """#Paraver (26/11/2026 at 10:20):1000_ns:1(2):1:1(2:1),1
+c:1:1:2:1:2
+2:1:1:1:1:100:9000000:7:9200011:5:9200002:2:9200038:3:35:1:36:2:60000023:4
+1:1:1:1:1:100:400:1
+2:1:1:1:1:400:9000000:5:9200011:0:9200002:0:9200038:0:35:0:36:0:60000023:0
+3:1:1:1:1:400:400:2:1:1:2:410:410:3:4294967041
+2:2:1:1:2:410:9000000:7:9200011:6:9200002:3:9200038:1:35:2:36:2:60000023:5
+2:2:1:1:2:900:9000000:5:9200011:0:9200002:0:9200038:0:35:0:36:0:60000023:0
+"""
+PCF = """STATES
+0    Idle
+1    Running
+
+EVENT_TYPE
+9    9200011    Running Name
+VALUES
+5      potrf
+6      trsm [chol.c:12]
+"""
+PCF_OF_OVNI = "EVENT_TYPE\n0 35 Nanos6 task ID of the RUNNING thread\n\nEVENT_TYPE\n0 36 type\n"
+ROW = "LEVEL NODE SIZE 1\nhost\n\nLEVEL THREAD SIZE 2\nmain\nCUDA-D1.S1-host\n"
+
+
+def paraver(folder: Path) -> dict[str, Input]:
+    """Return traces of Paraver of several tools, with the files beside them."""
+    import gzip
+
+    beside = {"run.pcf": PCF.encode(), "run.row": ROW.encode()}
+    openmp = PRV.replace(":9200011:", ":1:").replace(":9200002:", ":2:")
+    states = openmp.replace(":60000023:", ":3:")
+    return {
+        "ompss": {"run.prv": PRV.encode(), **beside},
+        "ovni": {"run.prv": PRV.encode(), **beside, "run.pcf": PCF_OF_OVNI.encode()},
+        "openmp": {"run.prv": openmp.encode()},
+        "states": {"run.prv": states.encode(), **beside},
+        "packed": {"run.prv": gzip.compress(PRV.encode(), mtime=0)},
+    }

@@ -107,16 +107,20 @@ class Records:
     def __len__(self) -> int:
         return len(self.kernel)
 
-    def bad(self, message: str, line: int | None = None, path: Path | None = None) -> None:
+    def bad(
+        self, message: str, line: int | None = None, path: Path | None = None, column: int = 0
+    ) -> None:
         """Raise :exc:`InputError` about a *line*, or note that something is passed over.
 
-        It is one of the trace, unless *path* is a file beside it.
+        It is one of the trace, unless *path* is a file beside it; at a *column* from 1, if known.
         """
         where = str(path or self.path)
         if path is not None and line is not None:
             where = f"{path}:{line}"
         elif line is not None:
             where = self.place.format(path=self.path, line=line)
+        if column:
+            where = f"{where}:{column}"
         if not self.skip_bad:
             raise InputError(f"{where}: {message}")
         self.skipped.append(f"{where}: {message}")

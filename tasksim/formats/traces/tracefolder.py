@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.base.errors import TasksimError
 from tasksim.base.files import new_folder
 from tasksim.base.units import exact_quantity
@@ -80,6 +82,8 @@ def _described(run: Run, name: str, *, models: bool) -> dict[str, Any] | None:
     if workers is None or links is None:
         return None
     kinds = dict.fromkeys(section["arch"] for section in workers.values())
+    if not all(re.fullmatch(NAME_PATTERN, each) for each in (*workers, *kinds)):
+        return None
     described: dict[str, Any] = {"name": name, "arch": {kind: {} for kind in kinds}}
     if nodes is not None and len(nodes) > 1:
         described["nodes"] = len(nodes)

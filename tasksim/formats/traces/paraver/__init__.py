@@ -1,0 +1,1 @@
+"""Traces of Paraver, the viewer of the Barcelona Supercomputing Center."""

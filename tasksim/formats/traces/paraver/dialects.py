@@ -1,0 +1,89 @@
+"""Types of events by which the tools that write Paraver traces tell of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tasksim.formats.traces.paraver.labels import Labels
+
+__all__ = ["CREATION", "DIALECTS", "Dialect", "dialect_of", "possible_dialects"]
+
+CREATION: Final = 0xFFFFFF00
+"""Tag of the communications of Nanos6 from the creation of a task to its begin."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Types of events that tell of tasks.
+
+    Attributes
+    ----------
+    name
+        What they tell of, and what writes them.
+    kernels
+        Types whose value is the code that runs, 0 for none; the first that occurs counts.
+    task
+        Type whose value is the number of the task that runs, 0 for none; None if there is none.
+    priority
+        Type whose value is the priority of that task.
+    parts
+        Types whose values tell tasks of one number apart: the process, or a part of the task.
+    label
+        How the type *task* must be called in the ``.pcf``, where its number says too little.
+    nested
+        Whether a 0 ends the code that began last, and what that had interrupted goes on; otherwise
+        each value says what runs from now on.
+    is_task
+        Whether the code is that of tasks.
+    """
+
+    name: str
+    kernels: tuple[int, ...]
+    task: int | None = None
+    priority: int | None = None
+    parts: tuple[int, ...] = ()
+    label: str = ""
+    nested: bool = False
+    is_task: bool = True
+
+    def types(self) -> set[int]:
+        """Return all its types."""
+        others = (kind for kind in (self.task, self.priority) if kind is not None)
+        return {*self.kernels, *self.parts, *others}
+
+
+PARALLEL: Final = "parallel functions of OpenMP, by Extrae"
+DIALECTS: Final = (
+    Dialect("tasks of OpenMP, by ovni", (51,), 52, parts=(1,), label="OpenMP task ID"),
+    Dialect("tasks of Nanos6, by ovni", (36,), 35, parts=(1,), label="Nanos6 task ID"),
+    Dialect("tasks of nOS-V, by ovni", (11,), 10, parts=(1, 15), label="nOS-V task ID"),
+    Dialect("tasks of Nanos6, by CTF", (6400013, 6400014), 6400016),
+    Dialect("tasks of OmpSs, by Extrae", (9200011, 9200021), 9200002, 9200038),
+    Dialect("tasks of OpenMP, by Extrae", (60000023, 60000123), nested=True),
+    Dialect("tasks of OpenMP, by Extrae", (60018, 60019), nested=True),
+    Dialect(
+        "parallel functions of OpenMP, by Extrae", (60000018, 60000118), nested=True, is_task=False
+    ),
+    Dialect("parallel functions of OpenMP, by Extrae", (60012, 60013), nested=True, is_task=False),
+    Dialect("user functions, by Extrae", (60000019, 60000119), nested=True, is_task=False),
+)
+"""In the order in which they are tried: tasks before what is only code that ran."""
+
+
+def possible_dialects(labels: Labels) -> list[Dialect]:
+    """Return the dialects that a trace with these labels may have, in order."""
+    return [
+        each
+        for each in DIALECTS
+        if not each.label or labels.types.get(each.task or 0, "").startswith(each.label)
+    ]
+
+
+def dialect_of(types: Iterable[int], possible: Iterable[Dialect]) -> Dialect | None:
+    """Return the first *possible* dialect of a trace with events of some types; None if none is."""
+    there = set(types)
+    return next((each for each in possible if there & {*each.kernels, each.task}), None)

@@ -1,0 +1,155 @@
+"""Stretches of time in which workers executed tasks, as other tools tell of them.
+
+A task that was interrupted has several. Each becomes a record, after the one before it.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tasksim.formats.traces.records import Records
+
+__all__ = ["NOWHERE", "Stretches"]
+
+NOWHERE: Final = -1
+"""Number of no stretch."""
+NS_PER_S: Final = 1_000_000_000
+"""Nanoseconds in a second."""
+
+
+class Stretches:
+    """Stretches of tasks in columns, with times in ns.
+
+    Parameters
+    ----------
+    workers : list of str
+        Names of the workers; more may be appended.
+    """
+
+    def __init__(self, workers: list[str]) -> None:
+        self._workers = workers
+        self._task: list[str] = []
+        self._kernel: list[str] = []
+        self._worker = array("q")
+        self._start, self._end = array("q"), array("q")
+        self._line, self._priority = array("q"), array("q")
+        self._before: dict[int, set[int]] = {}
+        self._submitted_ns: dict[str, int] = {}
+        self._places: dict[int, list[int]] = {}
+        self._starts: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._task)
+
+    def add(
+        self, task: str, kernel: str, worker: int, times: tuple[int, int], line: int, priority: int
+    ) -> None:
+        """Append a stretch of a task from one time to another."""
+        self._task.append(task)
+        self._kernel.append(kernel)
+        self._worker.append(worker)
+        self._start.append(times[0])
+        self._end.append(times[1])
+        self._line.append(line)
+        self._priority.append(priority)
+
+    def submitted(self, task: str, time_ns: int) -> None:
+        """Say when a task was created; the first word counts."""
+        self._submitted_ns.setdefault(task, time_ns)
+
+    def ended_before(self, first: int, second: int) -> bool:
+        """Return whether a stretch had ended when another one began."""
+        return self._end[first] <= self._start[second]
+
+    def task_of(self, stretch: int) -> str:
+        """Return the task of a stretch."""
+        return self._task[stretch]
+
+    def depends(self, first: int, second: int) -> None:
+        """Say that a stretch needed another one to end."""
+        self._before.setdefault(second, set()).add(first)
+
+    def sort(self) -> None:
+        """Order the stretches of each worker; :meth:`begun` and :meth:`last` need that."""
+        order = np.lexsort((np.array(self._end), np.array(self._start), np.array(self._worker)))
+        self._places.clear()
+        for stretch in order.tolist():
+            self._places.setdefault(self._worker[stretch], []).append(stretch)
+        self._starts = {
+            worker: [self._start[stretch] for stretch in places]
+            for worker, places in self._places.items()
+        }
+
+    def begun(self, worker: int, time_ns: int) -> int:
+        """Return the last stretch of *worker* that begins at a time; NOWHERE if none does."""
+        found = self.last(worker, time_ns)
+        return found if found != NOWHERE and self._start[found] == time_ns else NOWHERE
+
+    def last(self, worker: int, time_ns: int, *, earlier: bool = False) -> int:
+        """Return the last stretch of *worker* that begins at a time or before; NOWHERE if none.
+
+        With *earlier*, one that begins at the very time does not count.
+        """
+        at = bisect_right(self._starts.get(worker, []), time_ns - earlier) - 1
+        return self._places[worker][at] if at >= 0 else NOWHERE
+
+    def covers(self, stretch: int, time_ns: int) -> bool:
+        """Return whether a stretch has begun at a time and not ended before."""
+        return self._start[stretch] <= time_ns <= self._end[stretch]
+
+    def add_to(self, found: Records) -> None:
+        """Make the stretches records of *found*, in the order in which they begin.
+
+        Those of a task after its first are of kernel ``KERNEL (resumed)``.
+        """
+        order = np.lexsort((np.array(self._end), np.array(self._start))).tolist()
+        has_edges = bool(self._before)
+        name, resumed = self._names(order)
+        for stretch in order:
+            created = self._submitted_ns.get(self._task[stretch])
+            before = sorted(self._before.get(stretch, ()))
+            found.add(
+                name[stretch],
+                self._kernel[stretch] + (" (resumed)" if stretch in resumed else ""),
+                self._workers[self._worker[stretch]],
+                self._start[stretch] / NS_PER_S,
+                self._end[stretch] / NS_PER_S,
+                line=self._line[stretch],
+                submitted_s=math.nan if created is None else created / NS_PER_S,
+                priority=self._priority[stretch],
+                before=" ".join(name[one] for one in before),
+            )
+        if not resumed:
+            return
+        if not has_edges:
+            found.note(
+                "no dependencies between tasks are in the trace: every task can run when it is "
+                "submitted"
+            )
+        found.note(
+            f"tasks were interrupted {len(resumed)} times: what follows an interruption is a task "
+            "of its own, of kernel 'KERNEL (resumed)', after the one before it"
+        )
+
+    def _names(self, order: list[int]) -> tuple[list[str], set[int]]:
+        """Return a name for each stretch, and those that continue one; which they then follow."""
+        name = [""] * len(order)
+        last: dict[str, tuple[int, int]] = {}
+        count: dict[str, int] = {}
+        resumed = set()
+        for stretch in order:
+            task = self._task[stretch]
+            number = count[task] = count.get(task, 0) + 1
+            name[stretch] = task if number == 1 else f"{task}/{number}"
+            before, until = last.get(task, (NOWHERE, 0))
+            if before != NOWHERE and until <= self._start[stretch]:
+                self.depends(before, stretch)
+                resumed.add(stretch)
+            last[task] = (stretch, max(until, self._end[stretch]))
+        return name, resumed
