@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 16
+#define TASKSIM_CORE_VERSION 17
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -436,6 +436,22 @@ TASKSIM_API void tasksim_getrf_float64(void *const *routines, const int32_t *n, 
                                        const int32_t *lda, double *work, int32_t *info);
 TASKSIM_API void tasksim_getrf_float32(void *const *routines, const int32_t *n, float *a,
                                        const int32_t *lda, float *work, int32_t *info);
+
+// Parts of learned models, at *n* rows of *columns* numbers. The mean of a Gaussian process: the sum
+// of 2·weight/(2 + squared distance) over centres in groups of 64, [groups, columns, 64]; *weights*
+// are doubled.
+TASKSIM_API void tasksim_process_float32(const float *rows, int64_t n, int64_t columns,
+                                         const float *centres, const float *weights,
+                                         int64_t groups, double *out);
+TASKSIM_API void tasksim_process_float64(const double *rows, int64_t n, int64_t columns,
+                                         const double *centres, const double *weights,
+                                         int64_t groups, double *out);
+// The sum of an even number of trees, each with six of the *questions*, is *column* at least
+// *border*, and a value for each of 64 answers.
+TASKSIM_API int32_t tasksim_forest(const double *rows, int64_t n, int64_t columns,
+                                   int64_t questions, const int32_t *column, const double *border,
+                                   int64_t trees, const int32_t *asked, const double *values,
+                                   double *out);
 
 // The following functions need Python's lock, and so does go_on of a replay that calls a scheduler:
 // it returns TASKSIM_CALLBACK with Python's error set if a method raises one.

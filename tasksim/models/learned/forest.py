@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from tasksim.core.library import library
+from tasksim.core.models_interface import declared
+
 if TYPE_CHECKING:
+    import ctypes
+
     from numpy.typing import NDArray
 
     from tasksim.base.arrays import Floats, Indices
@@ -74,7 +79,11 @@ class Forest:
         total = np.zeros(len(table))
         if not len(self):
             return total
-        asked, which, doubles = self._prepared
+        core = library()
+        if core is not None:
+            self._sum(declared(core), np.ascontiguousarray(table, dtype=np.float64), total)
+            return total
+        asked, which, doubles = self._by_twos
         for at in range(0, len(table), BLOCK_ROWS):
             block = table[at : at + BLOCK_ROWS]
             cells = cells_of(self.borders, block)
@@ -91,21 +100,40 @@ class Forest:
                 part += values.take(index)
         return total
 
+    def _sum(self, core: ctypes.CDLL, table: Floats, out: Floats) -> None:
+        """Write the sum of the trees to *out*, by the compiled core."""
+        asked, which, values = self._even
+        columns, places = np.ascontiguousarray(asked[0], dtype=np.int32), which.astype(np.int32)
+        borders = np.array([self.borders[column][cell] for column, cell in asked.T.tolist()])
+        status = core.tasksim_forest(
+            table.ctypes.data, *table.shape, len(borders), columns.ctypes.data,
+            borders.ctypes.data, len(values), places.ctypes.data, values.ctypes.data,
+            out.ctypes.data,
+        )  # fmt: skip
+        if status:
+            raise AssertionError(f"the core refuses a forest: status {status}")
+
     @cached_property
-    def _prepared(self) -> tuple[list[tuple[int, int]], list[list[list[int]]], Floats]:
-        """The questions, each once, the places of those of each two trees, and their sums."""
+    def _even(self) -> tuple[Indices, Indices, Floats]:
+        """The questions, each once, [2, questions], their places in trees, and the values.
+
+        There is one more tree, of zeros, if their number is odd.
+        """
         columns, cells, values = self.columns, self.cells, self.values
         if len(self) % 2:
             columns, cells = np.vstack([columns, columns[:1]]), np.vstack([cells, cells[:1]])
             values = np.vstack([values, np.zeros((1, values.shape[1]))])
         questions = np.stack([columns.ravel(), cells.ravel()])
         asked, which = np.unique(questions, axis=1, return_inverse=True)
+        return asked, which.reshape(columns.shape), np.ascontiguousarray(values)
+
+    @cached_property
+    def _by_twos(self) -> tuple[list[tuple[int, int]], list[list[list[int]]], Floats]:
+        """The questions, each once, the places of those of each two trees, and their sums."""
+        asked, which, values = self._even
         doubles = (values[::2, :, None] + values[1::2, None, :]).reshape(len(values) // 2, -1)
-        return (
-            [(column, cell) for column, cell in asked.T.tolist()],
-            which.reshape(-1, 2, DEPTH).tolist(),
-            doubles,
-        )
+        questions = [(column, cell) for column, cell in asked.T.tolist()]
+        return questions, which.reshape(-1, 2, DEPTH).tolist(), doubles
 
     def scaled(self, factor: float) -> Forest:
         """Return the forest with all values multiplied by *factor*."""

@@ -379,9 +379,10 @@ def _read_correction(node: Node, features: Features) -> Correction:
         shape = (len(values), DEPTH)
         asked = _unpacked(one["columns"], "u2", shape).astype(np.intp)
         _refuse_above(one["columns"], asked, columns)
-        forest = Forest(
-            borders, asked, _unpacked(one["cells"], "u1", shape).astype(np.intp), values
-        )
+        cells = _unpacked(one["cells"], "u1", shape).astype(np.intp)
+        if (cells >= np.array([len(found) for found in borders], dtype=np.intp)[asked]).any():
+            raise one["cells"].expected("numbers of borders of their columns")
+        forest = Forest(borders, asked, cells, values)
     reach = node.get("reach", 0.0).not_negative()
     return Correction(features, surface, process, forest, reach)
 

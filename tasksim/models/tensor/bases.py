@@ -195,8 +195,11 @@ def _combined(ranges: Sequence[range], together: int) -> Iterator[tuple[int, ...
 
 
 def _design(exponents: Ints, table: Floats) -> Floats:
-    columns = [np.prod(table**row, axis=1) for row in exponents.astype(np.float64)]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
+    design = np.ones((len(table), len(exponents)), order="F")
+    for product, row in zip(design.T, exponents, strict=True):
+        for mode in np.flatnonzero(row):
+            product *= table[:, mode] ** float(row[mode])
+    return design
 
 
 def _above_zero(axes: Sequence[Axis], table: Floats) -> Floats:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.core.library import library
+from tasksim.models.learned import forest as module
 from tasksim.models.learned.forest import DEPTH, RIDGE, Forest, Growth
 
 
@@ -39,6 +41,20 @@ def test_a_forest_is_the_sum_of_its_trees(count, seed):
     forest = Forest(borders, columns, cells, values)
     assert forest.predict(table) == pytest.approx(expected)
     assert forest.scaled(2.0).predict(table) == pytest.approx(2 * expected)
+
+
+@pytest.mark.skipif(library() is None, reason="no compiled core")
+@given(st.integers(1, 9), st.integers(1, 600), st.integers(0, 1000))
+def test_the_core_gives_the_same_bytes(count, rows, seed):
+    rng = np.random.default_rng(seed)
+    # Borders among the values themselves: a row at a border answers yes.
+    table = rng.integers(0, 9, (rows, 3)) / 8
+    forest = Growth(table, rng.normal(size=rows), seed).grow(count).forest()
+    other = np.vstack([table, *[np.full((1, 3), border) for border in np.hstack(forest.borders)]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "library", lambda: None)
+        alone = forest.predict(other)
+    assert forest.predict(other).tobytes() == alone.tobytes()
 
 
 def test_steps_are_learnt():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tasksim.core.library import library
 from tasksim.models.learned import process
-from tasksim.models.learned.process import Regression, Scales, learn_scales
+from tasksim.models.learned.process import Process, Regression, Scales, learn_scales
 
 
 def correlations(a, b, lengths):
@@ -72,3 +75,42 @@ def test_columns_of_a_parameter_share_a_scale():
     table = np.eye(3)[np.random.default_rng(0).integers(0, 3, 90)]
     scales = learn_scales(table, table[:, 0] - table[:, 0].mean(), [0, 0, 0])
     assert len(set(scales.lengths.tolist())) == 1
+
+
+def drawn(seed, centres, columns, scale):
+    rng = np.random.default_rng(seed)
+    lengths, places = np.exp(rng.normal(size=columns)), rng.normal(size=(centres, columns))
+    weights = scale * rng.normal(size=centres)
+    return Process(lengths, places, weights), rng.random((rng.integers(1, 300), columns))
+
+
+@given(st.integers(0, 1000), st.integers(1, 200), st.integers(1, 12), st.sampled_from([1, 1e4]))
+def test_the_mean_is_the_weighted_sum_of_covariances(seed, centres, columns, scale):
+    """Single precision where weights are small, double where they are large."""
+    found, table = drawn(seed, centres, columns, scale)
+    exact = correlations(table / found.lengths, found.centres, 1.0) @ found.weights
+    assert found._groups[0].dtype == (np.float32 if scale == 1 else np.float64)
+    assert found.predict(table) == pytest.approx(exact, abs=2e-4 if scale == 1 else 1e-8)
+
+
+@pytest.mark.skipif(library() is None, reason="no compiled core")
+@given(st.integers(0, 1000), st.integers(1, 200), st.integers(1, 12), st.sampled_from([1, 1e4]))
+def test_the_core_gives_the_same_bytes(seed, centres, columns, scale):
+    found, table = drawn(seed, centres, columns, scale)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "library", lambda: None)
+        alone = found.predict(table)
+    assert found.predict(table).tobytes() == alone.tobytes()
+
+
+def test_a_row_is_predicted_alone_as_among_others():
+    found, table = drawn(3, 100, 4, 1)
+    assert np.concatenate([found.predict(row[None]) for row in table]).tolist() == (
+        found.predict(table).tolist()
+    )
+
+
+def test_far_rows_have_next_to_no_covariance():
+    """Squares that no number of single precision holds, from lengths of some other file."""
+    found = Process(np.array([1e-30]), np.zeros((5, 1)), np.ones(5))
+    assert np.abs(found.predict(np.array([[1.0]]))).max() < 1e-7
