@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_int32, c_int64, c_void_p
+from ctypes import c_double, c_int32, c_int64, c_void_p
 from functools import lru_cache
 from typing import Any, Final
 
@@ -22,6 +22,10 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
             c_void_p, c_int64, c_int64, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p,
             c_void_p,
         ],
+    ),
+    "questions": (
+        c_int32,
+        [c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_double, c_void_p],
     ),
 }  # fmt: skip
 

@@ -452,6 +452,12 @@ TASKSIM_API int32_t tasksim_forest(const double *rows, int64_t n, int64_t column
                                    int64_t questions, const int32_t *column, const double *border,
                                    int64_t trees, const int32_t *asked, const double *values,
                                    double *out);
+// The six questions of a tree that explain most of *left*, given the cell of each row in each
+// column, [columns, rows]: the numbers of cells over all columns, of which *first* has the first
+// one of each column, and their number.
+TASKSIM_API int32_t tasksim_questions(int64_t rows, int64_t columns, const uint8_t *cells,
+                                      const int64_t *first, const double *left, double ridge,
+                                      int64_t *questions);
 
 // The following functions need Python's lock, and so does go_on of a replay that calls a scheduler:
 // it returns TASKSIM_CALLBACK with Python's error set if a method raises one.

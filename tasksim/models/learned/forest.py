@@ -160,6 +160,8 @@ class Growth:
         self._rng = np.random.default_rng(seed)
         lengths = np.array([len(borders) + 1 for borders in self.borders])
         ends = np.cumsum(lengths)
+        self._first = np.append(0, ends).astype(np.int64)
+        """Per column, the number of its first cell, then the number of all."""
         self._starts = np.repeat(ends - lengths, lengths)
         """Per cell of all columns, the first cell of its column."""
         self._last = np.repeat(ends - 1, lengths)
@@ -214,6 +216,9 @@ class Growth:
         """Return the questions of a tree, the one that explains most first."""
         count = max(1, int(SHARE * min(len(self._left), MAX_ROWS)))
         some = self._rng.choice(len(self._left), count, replace=False)
+        core = library()
+        if core is not None:
+            return self._chosen_by(declared(core), some)
         numbers, cells = self._numbers[:, some], [column[some] for column in self._cells]
         left = np.broadcast_to(self._left[some], numbers.shape).ravel()
         total = len(self._splits)
@@ -233,6 +238,19 @@ class Growth:
             questions.append(question)
             leaf = 2 * leaf + (cells[question[0]] > question[1])
         return questions
+
+    def _chosen_by(self, core: ctypes.CDLL, some: Indices) -> list[tuple[int, int]]:
+        """Return the questions that the compiled core chooses for *some* rows."""
+        cells, left = np.ascontiguousarray(self._cells[:, some]), self._left[some]
+        best = np.empty(DEPTH, dtype=np.int64)
+        status = core.tasksim_questions(
+            cells.shape[1], len(cells), cells.ctypes.data, self._first.ctypes.data,
+            left.ctypes.data, RIDGE, best.ctypes.data,
+        )  # fmt: skip
+        if status:
+            raise AssertionError(f"the core refuses the growth of a tree: status {status}")
+        columns = self._column[best]
+        return list(zip(columns.tolist(), (best - self._first[columns]).tolist(), strict=True))
 
     def _below(self, sums: Floats | Indices) -> Floats:
         """Return the sums over the cells of a column up to each of them."""

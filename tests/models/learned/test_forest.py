@@ -57,6 +57,20 @@ def test_the_core_gives_the_same_bytes(count, rows, seed):
     assert forest.predict(other).tobytes() == alone.tobytes()
 
 
+@pytest.mark.skipif(library() is None, reason="no compiled core")
+@given(st.integers(2, 200), st.integers(1, 4), st.integers(0, 1000))
+def test_the_core_grows_the_same_trees(rows, columns, seed):
+    rng = np.random.default_rng(seed)
+    table, values = rng.integers(0, 20, (rows, columns)) / 8, rng.normal(size=rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "library", lambda: None)
+        alone = Growth(table, values, seed).grow(4).forest()
+    found = Growth(table, values, seed).grow(4).forest()
+    assert found.values.tobytes() == alone.values.tobytes()
+    assert np.array_equal(found.columns, alone.columns)
+    assert np.array_equal(found.cells, alone.cells)
+
+
 def test_steps_are_learnt():
     table = np.random.default_rng(0).random((400, 3))
     forest = Growth(table, steps(table), 0).grow(60).forest()
