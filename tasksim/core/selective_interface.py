@@ -46,6 +46,7 @@ class Effort(ctypes.Structure):
         ("skipped", c_int64),
         ("rehearsed", c_int64),
         ("executed_s", c_double),
+        ("busiest_s", c_double),
     ]
 
 

@@ -300,10 +300,11 @@ typedef struct {
   const int64_t *safe_bytes;
 } tasksim_selection;
 
-// The executed tasks of a selective run, and the total duration of those that were measured.
+// The executed tasks of a selective run, the total duration of those that were measured, and the
+// largest such total of one worker.
 typedef struct {
   int64_t executed, accompanied, skipped, rehearsed;
-  double executed_s;
+  double executed_s, busiest_s;
 } tasksim_effort;
 
 // Objects: made, used by any number of replays, freed. Null and a status if they cannot be made.

@@ -260,8 +260,9 @@ class CompiledAccount:
         found = selective_interface.Effort()
         core.tasksim_selective_effort(run, ctypes.byref(found))
         self.effort = Effort(
-            found.executed, found.accompanied, found.skipped, found.executed_s, found.rehearsed
-        )
+            found.executed, found.accompanied, found.skipped, found.executed_s, found.rehearsed,
+            found.busiest_s,
+        )  # fmt: skip
         self.path = record_of(core.tasksim_selective_path, run, len(self._rules.found))
 
     def _add_to_statistics(self) -> None:

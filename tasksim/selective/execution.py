@@ -113,6 +113,8 @@ class Effort:
         Total duration of the measured tasks in seconds.
     rehearsed : int
         Number of charged tasks that were executed before a measured one, to fill the caches.
+    busiest_s : float
+        Largest total duration of the measured tasks of one worker in seconds.
     """
 
     executed: int = 0
@@ -120,6 +122,7 @@ class Effort:
     skipped: int = 0
     executed_s: float = 0.0
     rehearsed: int = 0
+    busiest_s: float = 0.0
 
 
 class SelectiveExecution:
@@ -173,6 +176,7 @@ class SelectiveExecution:
         self._starts = 0
         self._measuring: dict[int, float] = {}  # worker -> start of its task on the account
         self._accompanying: set[int] = set()  # workers that execute a charged task
+        self._measured_s = [0.0] * workers
         self._executed = [False] * workers  # whether each worker's task is or was executed
 
     # Called by the main thread
@@ -299,6 +303,8 @@ class SelectiveExecution:
         heappush(self._ends, (end_s, self._begun[worker], worker))
         self._chooses.measured(self._task[worker], seconds)
         self.effort.executed_s += seconds
+        self._measured_s[worker] += seconds
+        self.effort.busiest_s = max(self.effort.busiest_s, self._measured_s[worker])
 
     def _advance(self) -> float | None:
         """Advance the account as far as possible; return the time to wait for a measured task.

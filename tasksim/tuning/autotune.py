@@ -75,6 +75,16 @@ class Autotuned:
         full_s = self.full_s(tried)
         return tried.mean_s / full_s - 1 if full_s and tried.makespans_s else None
 
+    def path_error(self, tried: Tried) -> float | None:
+        """Return how far the kernel time of the critical path is from that of full runs.
+
+        It is a share of the latter; None if one of them is unknown.
+        """
+        runs = self.of(tried)
+        said = [ran.path_s for ran in runs if ran.path_s is not None]
+        full = [seconds for ran in runs for seconds in ran.full_path_s]
+        return sum(said) / len(said) / median(full) - 1 if said and full else None
+
     @property
     def mean_error(self) -> float | None:
         """The mean of the absolute errors."""
@@ -217,6 +227,8 @@ class _Runs:
                 ran,
                 full_s=tuple(one.makespan_s for one in full),
                 full_wall_s=tuple(one.wall_s for one in full),
+                full_busiest_s=tuple(one.busiest_s for one in full),
+                full_path_s=tuple(one.path_s for one in full if one.path_s is not None),
             )
         own.append(ran)
         return ran
@@ -240,6 +252,8 @@ class _Runs:
             wall_s=selective.wall_s + full.wall_s,
             full_s=selective.full_s,
             full_wall_s=selective.full_wall_s,
+            full_busiest_s=selective.full_busiest_s,
+            full_path_s=selective.full_path_s,
         )
 
     def settled(self, tuned: Tuned) -> Tuned:

@@ -7,10 +7,13 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from tasksim.base.errors import InputError
 from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
-from tasksim.run.disturbance import others_share
+from tasksim.run.critical import tasks_on_path
+from tasksim.run.disturbance import others_share, undisturbed_s
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of
 from tasksim.selective.execute import execute_selectively
@@ -20,13 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.kernels.program import Program
+    from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.setup import Setup
     from tasksim.tuning.over import Candidate
     from tasksim.tuning.selection import Selection
 
-__all__ = ["OneNode", "Site", "as_native", "scheduler_name"]
+__all__ = ["OneNode", "Site", "as_native", "busiest_s", "kernels_on_path_s", "scheduler_name"]
 
 
 class Site(Protocol):
@@ -95,6 +99,7 @@ class OneNode:
             done.run.makespan_s, done.wall_s, done.effort.executed, tasks,
             task_s=float(median(done.run.tasks.duration_s)), selective=True,
             others_share=done.others_share if self._is_told else None,
+            busiest_s=done.effort.busiest_s, path_s=kernels_on_path_s(done.run),
         )  # fmt: skip
 
     def full(self) -> Ran:
@@ -116,13 +121,28 @@ class OneNode:
         tasks = len(resolved.graph)
         wall_s = perf_counter() - begun
         share = others_share(run) if self._is_told else None
-        return Ran(run.makespan_s, wall_s, tasks, tasks, others_share=share)
+        return Ran(
+            run.makespan_s, wall_s, tasks, tasks, others_share=share,
+            busiest_s=busiest_s(run), path_s=kernels_on_path_s(run),
+        )  # fmt: skip
 
     @property
     def _is_told(self) -> bool:
         """Whether the system tells what others take from the workers."""
         assert self._resolved is not None
         return is_measurable(len(self._resolved.platform.workers))
+
+
+def busiest_s(run: Run) -> float:
+    """Return the longest time that one worker of *run* ran kernels, without what others took."""
+    totals = np.bincount(run.tasks.worker, undisturbed_s(run), minlength=len(run.workers))
+    return float(totals.max(initial=0.0))
+
+
+def kernels_on_path_s(run: Run) -> float:
+    """Return the time of kernels on the practical critical path, without what others took."""
+    on_path = [task for task, _ in tasks_on_path(run.tasks, run.label)]
+    return float(undisturbed_s(run)[on_path].sum())
 
 
 def as_native(candidate: Candidate) -> Scenario:

@@ -9,6 +9,8 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tasksim.base.errors import TasksimError
 from tasksim.native.cluster.ranks import Leading
 from tasksim.native.cluster.records import disturbance_of_ranks, task_table
@@ -18,7 +20,7 @@ from tasksim.scenario.solving import estimates_of
 from tasksim.selective.ranks.choosing import statistics_of_ranks
 from tasksim.selective.ranks.execute import execute_over_ranks
 from tasksim.selective.ranks.mail import Wires
-from tasksim.tuning.one_node import as_native, scheduler_name
+from tasksim.tuning.one_node import as_native, kernels_on_path_s, scheduler_name
 from tasksim.tuning.selection import Ran
 
 if TYPE_CHECKING:
@@ -150,6 +152,7 @@ class OverRanks:
             sent=done.messages.executed, messages=len(cut.messages),
             task_s=float(median(done.run.tasks.duration_s)), selective=True,
             others_share=done.others_share if is_measurable else None,
+            busiest_s=done.effort.busiest_s, path_s=kernels_on_path_s(done.run),
         )  # fmt: skip
 
     def _full(self) -> Ran | None:
@@ -168,14 +171,17 @@ class OverRanks:
         if record is None:
             return None
         wall_s = perf_counter() - begun
-        makespan_s = float(task_table(cut, record.ranks).end_s.max(initial=0.0))
+        table = task_table(cut, record.ranks)
+        makespan_s = float(table.end_s.max(initial=0.0))
+        busiest_s = float(np.bincount(table.worker, table.duration_s).max(initial=0.0))
         tasks, messages = len(cut.graph), len(cut.messages)
         taken = disturbance_of_ranks(record.ranks) if is_measurable else None
         workers = sum(rank.workers for rank in record.ranks)
         share = None if taken is None else taken.total_s / (makespan_s * workers)
         return Ran(
-            makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages, others_share=share
-        )
+            makespan_s, wall_s, tasks, tasks, sent=messages, messages=messages, others_share=share,
+            busiest_s=busiest_s,
+        )  # fmt: skip
 
 
 def _alike(one: Setup, other: Setup) -> bool:

@@ -83,6 +83,13 @@ class Ran:
         Whether it skipped what is known: its makespan is a prediction.
     others_share : float or None
         The share of its workers' time that others took; None: the system does not tell.
+    busiest_s : float
+        Longest total time that one worker executed measured tasks, in seconds; what others took is
+        left out.
+    path_s : float or None
+        Time of the kernels on the practical critical path, in the same way; None: unknown.
+    full_busiest_s, full_path_s : tuple of float
+        The same for the full runs beside it.
     """
 
     makespan_s: float
@@ -96,3 +103,7 @@ class Ran:
     task_s: float = 0.0
     selective: bool = False
     others_share: float | None = None
+    busiest_s: float = 0.0
+    path_s: float | None = None
+    full_busiest_s: tuple[float, ...] = ()
+    full_path_s: tuple[float, ...] = ()

@@ -36,6 +36,9 @@ def test_the_account_is_the_simulators(scheduler, workers, share):
     assert effort.executed == (~skipped).sum()
     assert effort.skipped + effort.accompanied == skipped.sum()
     assert len(tasks.tasks) == effort.executed + effort.accompanied
+    took_s = np.where(skipped, 0.0, seconds)
+    assert effort.busiest_s == np.bincount(table.worker, took_s).max()
+    assert effort.executed_s == took_s.sum()
 
 
 def test_what_is_executed_after_something_was_skipped_is_made_safe():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import pytest
 
 from tasksim.base.errors import InputError
@@ -34,7 +36,10 @@ def test_every_configuration_is_told_with_what_was_executed():
         (ran,) = found.of(tried)
         assert ran.tasks == {24: 20, 32: 10}[tried.values["graph.tile_size"]]
         assert 4 <= ran.executed <= ran.tasks
-        assert len(ran.full_s) == 2
+        assert len(ran.full_s) == len(ran.full_busiest_s) == len(ran.full_path_s) == 2
+        assert 0 < ran.busiest_s <= ran.wall_s
+        assert 0 < ran.path_s <= ran.makespan_s
+        assert found.path_error(tried) == ran.path_s / median(ran.full_path_s) - 1
     assert found.wall_s == pytest.approx(sum(found.of(t)[0].wall_s for t in works))
     assert not found.interrupted
     assert found.regret >= 0

@@ -198,6 +198,8 @@ void Account::returned(int worker) {
   ends_.push({std::max(seat.start + seconds, view.now_s), seat.begun, worker});
   chooser_.measured(seat.task, seconds);
   effort.executed_s += seconds;
+  seat.measured_s += seconds;
+  effort.busiest_s = std::max(effort.busiest_s, seat.measured_s);
 }
 
 // Advances the account as far as possible; returns the time to wait if only time is missing, else

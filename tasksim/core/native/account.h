@@ -80,6 +80,7 @@ class Account {
     double start = 0.0;
     std::atomic<double> began{0.0};  // by the wall clock; 0: not started
     double own = 0.0;                // its duration without the time that others took
+    double measured_s = 0.0;         // sum of its measured durations
     double cpu_began = 0.0;          // by its thread's clock, written before began
     ThreadClock clock;
   };

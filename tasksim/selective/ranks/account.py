@@ -13,7 +13,7 @@ on the path like tasks.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import defaultdict, deque
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
@@ -272,6 +272,7 @@ class RanksAccount:
         self._turns = 0
         self._now = 0.0
         self.effort, self.messages = Effort(), Effort()
+        self._measured_s: dict[tuple[int, int], float] = defaultdict(float)
         self.over = False
 
     # Called by rank 0
@@ -342,6 +343,8 @@ class RanksAccount:
         self._under_way.measured(actor, max(seconds, since_s))
         self._chooses.measured(rank, self._task[actor], seconds)
         self.effort.executed_s += seconds
+        self._measured_s[actor] += seconds
+        self.effort.busiest_s = max(self.effort.busiest_s, self._measured_s[actor])
 
     def returned_message(self, message: int, source_s: float, target_s: float) -> None:
         """Note that *message* was sent, with its durations at the source and at the target."""

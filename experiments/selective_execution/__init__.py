@@ -1,0 +1,1 @@
+"""Selective execution: tuning by runs that skip well-known kernels (Critter)."""

@@ -1,0 +1,13 @@
+"""Command ``python -m experiments.selective_execution``."""
+
+from __future__ import annotations
+
+from experiments.frame import command_of
+from experiments.selective_execution.experiment import EXPERIMENT
+
+__all__ = ["main"]
+
+main = command_of(EXPERIMENT)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Panels of the figures of tuning: time and error over the tolerance, a line per policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["LOOKS", "draw_configurations", "draw_errors", "draw_times"]
+
+LOOKS: Final = {
+    "conditional": ("#0072b2", "o"),
+    "local": ("#d55e00", "s"),
+    "online": ("#009e73", "^"),
+    "apriori": ("#cc79a7", "v"),
+    "eager": ("#222222", "D"),
+    "shares": ("#999933", "*"),
+}
+"""Colour and marker of each policy."""
+FULL: Final[dict[str, Any]] = {"color": "#c1272d", "linewidth": 1.4}
+"""Look of what full runs give, red as in the paper."""
+DECADE: Final = 20.0
+"""Span of a logarithmic axis up to which the ticks between powers are labelled, too."""
+LEAST_PERCENT: Final = 0.01
+"""Smallest error that a logarithmic axis shows."""
+
+
+def draw_times(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
+    """Draw a time over the tolerance, and that of full runs as a red line."""
+    for policy, mine in rows.groupby("policy", sort=False):
+        _line(axes, str(policy), mine["tolerance"], mine[column])
+    tolerance = rows["tolerance"].unique()
+    full = rows.groupby("tolerance", sort=False)[f"full {column}"].median()
+    axes.plot(tolerance, full.to_numpy(), label="full execution", **FULL)
+    axes.set_yscale("log", base=2)
+    _plain_numbers(axes)
+    axes.set_ylabel(label)
+    _over_tolerance(axes)
+
+
+def draw_errors(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
+    """Draw a mean error over the tolerance, and the error that equals it as a red line."""
+    for policy, mine in rows.groupby("policy", sort=False):
+        _line(axes, str(policy), mine["tolerance"], np.maximum(mine[column], LEAST_PERCENT))
+    _ideal(axes, rows)
+    axes.set_ylabel(label)
+
+
+def draw_configurations(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
+    """Draw the error over the configurations, a line per tolerance from loose to tight."""
+    tolerances = sorted(rows["tolerance"].unique(), reverse=True)
+    names = list(dict.fromkeys(rows["configuration"]))
+    shades = colormaps["viridis"](np.linspace(0.0, 0.9, len(tolerances)))
+    for tolerance, shade in zip(tolerances, shades, strict=True):
+        mine = rows[rows["tolerance"] == tolerance].set_index("configuration").loc[names]
+        error = np.maximum(mine[column].to_numpy(), LEAST_PERCENT)
+        axes.plot(range(1, len(names) + 1), error, marker="o", markersize=3, linewidth=1,
+                  color=shade, label=f"tolerance {_percent(tolerance)}")  # fmt: skip
+    axes.set_yscale("log")
+    _plain_numbers(axes)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("configuration, by number")
+    axes.set_ylabel(label)
+    axes.legend(fontsize=6, frameon=False, ncols=2)
+    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def _line(axes: Axes, policy: str, x: Any, y: Any) -> None:
+    colour, marker = LOOKS[policy]
+    axes.plot(x, y, color=colour, marker=marker, markersize=4, linewidth=1.2, label=policy)
+
+
+def _ideal(axes: Axes, rows: pd.DataFrame) -> None:
+    tolerance = np.array(sorted(rows["tolerance"].unique(), reverse=True))
+    axes.plot(tolerance, 100.0 * tolerance, label="error as large as the tolerance", **FULL)
+    axes.set_yscale("log")
+    _plain_numbers(axes)
+    _over_tolerance(axes)
+
+
+def _over_tolerance(axes: Axes) -> None:
+    axes.set_xscale("log", base=2)
+    axes.invert_xaxis()  # from loose to tight, as in the paper
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
+    axes.set_xlabel("confidence tolerance")
+    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def _plain_numbers(axes: Axes) -> None:
+    """Label a logarithmic axis with numbers, at least where it spans less than a decade."""
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    low, high = axes.get_ylim()
+    within = high / low < DECADE
+    axes.yaxis.set_minor_formatter(
+        FuncFormatter(lambda value, _: f"{value:.2g}") if within else NullFormatter()
+    )
+    axes.tick_params(axis="y", which="both", labelsize=8)
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %"

@@ -1,0 +1,123 @@
+"""Tunings of every problem under every policy and tolerance, by ``tasksim autotune``."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from experiments.selective_execution.problems import PROBLEMS, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.frame import Work
+
+__all__ = ["configurations", "tune_all", "tunings"]
+
+COLUMNS = (
+    "makespan_s",
+    "executed",
+    "tasks",
+    "wall_s",
+    "full_s",
+    "prediction_error",
+    "busiest_s",
+    "full_busiest_s",
+    "path_error",
+)
+"""What is kept of each configuration."""
+
+
+def tune_all(work: Work) -> list[dict[str, Any]]:
+    """Return a tuning per problem, policy and tolerance, the full runs beside it included."""
+    settings = work.settings
+    ways = [
+        (one.name, policy, tolerance)
+        for tolerance in settings["tolerances"]
+        for one in PROBLEMS
+        for policy in settings["policies"]
+    ]
+    found = []
+    for number, (name, policy, tolerance) in enumerate(ways):
+        work.progress(f"{problem(name).label}, {policy} at {tolerance:.3g}", number / len(ways))
+        key = f"{name}-{policy}-{tolerance:g}"
+        found.append(work.kept(key, partial(_tune, work, name, policy, tolerance)))
+    return found
+
+
+def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any]:
+    settings = work.settings
+    text = work.tasksim(
+        "autotune", *problem(name).words(settings),
+        "--policy", policy, "--tolerance", f"{tolerance:g}",
+        "--sampling", settings["sampling"], "--statistics", _statistics(settings, policy),
+        "--judge", settings["full_runs"], "--no-fall-back", "--json",
+    )  # fmt: skip
+    told = json.loads(text)
+    return {
+        "problem": name,
+        "policy": policy,
+        "tolerance": tolerance,
+        "tuning_s": told["tuning_s"],
+        "speedup": told["speedup"],
+        "mean_error": told["mean_error"],
+        "regret": told["regret"],
+        "choices": [
+            {"values": choice["values"], **{name: choice[name] for name in COLUMNS}}
+            for choice in told["choices"]
+            if choice["error"] is None
+        ],
+    }
+
+
+def _statistics(settings: Mapping[str, Any], policy: str) -> str:
+    if settings["statistics"] != "policy":
+        return str(settings["statistics"])
+    return "reuse" if policy in ("eager", "shares") else "reset"
+
+
+def tunings(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row per tuning: its time, that of full runs, errors, the loss of its choice."""
+    rows = []
+    for one in found["tunings"]:
+        choices = one["choices"]
+        path = [abs(c["path_error"]) for c in choices if c["path_error"] is not None]
+        rows.append({
+            "problem": one["problem"],
+            "policy": one["policy"],
+            "tolerance": one["tolerance"],
+            "tuning (s)": one["tuning_s"],
+            "full tuning (s)": one["speedup"] * one["tuning_s"],
+            "speed-up": one["speedup"],
+            "longest kernel time (s)": sum(c["busiest_s"] for c in choices),
+            "full longest kernel time (s)": sum(c["full_busiest_s"] for c in choices),
+            "executed (%)": 100.0 * sum(c["executed"] for c in choices)
+            / sum(c["tasks"] for c in choices),
+            "mean error (%)": 100.0 * one["mean_error"],
+            "error of path's kernel time (%)": 100.0 * sum(path) / len(path),
+            "regret (%)": 100.0 * one["regret"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def configurations(found: Mapping[str, Any], policy: str) -> pd.DataFrame:
+    """Return a row per problem, configuration and tolerance under one policy."""
+    rows = [
+        {
+            "problem": one["problem"],
+            "configuration": ", ".join(
+                f"{name.removeprefix('graph.')}={value}" for name, value in c["values"].items()
+            ),
+            "tolerance": one["tolerance"],
+            "full run (s)": c["full_s"],
+            "error (%)": 100.0 * abs(c["prediction_error"]),
+            "error of path's kernel time (%)": 100.0 * abs(c["path_error"]),
+        }
+        for one in found["tunings"]
+        if one["policy"] == policy
+        for c in one["choices"]
+    ]
+    return pd.DataFrame(rows)
