@@ -1,12 +1,15 @@
-"""The loop: five operations over blocks, in chunks."""
+"""The loop: operations over blocks, in chunks, by schedules."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tasksim import execute, generate, simulate
-from tasksim.applications.loop import OPERATIONS
+from tasksim.applications.loop import OPERATIONS, chunks
+from tasksim.base.errors import InputError
 from tasksim.native.conformance import parametrize_with_checks
 
 
@@ -40,3 +43,58 @@ def test_a_chunk_larger_than_the_loop_is_the_loop():
     one, more = (generate("loop", n=100, block=10, chunk_size=size) for size in (10, 10**9))
     assert np.array_equal(one.handle_size, more.handle_size)
     assert len(one) == len(more) == 2
+
+
+BY_BLOCKS = [name for name, operation in OPERATIONS.items() if operation.by_blocks is not None]
+
+
+@pytest.mark.parametrize("operation", BY_BLOCKS)
+@pytest.mark.parametrize(("columns", "chunk_size"), [(8, 1), (7, 3), (20, 100), (49, 2)])
+def test_blocks_of_some_columns_give_the_right_result(operation, columns, chunk_size):
+    words = f"loop operation={operation} n=50 block=9 block_columns={columns}"
+    execute(f"{words} chunk_size={chunk_size} iterations=2", workers=2, check=True)
+
+
+def test_blocks_are_counted_in_rows_and_columns():
+    graph = generate("loop", operation="matrix-add", n=10, block=4, block_columns=6, chunk_size=4)
+    # 4 + 4 + 2 rows, 6 + 4 columns: four blocks, and the two of the last rows.
+    sizes = [graph.parameters_of(task)["elements"] for task in range(len(graph) - 1)]
+    assert sizes == [80, 20]
+
+
+def test_vectors_have_no_columns():
+    with pytest.raises(InputError, match="block_columns: got 3; legal: none, as daxpy has no matr"):
+        generate("loop", operation="daxpy", n=10, block=4, block_columns=3)
+
+
+@given(
+    blocks=st.integers(1, 300),
+    least=st.integers(1, 20),
+    threads=st.integers(1, 40),
+    schedule=st.sampled_from(["fixed", "static", "guided", "factoring", "trapezoid"]),
+)
+def test_a_schedule_hands_out_every_block(blocks, least, threads, schedule):
+    sizes = list(chunks(schedule, blocks, least, threads))
+    assert sum(sizes) == blocks
+    assert min(sizes) > 0
+    if schedule == "static":
+        assert len(sizes) == min(blocks, threads)
+        assert max(sizes) - min(sizes) <= 1
+    else:
+        assert all(size >= least for size in sizes[:-1])
+    if schedule in ("guided", "factoring", "trapezoid"):
+        assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "sizes"),
+    [
+        ("fixed", [1] * 12), ("static", [3] * 4), ("guided", [3, 3, 2, 1, 1, 1, 1]),
+        ("factoring", [2] * 4 + [1] * 4), ("trapezoid", [2, 2, 2, 2, 1, 1, 1, 1]),
+    ],
+)  # fmt: skip
+def test_a_schedule_decides_what_tasks_have(schedule, sizes):
+    graph = generate("loop", n=12, block=1, chunk_size=1, threads=4, schedule=schedule)
+    found = [graph.parameters_of(task)["n"] for task in range(len(graph) - 1)]
+    assert found == sizes
+    execute(f"loop n=12 block=1 chunk_size=1 threads=4 schedule={schedule}", workers=2, check=True)
