@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError
-from tasksim.base.files import refuse_existing, write_text
 from tasksim.cli.command import command
 from tasksim.cli.options import force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_figure, refuse_unwritable, warn
+from tasksim.cli.output import print_json, warn
+from tasksim.cli.tree_output import refuse_tree_file, write_tree
 from tasksim.cli.tune_table import growth_options
 
 if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree_file import ChoosingTree
 
-__all__ = ["refuse_tree_file", "tree", "write_tree"]
-
-TEXTS = (".h", ".py", ".txt", ".json")
-PICTURES = (".png", ".pdf", ".svg")
+__all__ = ["tree"]
 
 
 @command(
@@ -81,36 +77,6 @@ def tree(
         click.echo(readable_text(found), nl=False)
     for output in outputs:
         write_tree(found, output, force=force)
-
-
-def refuse_tree_file(path: Path, *, force: bool) -> None:
-    """Raise if no tree can be written to *path*."""
-    suffix = path.suffix.lower()
-    if suffix in PICTURES:
-        refuse_figure(path, force=force)
-        return
-    if suffix not in TEXTS:
-        legal = ", ".join([*TEXTS, *PICTURES])
-        raise InputError(f"{path}: trees are written to files that end in {legal}")
-    refuse_existing(path, force=force)
-    refuse_unwritable(path)
-
-
-def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
-    """Write a tree as what the suffix of *path* says."""
-    from tasksim.tuning.tree_code import c_header, python_function, readable_text
-
-    suffix = path.suffix.lower()
-    if suffix in PICTURES:
-        from tasksim.tuning.tree_picture import picture
-        from tasksim.view.figure import save_figure
-
-        save_figure(picture(found), path, force=force)
-    else:
-        made = {".h": c_header, ".py": python_function, ".txt": readable_text}
-        text = found.text() if suffix == ".json" else made[suffix](found)
-        write_text(path, text, force=force)
-    note(f"Wrote {path}")
 
 
 def _grown(

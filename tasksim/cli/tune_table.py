@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tasksim.base.errors import InputError
+from tasksim.base.units import format_time
 from tasksim.cli.command import command
-from tasksim.cli.options import WholeNumber, json_option, seed_option
+from tasksim.cli.options import WholeNumber, force_option, json_option, seed_option
 from tasksim.cli.output import print_json
 from tasksim.cli.progress import counting
+from tasksim.cli.tree_output import refuse_tree_file, write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.judging import Score, Splits
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
+    from tasksim.tuning.tree_file import ChoosingTree
 
 __all__ = ["growth_options", "table"]
 
@@ -86,6 +89,8 @@ def growth_options(function: Any) -> Any:
         " --choices 1,2,3,4,5,6,7,8,9,10 --limit Nite",
         "tasksim tune table times.csv --features n,workers --choices 128,256,512 --better lower",
         "tasksim tune table blaze.csv --features Nthr,Ms --choices 1,2,4 --leave-one-out benchmark",
+        "tasksim tune table blaze.csv --features operation,Nthr,Ms --choices 1,2,4 -o chunk.h"
+        " --choose chunk_size --timed",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="TABLE")
@@ -93,7 +98,7 @@ def growth_options(function: Any) -> Any:
     "--features",
     required=True,
     metavar="COLUMN,...",
-    help="Columns with what is known before the choice: numbers.",
+    help="Columns with what is known before the choice: numbers, or texts.",
 )
 @click.option(
     "--choices",
@@ -146,6 +151,28 @@ def growth_options(function: Any) -> Any:
     metavar="COLUMN",
     help="Column with the iterations of the loop, for the equal share.",
 )
+@click.option(
+    "--timed", is_flag=True, help="Measure how long each method takes to choose for one example."
+)
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A tree taught by all rows: .h (a C header), .py (a function), .txt, .json (for"
+    " --auto), or a picture, .png, .pdf or .svg; may be repeated.",
+)
+@click.option(
+    "--tree-of",
+    type=click.Choice(["tree", "preto"]),
+    default="tree",
+    help="Method whose tree is written.",
+)
+@click.option(
+    "--choose", default="choice", metavar="NAME", help="What the written tree says, by name."
+)
+@force_option
 @seed_option
 @json_option
 def table(
@@ -157,6 +184,11 @@ def table(
     splits: int,
     test: float,
     leave_one_out: str | None,
+    timed: bool,
+    outputs: tuple[Path, ...],
+    tree_of: str,
+    choose: str,
+    force: bool,
     seed: int,
     as_json: bool,
     **options: Any,
@@ -167,9 +199,11 @@ def table(
     some rows and chooses for the others. MSOP is the mean of the performance that was chosen, as
     a share of the best there was.
     """
-    from tasksim.tuning.judging import judge
+    from tasksim.tuning.judging import judge, prediction_times_s
     from tasksim.tuning.table_file import read_performance
 
+    for output in outputs:
+        refuse_tree_file(output, force=force)
     found = read_performance(
         file, _names(features), _names(choices), limit=limit, higher=better == "higher"
     )
@@ -177,6 +211,7 @@ def table(
     methods, left_out = _methods(found, seed, **options)
     with counting("splits") as progress:
         scores = judge(found, methods, plan, seed=seed, progress=progress)
+    times_s = prediction_times_s(found, methods, plan) if timed else {}
     result = {
         "table": file,
         "examples": len(found),
@@ -187,13 +222,38 @@ def table(
         "test": test if leave_one_out is None else None,
         "leave_one_out": leave_one_out,
         "seed": seed,
-        "methods": {name: asdict(score) for name, score in scores.items()},
+        "methods": {
+            name: {**asdict(score), **({"prediction_s": times_s[name]} if timed else {})}
+            for name, score in scores.items()
+        },
         "left_out": left_out,
+        "output": outputs,
     }
     if as_json:
         print_json(result)
-        return
-    click.echo("\n".join(_text(result, scores)))
+    else:
+        click.echo("\n".join(_text(result, scores, times_s)))
+    if outputs:
+        written = _tree(found, tree_of, choose, seed, options)
+        for output in outputs:
+            write_tree(written, output, force=force)
+
+
+def _tree(
+    found: PerformanceTable, tree_of: str, choose: str, seed: int, options: dict[str, Any]
+) -> ChoosingTree:
+    """Return the tree of a method, taught by all rows."""
+    from tasksim.tuning import learners
+    from tasksim.tuning.methods import TreeChoice
+    from tasksim.tuning.tree import Growth, grow
+    from tasksim.tuning.tree_file import ChoosingTree
+
+    if tree_of == "tree":
+        limits = {name: options[name] for name in ("threshold", "depth", "min_samples")}
+        made = grow(found, Growth(**limits))
+    else:
+        made = learners.preto_tree(found, seed)
+    return ChoosingTree(choose, made, float(TreeChoice(made).shares(found).mean()), len(found))
 
 
 def _names(text: str) -> list[str]:
@@ -248,7 +308,9 @@ def _methods(
     return methods, left_out
 
 
-def _text(result: dict[str, Any], scores: dict[str, Score]) -> Iterator[str]:
+def _text(
+    result: dict[str, Any], scores: dict[str, Score], times_s: dict[str, float]
+) -> Iterator[str]:
     column = result["leave_one_out"]
     how = (
         f"{result['splits']} shuffled splits, {result['test']:.3g} of the rows judge"
@@ -257,9 +319,11 @@ def _text(result: dict[str, Any], scores: dict[str, Score]) -> Iterator[str]:
     )
     yield f"examples  {result['examples']}, {len(result['choices'])} choices"
     yield f"splits    {how}"
-    yield "\nmethod         MSOP   95 % interval    nodes"
+    yield f"\nmethod         MSOP   95 % interval    nodes{'  prediction' if times_s else ''}"
     for name, score in scores.items():
         nodes = "" if score.nodes is None else f"{score.nodes:.0f}"
-        yield f"{name:12} {score.msop:6.4f}   {score.low:.4f} {score.high:.4f} {nodes:>8}".rstrip()
+        time = f"  {format_time(times_s[name]):>10}" if times_s else ""
+        numbers = f"{score.msop:6.4f}   {score.low:.4f} {score.high:.4f} {nodes:>8}{time}"
+        yield f"{name:12} {numbers}".rstrip()
     for name, reason in result["left_out"].items():
         yield f"{name:12} left out: {reason}"

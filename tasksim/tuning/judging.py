@@ -6,6 +6,7 @@ examples into those for training and those for evaluation.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
     from tasksim.tuning.methods import Method
     from tasksim.tuning.table import PerformanceTable
 
-__all__ = ["LEVEL", "Score", "Splits", "interval", "judge", "leave_one_out", "score", "shuffled"]
+__all__ = [
+    "LEVEL",
+    "Score",
+    "Splits",
+    "interval",
+    "judge",
+    "leave_one_out",
+    "prediction_times_s",
+    "score",
+    "shuffled",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +163,31 @@ def judge(
         if progress is not None:
             progress(index + 1, len(splits.tests))
     return {name: score(sums[name], counts, splits.groups, seed, nodes[name]) for name in methods}
+
+
+def prediction_times_s(
+    table: PerformanceTable, methods: Mapping[str, Method], splits: Splits
+) -> dict[str, float]:
+    """Return how long each method takes to choose for one example, in seconds of processor time.
+
+    Each is taught by the examples of the first split, and asked for those that judge one by one,
+    as a program asks; the median counts.
+    """
+    test = splits.tests[0]
+    teaching = np.ones(len(table), bool)
+    teaching[test] = False
+    asked = [table.select(np.array([row])) for row in test]
+    found = {}
+    for name, method in methods.items():
+        taught = method(table.select(teaching))
+        times_s = []
+        for example in asked:
+            taught.shares(example)  # what an example computes once is there then
+            before_ns = time.thread_time_ns()
+            taught.shares(example)
+            times_s.append(1e-9 * (time.thread_time_ns() - before_ns))
+        found[name] = float(np.median(times_s))
+    return found
 
 
 def score(

@@ -16,13 +16,15 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.methods import Method, chosen_shares
+from tasksim.tuning.tree import Leaf, Split, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.tuning.table import PerformanceTable
+    from tasksim.tuning.tree import Node
 
-__all__ = ["MISSING", "POSTO", "PRETO", "available", "posto", "preto"]
+__all__ = ["MISSING", "POSTO", "PRETO", "available", "posto", "preto", "preto_tree"]
 
 PRETO: Final = ("tree", "logistic", "neural")
 """Classifiers of PreTO."""
@@ -54,6 +56,32 @@ def posto(kind: str, seed: int) -> Method:
     """Return the method that learns performance with a regression of :data:`POSTO`."""
     _require()
     return lambda table: _taught_posto(table, kind, seed)
+
+
+def preto_tree(table: PerformanceTable, seed: int) -> Tree:
+    """Return the tree of PreTO as one of ours, which can be kept, drawn and written as code.
+
+    scikit-learn compares features as 32-bit numbers, which differs for one that is nearer to a
+    threshold than these tell.
+    """
+    _require()
+    grown = _taught_preto(table, "tree", seed).model
+    found = grown.tree_
+
+    def node(number: int, rows: NDArray[np.intp]) -> Node:
+        if found.children_left[number] < 0:
+            choice = int(grown.classes_[found.value[number].argmax()])
+            return Leaf(choice, float(table.shares[rows, choice].mean()), len(rows))
+        feature, threshold = int(found.feature[number]), float(found.threshold[number])
+        low = table.values[rows, feature].astype(np.float32) <= threshold
+        return Split(
+            feature,
+            threshold,
+            node(found.children_left[number], rows[low]),
+            node(found.children_right[number], rows[~low]),
+        )
+
+    return Tree(table.features, table.choices, node(0, np.arange(len(table))))
 
 
 def _require() -> None:

@@ -33,7 +33,8 @@ def read_performance(
     path : Path
         A line with names of columns, then a row per example.
     features : sequence of str
-        Columns of what is known before one chooses: numbers.
+        Columns of what is known before one chooses: numbers. Of texts without a number among them
+        each becomes a feature ``COLUMN=TEXT``, which is 1 where it stands, else 0.
     choices : sequence of str
         Columns of the performance of each choice, or of its time: larger than 0.
     limit : str, optional
@@ -58,7 +59,7 @@ def read_performance(
     sizes = _sizes(choices) if limit is not None else None
     limits = None if limit is None else [reader.limit(row, limit, sizes) for row in reader.rows]
     return PerformanceTable.of(
-        {name: [reader.number(row, name) for row in reader.rows] for name in features},
+        {name: column for given in features for name, column in reader.feature(given).items()},
         {
             name: [
                 reader.performance(row, name, limits is None or float(name) <= limits[i]) ** sign
@@ -110,6 +111,16 @@ class _Reader:
     def texts(self, name: str) -> list[str]:
         return [row.fields[self.header[name]] for row in self.rows]
 
+    def feature(self, name: str) -> dict[str, list[float]]:
+        """Return a feature; of texts, one for each, in the order of the alphabet."""
+        texts = self.texts(name)
+        if all(map(_is_text, texts)):
+            return {
+                f"{name}={known}": [float(text == known) for text in texts]
+                for known in sorted(set(texts))
+            }
+        return {name: [self.number(row, name) for row in self.rows]}
+
     def number(self, row: CsvRow, name: str) -> float:
         """Return a number, of either sign."""
         return self._number(row, name, "a finite number", float("-inf"))
@@ -132,6 +143,15 @@ class _Reader:
         if value is not None and value >= least:
             return value
         raise _error(row, index, f"{name}: got '{row.fields[index]}'; legal: {legal}")
+
+
+def _is_text(field: str) -> bool:
+    """Return whether a field has nothing that is like a number: not ``nan`` either."""
+    try:
+        float(field)
+    except ValueError:
+        return bool(field)
+    return False
 
 
 def _error(row: CsvRow, index: int, message: str) -> InputError:

@@ -1,0 +1,49 @@
+"""Files of decision trees: code, text, JSON or a picture, by their suffix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import refuse_existing, write_text
+from tasksim.cli.output import note, refuse_figure, refuse_unwritable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.tuning.tree_file import ChoosingTree
+
+__all__ = ["refuse_tree_file", "write_tree"]
+
+TEXTS: Final = (".h", ".py", ".txt", ".json")
+PICTURES: Final = (".png", ".pdf", ".svg")
+
+
+def refuse_tree_file(path: Path, *, force: bool) -> None:
+    """Raise if no tree can be written to *path*."""
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        refuse_figure(path, force=force)
+        return
+    if suffix not in TEXTS:
+        legal = ", ".join([*TEXTS, *PICTURES])
+        raise InputError(f"{path}: trees are written to files that end in {legal}")
+    refuse_existing(path, force=force)
+    refuse_unwritable(path)
+
+
+def write_tree(found: ChoosingTree, path: Path, *, force: bool) -> None:
+    """Write a tree as what the suffix of *path* says."""
+    from tasksim.tuning.tree_code import c_header, python_function, readable_text
+
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        from tasksim.tuning.tree_picture import picture
+        from tasksim.view.figure import save_figure
+
+        save_figure(picture(found), path, force=force)
+    else:
+        made = {".h": c_header, ".py": python_function, ".txt": readable_text}
+        text = found.text() if suffix == ".json" else made[suffix](found)
+        write_text(path, text, force=force)
+    note(f"Wrote {path}")
