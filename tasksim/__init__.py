@@ -85,6 +85,8 @@ difference               of two predictions: which is faster, how surely
 Difference               what came out of that
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
+execute_many             runs scenarios for real, in turn, each several times
+Repetitions              what came out of that
 calibrate                measures kernels here, and writes models and a platform
 calibrate_from           the same of recorded runs: nothing is measured
 record                   records the tasks of a program that uses executors or Dask
@@ -182,6 +184,7 @@ if TYPE_CHECKING:
     from tasksim.scenario.many import Replays, simulate_many
     from tasksim.scenario.prediction import Difference, Prediction, difference
     from tasksim.scenario.public import bounds, durations, execute, simulate
+    from tasksim.scenario.repetitions import Repetitions, execute_many
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.sureness import how_sure
     from tasksim.schedulers.base import Scheduler, View
@@ -258,6 +261,7 @@ _HOMES = {
     "tasksim.scenario.many": ("Replays", "simulate_many"),
     "tasksim.scenario.prediction": ("Difference", "Prediction", "difference"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
+    "tasksim.scenario.repetitions": ("Repetitions", "execute_many"),
     "tasksim.scenario.scenario": ("Scenario",),
     "tasksim.scenario.sureness": ("how_sure",),
     "tasksim.schedulers.base": ("Scheduler", "View"),
@@ -314,6 +318,7 @@ __all__ = [
     "R",
     "Recording",
     "Reduce",
+    "Repetitions",
     "Replays",
     "Route",
     "Run",
@@ -341,6 +346,7 @@ __all__ = [
     "difference",
     "durations",
     "execute",
+    "execute_many",
     "export_models",
     "figure",
     "figure_sure",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from tasksim.base.arguments import whole_number
 from tasksim.base.errors import InputError
-from tasksim.native.calm_moments import measure_calmly
+from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import execute, execute_checked
 
@@ -43,6 +43,7 @@ __all__ = [
     "Repetitions",
     "ScenarioRuns",
     "calm_warning",
+    "execute_many",
     "measure",
     "solved",
 ]
@@ -149,7 +150,26 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, eq=False)
 class Repetitions:
-    """Native runs of each scenario, with the calmness of the machine if it was observed."""
+    """Native runs of each scenario, with the calmness of the machine if it was observed.
+
+    Parameters
+    ----------
+    scenarios : list of ScenarioRuns
+        Of each its ``runs``, their ``median_s`` and ``spread``, and the ``median_run``.
+    calm : Calmness, optional
+        How many runs counted, were repeated, and were disturbed.
+
+    See Also
+    --------
+    execute_many : makes them.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> asked = tasksim.Scenario("chain length=2 duration=0.001", workers=1, clock="native")
+    >>> tasksim.execute_many([asked], repetitions=1).scenarios[0].median_s >= 0.002
+    True
+    """
 
     scenarios: list[ScenarioRuns]
     calm: Calmness | None = None
@@ -207,6 +227,69 @@ def measure(
     )
     pairs = zip(scenarios, done.values, strict=True)
     return Repetitions([ScenarioRuns(scenario, tuple(runs)) for scenario, runs in pairs], done.calm)
+
+
+def execute_many(
+    scenarios: Sequence[Scenario],
+    repetitions: int = 3,
+    *,
+    patience_s: float = 0.0,
+    check: bool = False,
+    progress: Progress | None = None,
+) -> Repetitions:
+    """Run scenarios for real, in turn, each several times; return the runs of each.
+
+    They are interleaved, so that a slow minute of the machine does not fall on one of them. One
+    run of each graph comes first, is verified, and does not count.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        With ``clock="native"``, all on as many workers.
+    repetitions : int, default 3
+        Runs of each.
+    patience_s : float, default 0.0
+        How long moments are waited for, at most, in which others take hardly anything of the
+        workers' time; 0: all runs count.
+    check : bool, default False
+        Verify every run, not only the first of each graph.
+    progress : callable, optional
+        Called with what goes on, and the share that is done.
+
+    Raises
+    ------
+    InputError
+        If there is none, one is not native, or they have other numbers of workers.
+    CheckFailed
+        If a run computes something wrong.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> asked = tasksim.Scenario("chain length=2 duration=0.001", workers=1, clock="native")
+    >>> done = tasksim.execute_many([asked, asked.vary(seed=1)], repetitions=2)
+    >>> [len(scenario.runs) for scenario in done.scenarios]
+    [2, 2]
+
+    See Also
+    --------
+    execute : one run.
+    simulate_many : the same questions, simulated.
+    """
+    if any(scenario.clock != "native" for scenario in scenarios) or not scenarios:
+        raise InputError("scenarios: legal: at least one, each with clock='native'")
+    if not patience_s >= 0:
+        raise InputError(f"patience_s: got {patience_s}; legal: a number of seconds from 0")
+    resolver = Resolver()
+    counts = {len(resolver.resolve(scenario).platform.workers) for scenario in scenarios}
+    if len(counts) > 1:
+        told = ", ".join(map(str, sorted(counts)))
+        raise InputError(f"scenarios: got {told} workers; legal: all on as many")
+    gate = run_gate(counts.pop()) if patience_s else None
+    return measure(
+        scenarios, repetitions, gate=gate, patience_s=patience_s, check=check, resolver=resolver,
+        progress=progress,
+    )  # fmt: skip
 
 
 def calm_warning(calm: Calmness | None) -> str | None:

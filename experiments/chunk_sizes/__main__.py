@@ -1,0 +1,13 @@
+"""Command ``python -m experiments.chunk_sizes``."""
+
+from __future__ import annotations
+
+from experiments.chunk_sizes.experiment import EXPERIMENT
+from experiments.frame import command_of
+
+__all__ = ["main"]
+
+main = command_of(EXPERIMENT)
+
+if __name__ == "__main__":
+    main()
