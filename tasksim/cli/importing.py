@@ -166,9 +166,10 @@ def trace(
 ) -> None:
     """Import a run that another tool recorded: with its graph, and where it ran.
 
-    PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, a .prv of Paraver, Chrome's
-    JSON, or a table (.csv) with columns task, kernel, worker, start, end and any others: 'tasksim
-    list formats'. What is wrong is told with its line, and nothing is written then.
+    PATH is a folder of StarVZ, a tasks.rec of StarPU, CSV of pj_dump, a .prv of Paraver, a
+    traces.otf2 of Score-P, Chrome's JSON, or a table (.csv) with columns task, kernel, worker,
+    start, end and any others: 'tasksim list formats'. What is wrong is told with its line, and
+    nothing is written then.
     """
     refuse_unwritable(output)
     from tasksim.formats.runs import read_trace

@@ -167,6 +167,7 @@ FORMATS: Registry[Format] = Registry(
         "perfetto": "tasksim.formats.traces.chrome:CHROME",
         "paje": "tasksim.formats.traces.paje:PAJE",
         "pj_dump": "tasksim.formats.traces.paje:PJ_DUMP",
+        "otf2": "tasksim.formats.traces.otf2_format:OTF2",
         "paraver": "tasksim.formats.traces.paraver_format:PARAVER",
         "task-table": "tasksim.formats.traces.tablecsv:TASK_TABLE",
         "run": "tasksim.formats.tasksim_files:RUN",

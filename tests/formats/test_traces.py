@@ -270,6 +270,18 @@ def test_an_imported_trace_has_platform_and_models(tmp_path):
     assert len(platform.workers) == 4
 
 
+def test_workers_that_a_platform_cannot_name_leave_it_out(tmp_path):
+    slices = '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":10,"dur":5}]'
+    (tmp_path / "some.json").write_text(slices)
+    found = read_trace(tmp_path / "some.json")
+    assert [worker.name for worker in found.run.workers] == ["thread 1"]
+    (note,) = save_trace(found, tmp_path / "run")
+    assert "no platform file: its workers are not named as those of one" in note
+    assert tasksim.simulate(tmp_path / "run", durations="measured").makespan_s == pytest.approx(
+        5e-6
+    )
+
+
 GOOD = "task,kernel,worker,start,end,depends\n"
 BAD = {
     "end before start": (GOOD + "a,k,w,2,1,\n", r"bad.csv:2: task a: it ends \(1 s\) before"),

@@ -99,6 +99,21 @@ def run(folder: Path) -> object:
     return summary(load(folder))
 
 
+def printed_otf2(folder: Path) -> object:
+    """Read what otf2-print has printed; archives themselves are read by that program."""
+    from tasksim.base.errors import InputError
+    from tasksim.formats.traces.otf2.printed import is_printed
+    from tasksim.formats.traces.otf2.reader import read_otf2
+
+    path = folder / "run.txt"
+    if not is_printed(path):
+        return None
+    try:
+        return read_otf2(path)
+    except InputError:
+        return read_otf2(path, skip_bad=True)
+
+
 def trace(name: str) -> Callable[[Path], object]:
     """Return the reader of a trace; what is wrong is refused, and then passed over."""
 

@@ -61,6 +61,7 @@ TARGETS = {
     "task-table": Target(readers.trace("run.csv"), trace_seeds.task_table),
     "pj-dump": Target(readers.trace("run.csv"), trace_seeds.pj_dumps),
     "chrome": Target(readers.trace("run.json"), trace_seeds.chrome),
+    "otf2": Target(readers.printed_otf2, trace_seeds.otf2),
     "paraver": Target(readers.trace("run.prv"), trace_seeds.paraver),
     "starvz": Target(readers.trace(""), trace_seeds.starvz),
     "starvz-parquet": Target(readers.trace(""), trace_seeds.traces("starvz", "tables")),

@@ -222,3 +222,38 @@ def paraver(folder: Path) -> dict[str, Input]:
         "states": {"run.prv": states.encode(), **beside},
         "packed": {"run.prv": gzip.compress(PRV.encode(), mtime=0)},
     }
+
+
+OTF2 = """
+=== OTF2-PRINT ===
+
+=== Global Definitions =========================================================
+
+CLOCK_PROPERTIES                          Ticks per Seconds: 10000, Global Offset: 1000, L
+REGION                                 0  Name: "a task" <5> (Aka. "a task" <5>), Descr.: "" <0>, \
+Role: TASK, Paradigm: OPENMP, Flags: NONE, File: "" <0>, Begin: 0, End: 0
+REGION                                 1  Name: "wait" <6> (Aka. "wait" <6>), Descr.: "" <0>, \
+Role: TASK_WAIT, Paradigm: OPENMP, Flags: NONE, File: "" <0>, Begin: 0, End: 0
+LOCATION_GROUP                         0  Name: "main" <8>, Type: PROCESS, Parent: "host" <0>, Cr
+LOCATION                               4  Name: "t0" <9>, Type: CPU_THREAD, # Events: 8, \
+Group: "m" <0>
+=== Events =====================================================================
+THREAD_TASK_CREATE            4    1010  Thread Team: "" <0>, Creating Thread: 0 ("t0" <1>), \
+Generation Number: 1
+THREAD_TASK_SWITCH            4    1020  Thread Team: "" <0>, Creating Thread: 0 ("t0" <1>), \
+Generation Number: 1
+ENTER                         4    1020  Region: "a task" <0>
+                                         ADDITIONAL ATTRIBUTES: ("GUID" <0>; UINT64; 77)
+ENTER                         4    1025  Region: "wait" <1>
+LEAVE                         4    1028  Region: "wait" <1>
+LEAVE                         4    1030  Region: "a task" <0>
+THREAD_TASK_COMPLETE          4    1030  Thread Team: "" <0>, Creating Thread: 0 ("t0" <1>), \
+Generation Number: 1
+"""
+
+
+def otf2(folder: Path) -> dict[str, Input]:
+    """Return what otf2-print prints of tasks of OpenMP, of regions, and of a thread's code."""
+    regions = OTF2.replace("THREAD_TASK_", "THREAD_")
+    texts = {"openmp": OTF2, "regions": regions, "code": regions.replace("TASK,", "FUNCTION,")}
+    return {seed: {"run.txt": text.encode()} for seed, text in texts.items()}

@@ -15,7 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
-__all__ = ["NOWHERE", "Stretches"]
+__all__ = ["LONGEST_NS", "NOWHERE", "Stretches"]
+
+LONGEST_NS: Final = 2**62
+"""Upper bound of times in ns, 146 years: sums of two fit into 64 bits."""
 
 NOWHERE: Final = -1
 """Number of no stretch."""
@@ -58,6 +61,10 @@ class Stretches:
         self._end.append(times[1])
         self._line.append(line)
         self._priority.append(priority)
+
+    def executing(self) -> list[int]:
+        """Return the workers that executed any stretch."""
+        return sorted(set(self._worker))
 
     def submitted(self, task: str, time_ns: int) -> None:
         """Say when a task was created; the first word counts."""
@@ -133,8 +140,8 @@ class Stretches:
                 "submitted"
             )
         found.note(
-            f"tasks were interrupted {len(resumed)} times: what follows an interruption is a task "
-            "of its own, of kernel 'KERNEL (resumed)', after the one before it"
+            f"{len(resumed)} tasks continue others, after an interruption, a wait or a creation: "
+            "they are of kernel 'KERNEL (resumed)', and come after those"
         )
 
     def _names(self, order: list[int]) -> tuple[list[str], set[int]]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tasksim.formats.traces.stretches import LONGEST_NS
+
 if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
@@ -13,8 +15,6 @@ __all__ = ["Header", "parse_header"]
 
 UNITS: Final = {"_ns": 1, "_us": 1000, "": 1000}
 """Units of times in ns; a number without one is in microseconds."""
-LONGEST_NS: Final = 2**62
-"""Upper bound of times in ns, 146 years: sums of two fit into 64 bits."""
 
 _FORM: Final = re.compile(r"#Paraver \([^)]*\):(\d{1,20})([_a-z]*):([^:]*):(\d{1,9})(?::|$)")
 _NODES: Final = re.compile(r"\d+(\(\d+(,\d+)*\))?")

@@ -14,10 +14,10 @@ from tasksim.formats.traces.paraver.dialects import (
     possible_dialects,
 )
 from tasksim.formats.traces.paraver.events import Events, stretches_of_events
-from tasksim.formats.traces.paraver.header import LONGEST_NS, Header, parse_header
+from tasksim.formats.traces.paraver.header import Header, parse_header
 from tasksim.formats.traces.paraver.labels import Labels, read_labels, read_thread_names
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.stretches import NOWHERE, Stretches
+from tasksim.formats.traces.stretches import LONGEST_NS, NOWHERE, Stretches
 from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Archives of OTF2, the format of Score-P and others."""

@@ -1,0 +1,78 @@
+"""Lines that ``otf2-print`` prints of an archive, of the tool itself or of a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import reading
+from tasksim.formats.registry import HEAD_BYTES
+from tasksim.formats.traces.textlines import head_text, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["is_printed", "printed_lines"]
+
+TOOL: Final = "otf2-print"
+FAILURE: Final = "==ERROR=="
+"""Beginning of the line that says why the tool gave up."""
+
+
+def is_printed(path: Path) -> bool:
+    """Return whether a file has what the tool has printed; else it is of an archive."""
+    with reading(path) as file:
+        return head_text(file.read(HEAD_BYTES)).lstrip().startswith("=== OTF2-PRINT")
+
+
+def printed_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of all that an archive contains, with their numbers, from 1.
+
+    Parameters
+    ----------
+    path : Path
+        The anchor file of the archive, or a text that the tool has printed.
+
+    Raises
+    ------
+    InputError
+        If the tool is not there, or cannot read the archive; the message says why.
+    """
+    if is_printed(path):
+        yield from lines(path)
+        return
+    tool = shutil.which(TOOL)
+    if tool is None:
+        raise InputError(
+            f"{path}: archives of OTF2 are read by {TOOL}, which is not here: install otf2-tools "
+            f"(Debian, Ubuntu) or OTF2; or import what '{TOOL} -A {path.name}' prints where it is"
+        )
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [tool, "-A", "--", str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=said, env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+        assert process.stdout is not None  # it is a pipe
+        failure = ""
+        try:
+            for number, line in enumerate(process.stdout, 1):
+                text = line.decode("utf-8", errors="replace").rstrip("\n")
+                if text.startswith(FAILURE):
+                    failure = text.removeprefix(FAILURE).strip()
+                yield number, text
+            code = process.wait()
+        finally:
+            process.stdout.close()
+            process.kill()
+            process.wait()
+        if code or failure:
+            said.seek(0)
+            errors = said.read().decode("utf-8", errors="replace").splitlines()
+            why = next((line for line in errors if "error" in line), "")
+            told = "; ".join(text for text in (failure.rstrip("."), why.strip()) if text)
+            raise InputError(f"{path}: {TOOL} cannot read it: {told or f'exit code {code}'}")

@@ -1,0 +1,200 @@
+"""Archives of OTF2, which Score-P, APEX and others write: tasks, and what they waited for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tasksim.formats.traces.otf2.definitions import NS_PER_S, Definitions
+from tasksim.formats.traces.otf2.printed import is_printed, printed_lines
+from tasksim.formats.traces.otf2.tasks import Event, OpenMPTasks, OutermostRegions, TaskRegions
+from tasksim.formats.traces.records import Records
+from tasksim.formats.traces.stretches import LONGEST_NS, Stretches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tasksim.formats.traces.recorded_trace import RecordedTrace
+
+__all__ = ["read_otf2"]
+
+_EVENT: Final = re.compile(r"([A-Z][A-Z0-9_]+) +(\d{1,20}) +(\d{1,20})  (.*)")
+_REGION: Final = re.compile(r'Region: ".*" <(\d{1,20})>$')
+_TASK: Final = re.compile(
+    r'Thread Team: (?:".*" <(\d{1,20})>|[A-Z]+), Creating Thread: (\d{1,20})\b.*, '
+    r"Generation Number: (\d{1,20})$"
+)
+_GUID: Final = re.compile(r'\("GUID" <\d+>; U?INT\d+; (\d{1,20})\)')
+_ATTRIBUTES: Final = "ADDITIONAL ATTRIBUTES:"
+_EVENTS: Final = "=== Events ="
+_HEADINGS: Final = ("Event ", "-----", "=====", "=== ")
+_ACCELERATORS: Final = ("ACCELERATOR_STREAM", "GPU")
+_OF_REGIONS: Final = ("ENTER", "LEAVE")
+_OF_TASKS: Final = ("THREAD_TASK_CREATE", "THREAD_TASK_SWITCH", "THREAD_TASK_COMPLETE")
+Reader: TypeAlias = OpenMPTasks | TaskRegions | OutermostRegions
+READERS: Final[dict[type[Reader], tuple[str, str]]] = {
+    OpenMPTasks: (
+        "tasks are those of OpenMP, and their creations outside of tasks",
+        "dependences by depend are not in the trace; a barrier is waited for by those who created "
+        "tasks before it",
+    ),
+    TaskRegions: (
+        "tasks are the regions of role TASK",
+        "what created a task may be in the trace, but not what it waited for",
+    ),
+    OutermostRegions: ("no tasks are in the trace: the outermost regions of threads count", ""),
+}
+"""What each reader takes for tasks, and what it lacks, in the order in which they are tried."""
+MOST_CALLED: Final = 4
+"""Largest number of locations, or of types of events, that a note names."""
+
+
+def read_otf2(path: Path, skip_bad: bool = False) -> RecordedTrace:
+    """Return the run in an OTF2 archive, which ``otf2-print`` prints.
+
+    Parameters
+    ----------
+    path : Path
+        The anchor file of the archive (``traces.otf2``), or a text that ``otf2-print -A`` has
+        printed.
+    skip_bad : bool, default False
+        Whether lines that are wrong are passed over, and counted.
+
+    Raises
+    ------
+    InputError
+        ``file:line: what is wrong``; if otf2-print is not here, or refuses the archive.
+    """
+    from tasksim.formats.traces.recorded_trace import assembled
+
+    found = Records(path, skip_bad=skip_bad)
+    if not is_printed(path):
+        found.place = "{path}: line {line} of otf2-print"
+        found.name = path.resolve().parent.name
+    content = _Content(found)
+    content.read()
+    stretches = content.tasks()
+    stretches.sort()
+    stretches.add_to(found)
+    return assembled(found)
+
+
+class _Content:
+    """Content of an archive, taken line by line."""
+
+    def __init__(self, found: Records) -> None:
+        self._found = found
+        self._definitions = Definitions()
+        self._workers: list[str] = []
+        self._readers: list[Reader] = []
+        self._row: dict[int, int] = {}
+        self._last_ns = 0
+        self._others: Counter[str] = Counter()
+        self._unknown_lines = 0
+        self._waiting: Event | None = None
+        """The last event, whose attributes may follow it."""
+
+    def read(self) -> None:
+        """Read all lines."""
+        in_events = False
+        for number, line in printed_lines(self._found.path):
+            if line.startswith(_EVENTS):
+                in_events = True
+            elif not in_events:
+                self._definitions.take(self._found, line, number)
+            elif line and line[0] != " ":
+                self._event(line, number)
+            elif self._waiting is not None and line.lstrip().startswith(_ATTRIBUTES):
+                guid = _GUID.search(line)
+                if guid is not None:
+                    self._waiting = self._waiting._replace(guid=int(guid[1]))
+        self._hand_on()
+
+    def _event(self, line: str, number: int) -> None:
+        match = _EVENT.match(line)
+        if match is None:  # perhaps a name with a line break in it
+            self._unknown_lines += not line.startswith(_HEADINGS)
+            return
+        word, location, ticks, text = match.groups()
+        if word not in _OF_REGIONS and word not in _OF_TASKS:
+            self._others[word] += 1
+            return
+        row = self._definitions.row(int(location))
+        wrong = ""
+        if not self._definitions.has_clock:
+            wrong = "an event before the clock (CLOCK_PROPERTIES): 'otf2-print -A' prints both"
+        elif row is None:
+            wrong = f"location {location} is not defined"
+        detail = (_REGION if word in _OF_REGIONS else _TASK).match(text)
+        key = () if detail is None else tuple(int(part or 0) for part in detail.groups())
+        if not wrong and not key:
+            wrong = f"{word}: got '{text[:60]}'; legal: as otf2-print 3 has it"
+        elif not wrong and word in _OF_REGIONS and key[0] not in self._definitions.regions:
+            wrong = f"{word}: region {key[0]} is not defined"
+        time_ns = self._definitions.time_ns(int(ticks)) if not wrong else 0
+        if abs(time_ns) > LONGEST_NS:
+            wrong = f"time: {ticks} ticks are {time_ns // NS_PER_S} s; legal: at most 146 years"
+        if wrong or row is None:
+            self._found.bad(wrong, number)
+            return
+        self._hand_on()
+        self._last_ns = max(self._last_ns, time_ns)
+        self._waiting = Event(word, row, time_ns, key, number)
+
+    def _hand_on(self) -> None:
+        """Give the last event to the readers, as far as its tasks may still be what is taken."""
+        event, self._waiting = self._waiting, None
+        if event is None:
+            return
+        if not self._readers:
+            self._readers = [kind(Stretches(self._workers), self._definitions) for kind in READERS]
+        for reader in self._readers:
+            reader.take(event)
+            if len(reader.stretches):
+                break
+
+    def tasks(self) -> Stretches:
+        """Return the stretches of what counts as tasks, and say what that is."""
+        found = self._found
+        for each in self._readers:
+            each.close(self._last_ns)
+        reader = next((each for each in self._readers if len(each.stretches)), None)
+        if reader is None:
+            return Stretches([])
+        self._name_workers(reader.stretches)
+        for text in READERS[type(reader)]:
+            if text:
+                found.note(text)
+        for text, count in reader.counts.items():
+            found.note(f"{count} tasks {text}")
+        if self._unknown_lines:
+            found.note(f"{self._unknown_lines} lines are none of events, and are left out")
+        if self._others:
+            total = sum(self._others.values())
+            named = ", ".join(
+                f"{count} {word}" for word, count in self._others.most_common(MOST_CALLED)
+            )
+            found.note(f"{total} events say nothing of tasks, and are not used ({named})")
+        return reader.stretches
+
+    def _name_workers(self, stretches: Stretches) -> None:
+        """Name the rows that executed tasks as workers of a platform: cpu0, node1/gpu0."""
+        found, definitions = self._found, self._definitions
+        executed = stretches.executing()
+        places = [definitions.nodes.get(definitions.locations[row].process, 0) for row in executed]
+        nodes = {place: number for number, place in enumerate(dict.fromkeys(places))}
+        counts: Counter[tuple[int, str]] = Counter()
+        self._workers[:] = [""] * len(definitions.locations)
+        called = []
+        for row, place in zip(executed, places, strict=True):
+            location, node = definitions.locations[row], nodes[place]
+            kind = "gpu" if location.kind in _ACCELERATORS else "cpu"
+            name = f"{kind}{counts[node, kind]}"
+            name = f"node{node}/{name}" if len(nodes) > 1 else name
+            counts[node, kind] += 1
+            self._workers[row] = name
+            found.architectures[name], found.node_of[name] = kind, node
+            called.append(f"{name} is {location.name}")
+        more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
+        found.note(f"workers: {', '.join(called[:MOST_CALLED])}{more}")
