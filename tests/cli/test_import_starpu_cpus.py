@@ -25,7 +25,7 @@ def test_links_without_bandwidth_that_no_route_crosses_are_taken(tasksim, sampli
     found = tasksim("import starpu sampling -o lib --json")
     assert found.code == 0, found.err
     assert (found.json["workers"], found.json["links"], found.json["routes"]) == ({"cpu": 2}, 0, 0)
-    assert found.json["notes"] == ["no performance models in codelets/45"]
+    assert found.json["notes"] == ["no performance models in codelets/45 or codelets/44"]
 
 
 def test_numa_nodes_are_one_memory_and_that_is_said(tasksim, sampling):

@@ -131,6 +131,24 @@ def test_entries_of_older_versions_have_no_flop(file):
     assert (second.flops, second.mean_us, second.n) == (0.0, 0.5, 2)
 
 
+def of_version_44(text):
+    """The text of a file as StarPU 1.2 has written it: without multiple regressions."""
+    return text.replace("\n45\n", "\n44\n").replace("# not multiple-regression-base\n0\n", "")
+
+
+def test_files_of_starpu_1_2_have_no_multiple_regression(file):
+    old, new = read_codelet(file(of_version_44(TEXT), "old")), read_codelet(file(TEXT, "old"))
+    assert repr(old) == repr(new)
+    assert "expected a history entry" in error_of(file(TEXT.replace("\n45\n", "\n44\n")))
+
+
+def test_a_type_of_device_that_was_another_in_version_44_is_refused(file):
+    text = of_version_44(TEXT).replace(" 8)\n1\n", " 8)\n4\n")
+    assert error_of(file(text)) == (
+        "16:1: combination 1: expected a type of device (0 cpu, 1 cuda, 2 opencl, 3 mic), found '4'"
+    )
+
+
 def test_a_name_with_a_dot_ends_in_the_machine_and_one_without_has_none(file):
     assert read_codelet(file(TEXT, "axpy")).host == ""
     assert read_codelet(file(TEXT, "axpy.node.cluster")).host == "node.cluster"
@@ -170,8 +188,8 @@ def test_coefficients_and_the_names_in_the_comment_above_them(file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("45", "44"), "3:1: expected version 45, found '44'"),
-        (("45", "x"), "3:1: expected the version of the file, 45, found 'x'"),
+        (("45", "42"), "3:1: expected version 45 or 44, found '42'"),
+        (("45", "x"), "3:1: expected the version of the file, 45 or 44, found 'x'"),
         (("\n2\n#", "\n-2\n#"), "20:1: combination 1: expected the number of a device (a whole"),
         (
             ("0              \t0 ", "0 -1 "),
@@ -218,7 +236,7 @@ def test_unknown_types_of_devices_are_refused_with_the_known_ones(file):
 
 
 def test_files_that_end_early_or_late_are_refused(file):
-    assert "expected the version of the file, 45, found the end" in error_of(file(""))
+    assert "expected the version of the file, 45 or 44, found the end" in error_of(file(""))
     assert error_of(file("45\n1\n1\n0")) == (
         "4:2: combination 1: expected the number of a device (a whole number), "
         "found the end of the file"

@@ -220,7 +220,31 @@ def test_without_performance_models_there_is_a_note(sampling, tmp_path):
     shutil.rmtree(sampling / "codelets")
     found = import_machine(sampling, "laptop", tmp_path / "lib")
     assert found.kernels == {}
-    assert "no performance models in codelets/45" in found.notes
+    assert "no performance models in codelets/45 or codelets/44" in found.notes
+
+
+def test_models_of_starpu_1_2_are_read_where_there_are_no_newer_ones(sampling, tmp_path):
+    codelets = sampling / "codelets"
+    new = codelets / "45" / "chol_model_potrf.laptop"
+    for version, name in (("44", "only_old"), ("44", "chol_model_potrf"), ("42", "ancient")):
+        (codelets / version).mkdir(exist_ok=True)
+        text = new.read_text().replace("45\n", f"{version}\n", 1)
+        text = text.replace("# not multiple-regression-base\n0\n", "")
+        (codelets / version / f"{name}.laptop").write_text(text)
+    (sampling / "bus" / "laptop.strange").write_text("")
+    found = import_machine(sampling, "laptop", tmp_path / "lib")
+    library = ModelLibrary(tmp_path / "lib" / "models" / "laptop")
+    both = [library.file(name).to_json() for name in ("only_old", "chol_model_potrf")]
+    models = [one["architectures"]["cuda0"]["model"] for one in both]
+    assert models[0] == models[1]
+    how = [one["architectures"]["cuda0"]["measured"]["how"] for one in both]
+    assert how[0].startswith("by StarPU, codelets/44/only_old.laptop;")
+    assert how[1].startswith("by StarPU, codelets/45/chol_model_potrf.laptop;")
+    assert found.notes[-3:] == (
+        "codelets/42 is not read, only versions 45 and 44 are: ancient",
+        "codelets/44 is older, and not read where a newer one is: chol_model_potrf",
+        "not read in bus/: laptop.strange",
+    )
 
 
 # What is refused

@@ -16,7 +16,7 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.formats.registry import Format, first_line
 from tasksim.formats.samples.columns import chosen, other_parts
-from tasksim.formats.starpu.codelet_file import read_codelet
+from tasksim.formats.starpu.codelet_file import VERSIONS, read_codelet
 from tasksim.models.samples import Samples, Unused
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _refuse(path: Path, duration: str | None, column: str) -> None:
 
 def _is_codelet(path: Path, head: bytes) -> bool:
     lines = [line.strip() for line in head.decode("utf-8-sig", errors="replace").splitlines()]
-    in_folder = path.parent.name == first_line(head) == "45"
+    in_folder = path.parent.name == first_line(head) and path.parent.name in map(str, VERSIONS)
     return "# Performance Model Version" in lines or in_folder
 
 

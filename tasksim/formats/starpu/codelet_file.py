@@ -1,6 +1,7 @@
-"""StarPU's measurements of one codelet (``sampling/codelets/45/SYMBOL.HOST``).
+"""StarPU's measurements of one codelet (``sampling/codelets/VERSION/SYMBOL.HOST``).
 
-Text of version 45; lines that begin with ``#`` are comments. Per *combination* of devices and
+Text of version 45, which StarPU writes since 1.3, or 44, that of 1.2, which has no multiple
+regressions; lines that begin with ``#`` are comments. Per *combination* of devices and
 per *implementation* there: the sums and results of StarPU's regressions, and the history, an
 entry per footprint. See StarPU's ``src/core/perfmodel/perfmodel_history.c``.
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEVICE_TYPES",
     "ENERGY_SUFFIX",
+    "VERSIONS",
     "Codelet",
     "Combination",
     "HistoryEntry",
@@ -45,6 +47,12 @@ __all__ = [
 ]
 
 VERSION: Final = 45
+VERSIONS: Final = (45, 44)
+"""Versions that are read, the newest first. StarPU 1.1 and before write others."""
+NO_REGRESSIONS: Final = 44
+"""Version of files without multiple regressions."""
+SCC: Final = 4
+"""Type of device that was Intel's single-chip cloud computer in version 44, and is an FPGA now."""
 
 DEVICE_TYPES: Final = {
     0: "cpu",
@@ -177,11 +185,13 @@ def read_codelet(path: Path) -> Codelet:
         ``file:line:column: where: what was expected, what was found``.
     """
     words = Words(path, read_text(path))
-    version = words.one("the version of the file, 45")
-    if words.whole(version, "the version of the file, 45") != VERSION:
-        raise words.error(version, f"version {VERSION}")
+    legal = " or ".join(map(str, VERSIONS))
+    word = words.one(f"the version of the file, {legal}")
+    version = words.whole(word, f"the version of the file, {legal}")
+    if version not in VERSIONS:
+        raise words.error(word, f"version {legal}")
     count = words.count("the number of combinations")
-    combinations = tuple(_combination(words, index) for index in range(1, count + 1))
+    combinations = tuple(_combination(words, index, version) for index in range(1, count + 1))
     words.where = ""
     words.finish(f"the end of the file after {count} combination(s)")
     symbol, _, host = path.name.partition(".")
@@ -197,9 +207,9 @@ def write_codelet(codelet: Codelet, path: Path) -> None:
     write_text(path, "".join(_text(codelet)))
 
 
-def _combination(words: Words, number: int) -> Combination:
+def _combination(words: Words, number: int, version: int) -> Combination:
     words.where = f"combination {number}"
-    devices = tuple(_device(words) for _ in range(words.count("the number of devices")))
+    devices = tuple(_device(words, version) for _ in range(words.count("the number of devices")))
     if not devices:
         raise words.error(words.last, "at least 1 device")
     name = Combination(devices, ()).name
@@ -209,21 +219,22 @@ def _combination(words: Words, number: int) -> Combination:
     for index in range(1, count + 1):
         part = f", implementation {index}" if count > 1 else ""
         words.where = f"combination {number} ({name}){part}"
-        found.append(_implementation(words))
+        found.append(_implementation(words, version))
     return Combination(devices, tuple(found))
 
 
-def _device(words: Words) -> ModelledDevice:
+def _device(words: Words, version: int) -> ModelledDevice:
     kind = words.count("the type of a device")
-    if kind not in DEVICE_TYPES:
-        legal = ", ".join(f"{key} {value}" for key, value in DEVICE_TYPES.items())
+    known = {key: v for key, v in DEVICE_TYPES.items() if version > NO_REGRESSIONS or key < SCC}
+    if kind not in known:
+        legal = ", ".join(f"{key} {value}" for key, value in known.items())
         raise words.error(words.last, f"a type of device ({legal})")
     return ModelledDevice(
         kind, words.count("the number of a device"), words.count("a number of cores")
     )
 
 
-def _implementation(words: Words) -> Implementation:
+def _implementation(words: Words, version: int) -> Implementation:
     count = words.count("the number of history entries")
     sums = words.line("the regression", 9)
     lnx, lnx2, lny, lnxlny, alpha, beta = (_number(words, word) for word in sums[:6])
@@ -231,15 +242,20 @@ def _implementation(words: Words) -> Implementation:
     regression = Regression(lnx, lnx2, lny, lnxlny, alpha, beta, n, low, high)
     a, b, c = words.line("a, b and c of the non-linear regression", 3)
     nonlinear = (_number(words, a), _number(words, b), _number(words, c))
+    values, names = ((), ()) if version == NO_REGRESSIONS else _coefficients(words)
+    entries = tuple(_entry(words) for _ in range(count))
+    return Implementation(entries, regression, nonlinear, values, names)
+
+
+def _coefficients(words: Words) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Return the coefficients of the multiple regression, and their names."""
     coefficients = words.line("the number of coefficients, and these")
     needed = words.whole(coefficients[0], "the number of coefficients of the multiple regression")
     if len(coefficients) != needed + 1:
         found = f"{len(coefficients) - 1} on this line"
         raise words.error(coefficients[0], f"{needed} coefficients after their number", found)
     values = tuple(_number(words, word) for word in coefficients[1:])
-    names = _coefficient_names(words.comment, needed)
-    entries = tuple(_entry(words) for _ in range(count))
-    return Implementation(entries, regression, nonlinear, values, names)
+    return values, _coefficient_names(words.comment, needed)
 
 
 def _entry(words: Words) -> HistoryEntry:

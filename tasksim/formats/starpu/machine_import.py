@@ -22,6 +22,7 @@ from tasksim.formats.starpu.bus import (
 )
 from tasksim.formats.starpu.codelet_file import (
     ENERGY_SUFFIX,
+    VERSIONS,
     Codelet,
     energy_of,
     read_codelet,
@@ -29,7 +30,7 @@ from tasksim.formats.starpu.codelet_file import (
 )
 from tasksim.formats.starpu.codelet_models import to_models
 from tasksim.formats.starpu.machine_fields import Bus, MachineFields, machine_fields
-from tasksim.formats.starpu.sampling import CODELETS, Sampling
+from tasksim.formats.starpu.sampling import Sampling
 from tasksim.models.files.store import Entry, Machine, Measured, save_kernel
 from tasksim.platform.load import dump
 
@@ -160,7 +161,7 @@ def import_machine(
         place.models,
         {name: kernel.architectures() for name, kernel in kernels.items() if kernel.models},
         tuple(reader.problems),
-        tuple(_notes(hardware, kernels)),
+        (*_notes(hardware, kernels), *found.unread(host)),
     )
 
 
@@ -297,7 +298,8 @@ def _write_kernel(folder: Path, name: str, kernel: _Kernel, host: str) -> None:
     if not kernel.models:
         return
     changed = datetime.datetime.fromtimestamp(kernel.path.stat().st_mtime, datetime.UTC)
-    how = f"by StarPU, {CODELETS}/{kernel.path.name}; the date is that of the file"
+    place = f"codelets/{kernel.path.parent.name}/{kernel.path.name}"
+    how = f"by StarPU, {place}; the date is that of the file"
     measured = Measured(changed.date().isoformat(), how)
     entries = {
         architecture: Entry(model, measured, energy=kernel.energies.get(architecture))
@@ -354,7 +356,7 @@ def _fingerprint(hardware: MachineFields, bus: Bus) -> dict[str, Any]:
 def _notes(hardware: MachineFields, kernels: Mapping[str, _Kernel]) -> Iterator[str]:
     yield from hardware.notes
     if not kernels:
-        yield f"no performance models in {CODELETS}"
+        yield f"no performance models in {' or '.join(f'codelets/{v}' for v in VERSIONS)}"
     energies = [name for name, kernel in kernels.items() if kernel.energies]
     if energies:
         yield (

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from tasksim.base.arguments import flag, path_of
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.files import exists, refuse_existing
-from tasksim.formats.starpu.codelet_file import ENERGY_SUFFIX, from_joules, write_codelet
+from tasksim.formats.starpu.codelet_file import (
+    ENERGY_SUFFIX,
+    VERSIONS,
+    from_joules,
+    write_codelet,
+)
 from tasksim.formats.starpu.codelet_models import from_models
 from tasksim.models.files.store import ModelLibrary
 from tasksim.models.modelnames import model_names_of, named
@@ -171,7 +176,9 @@ def _note(file: CoefficientFile) -> str:
 
 
 CODELETS: Final = "codelets/45"
-"""Folder of StarPU's codelet files by version, which has been 45 since 2014."""
+"""Folder of StarPU's codelet files, by their version."""
+TEMPORARY: Final = "tmp"
+"""Folder of the samples of multiple regressions, which no version has in its name."""
 BUS_SUFFIXES: Final = (
     ".platform.v4.xml",
     ".platform.xml",
@@ -236,19 +243,51 @@ class Sampling:
         return {suffix: path for suffix, path in paths.items() if path.is_file()}
 
     def codelets(self, host: str) -> dict[str, Path]:
-        """Return the codelet files of *host*, by the name of the performance model."""
-        folder = self.folder / CODELETS
-        paths = sorted(folder.iterdir()) if folder.is_dir() else []
+        """Return the codelet files of *host*, by the name of the performance model.
+
+        Of a model that several versions of StarPU have measured, that of the newest.
+        """
+        found: dict[str, Path] = {}
+        for version in VERSIONS:
+            for name, path in self._of_host(self.folder / "codelets" / str(version), host):
+                found.setdefault(name, path)
+        return dict(sorted(found.items()))
+
+    def unread(self, host: str) -> Iterator[str]:
+        """Yield notes on files of *host* that are not read."""
+        read = self.codelets(host)
+        folders = self.folder / "codelets"
+        for folder in sorted(folders.iterdir()) if folders.is_dir() else []:
+            files = [(n, p) for n, p in self._of_host(folder, host) if read.get(n) != p]
+            names = ", ".join(name for name, _ in files)
+            where = f"codelets/{folder.name}"
+            if not files:
+                continue
+            if folder.name in map(str, VERSIONS):
+                yield f"{where} is older, and not read where a newer one is: {names}"
+            elif folder.name != TEMPORARY:
+                legal = " and ".join(map(str, VERSIONS))
+                yield f"{where} is not read, only versions {legal} are: {names}"
+        known = {f"{host}{suffix}" for suffix in BUS_SUFFIXES}
+        others = [
+            path.name
+            for path in sorted((self.folder / "bus").iterdir())
+            if path.name.startswith(f"{host}.") and path.name not in known
+        ]
+        if others:
+            yield f"not read in bus/: {', '.join(others)}"
+
+    @staticmethod
+    def _of_host(folder: Path, host: str) -> Iterator[tuple[str, Path]]:
+        """Yield the name of each model in a *folder* that is of *host*, with its file."""
         suffix = f".{host}"
-        return {
-            path.name.removesuffix(suffix): path
-            for path in paths
-            if path.name.endswith(suffix) and path.name != suffix and path.is_file()
-        }
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if path.name.endswith(suffix) and path.name != suffix and path.is_file():
+                yield path.name.removesuffix(suffix), path
 
     def samples(self, model: str) -> Path | None:
         """Return the file of samples of a multiple regression; StarPU keeps no host in its name."""
-        path = self.folder / "codelets" / "tmp" / f"{model}.out"
+        path = self.folder / "codelets" / TEMPORARY / f"{model}.out"
         return path if path.is_file() else None
 
 
