@@ -23,7 +23,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import counting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
@@ -289,13 +289,29 @@ def account(run: Path, as_json: bool) -> None:
     from tasksim.formats.recorded import graph_of
     from tasksim.formats.runs import load_run
     from tasksim.run.account import account as accounted
+    from tasksim.run.account import worker_states
 
     recorded = load_run(run)
     found = accounted(recorded, graph_of(recorded, run))
+    states = worker_states(recorded)
     if as_json:
-        print_json(found.to_json())
+        print_json({**found.to_json(), "states_s": states})
         return
-    click.echo("\n".join(_account_lines(found, len(recorded.workers))))
+    lines = _account_lines(found, len(recorded.workers))
+    if states is not None:
+        lines += _state_lines(states, found.recorded_s, len(recorded.workers))
+    click.echo("\n".join(lines))
+
+
+def _state_lines(states: Mapping[str, float], total_s: float, workers: int) -> list[str]:
+    """Return what the recorded program itself says of its workers."""
+    from tasksim.base.units import format_time
+
+    head = ["", f"by the trace, of {workers} workers in the mean:"]
+    return head + [
+        f"  {state:<56}{format_time(s / workers):>10}{100 * s / workers / (total_s or 1.0):9.2f} %"
+        for state, s in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
 
 
 def _account_lines(found: Account, workers: int) -> list[str]:

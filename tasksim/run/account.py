@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["Account", "Walk", "account", "runtime_costs"]
+__all__ = ["WORKER_STATES", "Account", "Walk", "account", "runtime_costs", "worker_states"]
+
+WORKER_STATES: Final = "worker_states"
+"""Key of the seconds per worker and state, in the origin of an imported run."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,23 @@ class Account:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain data."""
         return asdict(self)
+
+
+def worker_states(run: Run) -> dict[str, float] | None:
+    """Return the seconds that all workers spent in each state, as the trace of *run* tells them.
+
+    None if it tells nothing, as only some traces do (:mod:`tasksim.formats.traces.starpu_workers`).
+    """
+    origin: Any = run.config.get("recorded")
+    states = origin.get(WORKER_STATES) if isinstance(origin, dict) else None
+    if not isinstance(states, dict):
+        return None
+    together: dict[str, float] = {}
+    for mine in states.values():
+        for state, seconds in mine.items() if isinstance(mine, dict) else ():
+            if isinstance(seconds, int | float) and np.isfinite(seconds):
+                together[state] = together.get(state, 0.0) + seconds
+    return together
 
 
 def account(run: Run, graph: TaskGraph) -> Account:

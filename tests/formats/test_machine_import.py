@@ -268,7 +268,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 
 def test_all_malformed_files_are_told_and_nothing_is_written(sampling, tmp_path):
     (sampling / "bus/laptop.latency").write_text("0\tsoon\n1\t0\n")
-    (sampling / "codelets/45/work.laptop").write_text("44\n")
+    (sampling / "codelets/45/work.laptop").write_text("42\n")
     lines = error_of(sampling, "laptop", tmp_path / "lib").splitlines()
     assert len(lines) == 2
     assert f"{sampling}/bus/laptop.latency:1:3: expected a latency in us, found 'soon'" in lines
@@ -277,7 +277,7 @@ def test_all_malformed_files_are_told_and_nothing_is_written(sampling, tmp_path)
 
 
 def test_malformed_files_can_be_passed_over(sampling, tmp_path):
-    (sampling / "codelets/45/work.laptop").write_text("44\n")
+    (sampling / "codelets/45/work.laptop").write_text("42\n")
     found = import_machine(sampling, "laptop", tmp_path / "lib", skip_bad=True)
     assert list(found.kernels) == ["chol_model_potrf"]
     assert len(found.skipped) == 1

@@ -289,3 +289,44 @@ def test_names_of_kernels_in_dot_take_a_time_in_proportion(tmp_path):
         assert len(graph_in(tmp_path / "labels.dot").graph) == nodes
 
     assert nearly_linear(read, 2_000, 16_000)
+
+
+STARPU_DAG = """digraph G {
+\tcolor=white
+\trankdir=LR;
+subgraph cluster_0 {
+\tcolor=black;
+\t "task_2"->"task_3"
+\t "task_2" [ style=filled, label="POTRF", fillcolor="#00ff00", fontcolor="white"]
+\t "task_2" [ href="../../examples/cholesky.c#71" ]
+\t "task_3" [ style=filled, label="POTRF", fillcolor="#00ff00", fontcolor="white"]
+}
+subgraph { node [kernel=TRSM]; { task_4 } }
+task_5 [kernel=POTRF]
+}
+"""
+
+
+def test_nodes_in_subgraphs_of_dot_count_and_their_defaults_end_with_them(tmp_path):
+    (tmp_path / "dag.dot").write_text(STARPU_DAG)
+    graph = graph_in(tmp_path / "dag.dot").graph
+    names = [graph.kernel_of(task) for task in range(len(graph))]
+    assert sorted(names) == ["POTRF", "POTRF", "POTRF", "TRSM"]
+    assert graph.successors.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('#71" ]\n', '#71" ]\n}\n', "12: got 'subgraph' after the graph; legal: one"),
+        ("task_4 } }", "task_4 } -> task_3 }", "11: got an edge of a subgraph"),
+        ("}\nsubgraph {", "\nsubgraph {", "the file ends before the graph does: a '}' is missing"),
+        ("subgraph cluster_0 {", "subgraph cluster_0 [", "4: got '['; legal: '{'"),
+    ],
+)
+def test_wrong_subgraphs_of_dot_are_told_with_their_line(tmp_path, old, new, message):
+    assert old in STARPU_DAG
+    (tmp_path / "dag.dot").write_text(STARPU_DAG.replace(old, new, 1))
+    with pytest.raises(InputError) as caught:
+        graph_in(tmp_path / "dag.dot")
+    assert message in str(caught.value)

@@ -16,6 +16,7 @@ from tasksim.formats.traces.tracegraph import (
     submission_order,
     through,
 )
+from tasksim.run.account import WORKER_STATES
 from tasksim.run.record import MemoryInfo, Run, TaskTable, WorkerInfo
 from tasksim.run.tablechecks import check_references
 
@@ -151,12 +152,20 @@ def _run(found: Records, kept: Int64, graph: TaskGraph) -> Run:
             released_by=released,
             popped_s=popped,
         ),
-        config={"recorded": {"from": str(found.path.resolve()), "zero_s": zero}},
+        config={"recorded": _origin(found, zero)},
         transfers=_since(transfers, zero),
         memories=memories,
         graph=graph,
     )
     return replace(run, bounds=_bounds(run, graph))
+
+
+def _origin(found: Records, zero_s: float) -> dict[str, Any]:
+    """Return where the run comes from, with what its workers were doing, if the trace says that."""
+    origin: dict[str, Any] = {"from": str(found.path.resolve()), "zero_s": zero_s}
+    if found.worker_states:
+        origin[WORKER_STATES] = found.worker_states
+    return origin
 
 
 def _transfers(found: Records, kept: Int64) -> TransferTable | None:

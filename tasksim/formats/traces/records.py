@@ -89,6 +89,10 @@ class Records:
         self.home: dict[str, int] = {}
         self.home_memory: dict[str, str] = {}
         """Datum -> name of the memory of its home."""
+        self.handle_name: dict[str, str] = {}
+        """Datum -> what people call it, where the trace says it."""
+        self.worker_states: dict[str, dict[str, float]] = {}
+        """Per worker the seconds of the run in each of its states, where the trace says them."""
         self.memory_of: dict[str, str] = {}
         """Per worker the name of its memory, where the trace says it."""
         self.architectures: dict[str, str] = {}

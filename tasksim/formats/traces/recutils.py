@@ -11,7 +11,7 @@ from tasksim.base.errors import InputError
 from tasksim.formats.traces.textlines import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tasksim.formats.traces.records import Records
@@ -82,8 +82,17 @@ def rank_of(fields: dict[str, str]) -> str:
     return str(int(rank)) if rank.isdecimal() and len(rank) < LONGEST_RANK else ""
 
 
-def add_record(found: Records, fields: dict[str, str], line: int, worker: str = "") -> None:
-    """Add a task of such *fields*, times in milliseconds; *worker* is its name, if it is known."""
+def add_record(
+    found: Records,
+    fields: dict[str, str],
+    line: int,
+    worker: str = "",
+    sizes: Mapping[str, int] | None = None,
+) -> None:
+    """Add a task of such *fields*, times in milliseconds; *worker* is its name, if it is known.
+
+    *sizes* are those of data by name, for tasks that do not say them.
+    """
     task = job_id(fields.get("JobId", ""))
     if not task:
         found.bad("a task without JobId", line)
@@ -114,9 +123,11 @@ def add_record(found: Records, fields: dict[str, str], line: int, worker: str = 
         handles = fields["Handles"].split()
         if rank:
             handles = [f"{rank}_{handle}" for handle in handles]
-        wrong = found.accesses(
-            handles, fields.get("Modes", "").split(), fields.get("Sizes", "").split()
-        )
+        said = fields.get("Sizes", "").split()
+        if not said and sizes is not None and all(handle in sizes for handle in handles):
+            said = [str(sizes[handle]) for handle in handles]
+            found.note("tasks.rec has no sizes of data: they are those of data.rec")
+        wrong = found.accesses(handles, fields.get("Modes", "").split(), said)
         if wrong:
             found.bad(f"task {task}: {wrong}", line)
 

@@ -1,8 +1,9 @@
 """StarPU's records of tasks in tasks.rec, and the files beside it.
 
-``data.rec`` has the homes of data, ``sched_tasks.rec`` the times at which the scheduler got each
-task and a worker took it, ``comms.rec`` the messages between ranks. tasksim's own files have all
-this in comments, which StarPU's tools ignore.
+``data.rec`` has the homes and names of data, ``sched_tasks.rec`` the times at which the scheduler
+got each task and a worker took it, ``comms.rec`` the messages between ranks, ``activity.data`` and
+``trace.rec`` the workers. tasksim's own files have all this in comments, which StarPU's tools
+ignore.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from tasksim.formats.traces.recutils import (
     records,
     whole_ns,
 )
+from tasksim.formats.traces.starpu_workers import read_activity, read_states, states_text
 from tasksim.formats.traces.textlines import head_text, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tasksim.formats.traces.recorded_trace import RecordedTrace
@@ -209,13 +211,26 @@ def _action(
 
 
 FILE: Final = "tasks.rec"
+FIELDS: Final = frozenset(
+    (
+        "Name", "Model", "JobId", "SubmitOrder", "Priority", "DependsOn", "EndDependencies",
+        "WorkerId", "MemoryNode", "SubmitTime", "ReadyTime", "PopTime", "StartTime", "EndTime",
+        "Footprint", "GFlop", "Iteration", "Handles", "Modes", "Sizes", "MPIRank",
+    )
+)  # fmt: skip
+"""Fields of a task that are read; names of others go into a note."""
+NOT_READ: Final = ("dag.dot", "distrib.data", "paje.trace", "trace.html", "number_events.data")
+"""Further files of ``starpu_fxt_tool``: the tasks of tasks.rec once more, to be drawn."""
+LONGEST_SIZE: Final = 18
+"""Largest number of digits of a size in bytes: no memory has an exabyte."""
 NO_HOMES: Final = "no data.rec: that all data are at home in the first memory is assumed"
 
 
 def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     """Return the run in a ``tasks.rec``, with what the files beside it say.
 
-    These are ``data.rec``, ``sched_tasks.rec`` and ``comms.rec``, as far as they are there.
+    These are ``data.rec``, ``sched_tasks.rec``, ``comms.rec``, ``activity.data`` and
+    ``trace.rec``, as far as they are there.
 
     Parameters
     ----------
@@ -236,76 +251,158 @@ def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     found = Records(path, skip_bad=skip_bad)
     found.name = path.resolve().parent.name if path.name == FILE else found.name
     own = own_notes(path)
+    data = _data_beside(path) if not own.workers else None
+    left_out = dict[str, None]()
     for line, fields in records(path):
         if "Control" not in fields:
-            add_record(found, fields, line)
+            add_record(found, fields, line, sizes=None if data is None else data.sizes)
+            left_out.update(dict.fromkeys(fields.keys() - FIELDS))
         else:
             hints += 1
     if own.workers:
         own.add_to(found)
     else:
+        if data is None:
+            found.note(NO_HOMES)
+        else:
+            data.add_to(found)
         _add_beside(found)
-        _name_workers(found)
+    if left_out:
+        found.note(f"fields that are left out: {', '.join(sorted(left_out))}")
     if hints:
         found.note(f"{hints} hints that data will not be used any more are left out")
     return assembled(found)
 
 
-def _add_beside(found: Records) -> None:
-    """Add what the files beside the trace say: ``data.rec``, ``sched_tasks.rec``, ``comms.rec``."""
-    if "tasks" not in found.path.name:  # then no name tells which files belong to it
-        found.note(NO_HOMES)
-        return
-    data, scheduling, messages = (
-        found.path.with_name(found.path.name.replace("tasks", what))
-        for what in ("data", "sched_tasks", "comms")
-    )
-    if data.is_file():
-        _add_homes(found, data)
-    else:
-        found.note(NO_HOMES)
-    if scheduling.is_file():
-        add_scheduling(found, scheduling)
-    if messages.is_file():
-        add_messages(found, messages)
+@dataclass
+class _DataRecords:
+    """Contents of ``data.rec``, by the names that tasks have for data."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    homes: dict[str, int] = field(default_factory=dict)
+    home_memories: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def add_to(self, found: Records) -> None:
+        """Give *found* the homes and names of its data."""
+        found.home.update(self.homes)
+        found.home_memory.update(self.home_memories)
+        found.handle_name.update(self.names)
 
 
-def _add_homes(found: Records, path: Path) -> None:
-    """Read where data are at home from ``data.rec``."""
-    for _, fields in records(path):
+def _beside(path: Path, name: str) -> Path | None:
+    """Return the file *name* that belongs to the ``tasks.rec`` at *path*; None if there is none."""
+    if "tasks" not in path.name:  # then no name tells which files belong to it
+        return None
+    stem, dot, suffix = name.rpartition(".")
+    other = path.with_name(path.name.replace("tasks", stem, 1).replace(".rec", dot + suffix, 1))
+    return other if other.is_file() else None
+
+
+def _data_beside(path: Path) -> _DataRecords | None:
+    """Return what ``data.rec`` says of data; None without one."""
+    data = _beside(path, "data.rec")
+    if data is None:
+        return None
+    found = _DataRecords()
+    for _, fields in records(data):
         rank, home = rank_of(fields), fields.get("HomeNode", "")
+        handle = fields.get("Handle", "")
+        key = f"{rank}_{handle}" if rank else handle
         if home.isdecimal():
-            handle = fields.get("Handle", "")
             if rank:
-                found.home_memory[f"{rank}_{handle}"] = node_memory(int(rank))
+                found.home_memories[key] = node_memory(int(rank))
             else:
-                found.home[handle] = int(home)
+                found.homes[key] = int(home)
+        size = fields.get("Size", "")
+        if size.isdecimal() and len(size) <= LONGEST_SIZE:
+            found.sizes[key] = int(size)
+        if name := fields.get("Name", ""):
+            found.names[key] = " ".join([name, *fields.get("Coordinates", "").split()])
+    return found
 
 
-def _name_workers(found: Records) -> None:
-    """Give names to workers that are numbers: by the memory that they work on.
+def _add_beside(found: Records) -> None:
+    """Add what further files say: the scheduler, messages, workers; name those not read."""
+    path = found.path
+    if scheduling := _beside(path, "sched_tasks.rec"):
+        add_scheduling(found, scheduling)
+    if messages := _beside(path, "comms.rec"):
+        add_messages(found, messages)
+    activity, states = _beside(path, "activity.data"), _beside(path, "trace.rec")
+    if any("/" in worker for worker in {*found.worker}):
+        _name_workers(found, {})
+        unused = [file.name for file in (activity, states) if file is not None]
+        if unused:
+            found.note(f"{' and '.join(unused)}: of which rank a worker is, they do not say")
+    else:
+        _add_workers(found, activity, states)
+    others = [name for name in NOT_READ if _beside(path, name)]
+    if others:
+        found.note(f"not read, as tasks.rec has the same: {', '.join(others)}")
+    if counters := _beside(path, "papi.rec"):
+        found.note(f"{counters.name}: counters of tasks are not read")
+
+
+def _add_workers(found: Records, activity: Path | None, states: Path | None) -> None:
+    """Name the workers, and say what their time was spent with."""
+    ran = [at for at, worker in enumerate(found.worker) if worker]
+    begin_s = min((_first_s(found, at) for at in ran), default=0.0)
+    end_s = max((found.end_s[at] for at in ran), default=0.0)
+    told = None if activity is None else read_activity(found, activity, begin_s, end_s)
+    names = {} if told is None else told.names()
+    seconds, source = ({}, activity) if told is None else (told.states, activity)
+    if states is not None:
+        seconds, source = read_states(found, states, begin_s, end_s), states
+    _name_workers(found, names)
+    if not seconds or source is None or end_s <= begin_s:
+        return
+    known = {number: names.get(number, (number, ""))[0] for number in seconds}
+    found.worker_states = {known[number]: mine for number, mine in seconds.items()}
+    found.note(f"{source.name}: {states_text(found.worker_states, end_s - begin_s)}")
+
+
+def _first_s(found: Records, task: int) -> float:
+    submitted_s = found.submitted_s[task]
+    return found.start_s[task] if math.isnan(submitted_s) else submitted_s
+
+
+def _name_workers(found: Records, known: Mapping[str, tuple[str, str]]) -> None:
+    """Give names to workers that are numbers: *known* ones, else by the memory that they work on.
 
     Those of a node have that before them, as on platforms of several; its memory is one.
     """
-    if not any(worker.rpartition("/")[2].isdecimal() for worker in {*found.worker}):
+    numbers = {w for w in found.worker if w.rpartition("/")[2].isdecimal()}
+    if not numbers:
         return
-    found.note(
-        "tasks.rec does not say what its workers are: those of memory node 0 are called cpu, those "
-        "of others gpu"
-    )
+    unknown = numbers - known.keys()
+    if unknown:
+        which = "its workers are" if not known else f"workers {', '.join(sorted(unknown))} are"
+        found.note(
+            f"tasks.rec does not say what {which}: those of memory node 0 are called cpu, those "
+            "of others gpu"
+        )
     names = {}
     for worker in {*found.worker} - {""}:
         rank, slash, number = worker.rpartition("/")
         kind = "cpu" if found.memory_of.get(worker, "0") == "0" else "gpu"
         names[worker] = f"{rank}{slash}{kind}{number}"
+    taken = {name for name, _ in known.values()}
+    for worker in unknown:
+        if names[worker] in taken:
+            names[worker] = f"other{worker}"
+    names.update({worker: name for worker, (name, _) in known.items() if worker in numbers})
+    found.architectures.update(
+        {name: kind for worker, (name, kind) in known.items() if worker in numbers}
+    )
     found.worker = [names.get(worker, "") for worker in found.worker]
     found.node_of = {
         name: int(worker.partition("/")[0].removeprefix("node"))
         for worker, name in names.items()
         if "/" in worker
     }
-    known = found.memory_of.items()
-    found.memory_of = {names[worker]: node for worker, node in known if worker in names}
+    memories = found.memory_of.items()
+    found.memory_of = {names[worker]: node for worker, node in memories if worker in names}
     if found.node_of:
         found.memory_of = {name: node_memory(node) for name, node in found.node_of.items()}
 
@@ -521,7 +618,7 @@ def _is_tasks_rec(path: Path, head: bytes) -> bool:
 
 
 TASKS_REC = Format(
-    summary="StarPU's tasks.rec, with data.rec, sched_tasks.rec and comms.rec beside it.",
+    summary="StarPU's tasks.rec, with what starpu_fxt_tool writes beside it.",
     suffixes=(".rec",),
     recognises=_is_tasks_rec,
     reads_trace=read_tasks_rec,

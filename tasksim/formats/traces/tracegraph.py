@@ -261,7 +261,15 @@ def _data(found: Records) -> tuple[list[str], Int64, list[int]]:
     np.maximum.at(size, np.array(found.access_handle), np.array(found.access_size))
     memory = {name: at for at, name in enumerate(found.memories)}
     homes = {name: memory.get(where, 0) for name, where in found.home_memory.items()}
-    return names, size, [homes.get(name, found.home.get(name, 0)) for name in names]
+    places = [homes.get(name, found.home.get(name, 0)) for name in names]
+    return _called(names, found.handle_name), size, places
+
+
+def _called(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """Return what people call data; with the name in the trace where that is not theirs alone."""
+    count = Counter(known.get(name, name) for name in names)
+    called = ((name, known.get(name, name)) for name in names)
+    return [text if count[text] == 1 else f"{text} ({name})" for name, text in called]
 
 
 def _copied_data(found: Records, copies: TransferTable) -> tuple[list[str], Int64, list[int]]:

@@ -122,10 +122,38 @@ class _Parser:
             self._jobs.name = self._token.text or self._jobs.name
             self._pass()
         self._mark("{")
-        while not self._peek("}"):
-            self._statement()
+        outer: list[dict[str, str]] = []  # the defaults around each subgraph that is open
+        while outer or not self._peek("}"):
+            if self._peek("}"):
+                self._pass()
+                self._defaults = outer.pop()
+                self._refuse_edges_of_subgraph()
+            elif self._opens_subgraph():
+                outer.append(dict(self._defaults))
+            else:
+                self._statement()
         self._mark("}")
+        if self._token is not None:
+            got = self._token.text[:40]
+            raise self._error(f"got '{got}' after the graph; legal: one graph", self._token)
         return self._found
+
+    def _opens_subgraph(self) -> bool:
+        """Pass over ``subgraph NAME {``, or ``{`` alone, if that is next: nodes in it count."""
+        if self._peek("subgraph"):
+            self._pass()
+            if self._token is not None and self._token.is_name:
+                self._pass()
+            self._mark("{")
+            return True
+        if self._peek("{"):
+            self._pass()
+            return True
+        return False
+
+    def _refuse_edges_of_subgraph(self) -> None:
+        if self._peek("->") or self._peek("--"):
+            raise self._error("got an edge of a subgraph; legal: edges of nodes", self._next("->"))
 
     def _statement(self) -> None:
         if self._peek(";") or self._peek(","):

@@ -1,0 +1,244 @@
+"""StarPU's workers in a trace: their names, and what they spent the run with.
+
+``activity.data`` has a line ``name``, number, kind and device per worker, then, every 75 ms or
+more, how long each executed and slept. ``trace.rec``, which StarPU writes since 1.3, has every
+change of a worker's state. Neither says which rank a worker is of. See StarPU's
+``src/debug/traces/starpu_fxt.c``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.formats.traces.textlines import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tasksim.formats.traces.records import Records
+
+__all__ = [
+    "ASLEEP",
+    "EXECUTING",
+    "OTHER",
+    "Activity",
+    "read_activity",
+    "read_states",
+    "states_text",
+]
+
+EXECUTING: Final = "executing"
+ASLEEP: Final = "asleep"
+OTHER: Final = "neither"
+"""State of a worker between tasks and sleep, where nothing says more."""
+
+States = dict[str, dict[str, float]]
+"""Worker -> state -> seconds."""
+
+_COUNTS: Final = ("cnt_ready", "cnt_submitted", "set_profiling")
+"""First words of lines about the program as a whole."""
+_KIND: Final = re.compile(r"[A-Za-z_]+")
+_WORKER: Final = re.compile(r"[0-9]{1,9}")
+
+
+class Activity(NamedTuple):
+    """Contents of ``activity.data``."""
+
+    kinds: dict[str, tuple[str, str]]
+    """By the number of a worker, its kind and its device."""
+    states: States
+    """By number; as far as the lines cover the run, those at its ends in part."""
+
+    def names(self) -> dict[str, tuple[str, str]]:
+        """Return by number the name and the architecture of each worker.
+
+        A name is the kind with the number of the device, or of the worker where several workers
+        share a device.
+        """
+        count = Counter(self.kinds.values())
+        shared = {kind for (kind, _), times in count.items() if times > 1}
+        return {
+            number: (f"{kind.lower()}{number if kind in shared else device}", kind.lower())
+            for number, (kind, device) in self.kinds.items()
+        }
+
+
+def read_activity(found: Records, path: Path, begin_s: float, end_s: float) -> Activity:
+    """Return the workers of ``activity.data`` at *path*, and their states between two times.
+
+    What is wrong is told to *found*.
+    """
+    kinds: dict[str, tuple[str, str]] = {}
+    states: States = {}
+    for number, line in lines(path):
+        words = line.split()
+        if not words or words[0] in _COUNTS:
+            continue
+        if words[0] == "name" and len(words) == 4:
+            _, worker, kind, device = words
+            if _WORKER.fullmatch(worker) and _KIND.fullmatch(kind) and _WORKER.fullmatch(device):
+                kinds[worker] = kind, device
+                continue
+        elif len(words) == 5 and _WORKER.fullmatch(words[0]):
+            times = [_seconds(word) for word in words[1:]]
+            if all(time is not None for time in times):
+                until, elapsed, executing, asleep = (time or 0.0 for time in times)
+                _add_span(states.setdefault(words[0], {}), until, elapsed, executing, asleep,
+                          (begin_s, end_s))  # fmt: skip
+                continue
+        legal = "name, number, kind, device; or worker, time, elapsed, executing, sleeping in ms"
+        found.bad(f"got '{line[:60]}'; legal: {legal}", number, path)
+    return Activity(kinds, states)
+
+
+def _add_span(
+    states: dict[str, float],
+    until_s: float,
+    elapsed_s: float,
+    executing_s: float,
+    asleep_s: float,
+    run: tuple[float, float],
+) -> None:
+    """Add a span that ends at *until_s*: as large a share of it as lies within the *run*."""
+    begin, end = run
+    within = min(until_s, end) - max(until_s - elapsed_s, begin)
+    if within <= 0 or elapsed_s <= 0:
+        return
+    share = within / elapsed_s
+    rest = max(0.0, elapsed_s - executing_s - asleep_s)
+    for state, time in ((EXECUTING, executing_s), (ASLEEP, asleep_s), (OTHER, rest)):
+        states[state] = states.get(state, 0.0) + share * time
+
+
+def _seconds(text: str) -> float | None:
+    """Return milliseconds as seconds; None for what is no time."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value / 1e3 if math.isfinite(value) and value >= 0 else None
+
+
+NAMES: Final[Mapping[str, str]] = {
+    "Sleeping": ASLEEP,
+    "FetchingInput": "fetching data",
+    "PushingOutput": "after tasks",
+    "Progressing": "progressing",
+    "Scheduling": "scheduling",
+    "Callback": "callbacks",
+    "Overhead": "overhead",
+    "Idle": "idle",
+    "Initializing": "starting",
+    "Deinitializing": "ending",
+    "Submitting task": "submitting",
+    "Building task": "building tasks",
+}
+"""States of StarPU's workers -> the words of reports; others keep their names."""
+TASK: Final = "Task"
+"""Category of the states that are codelets."""
+MOST_STATES: Final = 64
+"""Largest number of different states of a worker: StarPU has fewer than twenty."""
+
+
+LEAST_SHARE: Final = 0.005
+"""Share of the workers' time below which a state is among the others: half a percent."""
+
+
+class _Worker:
+    """The states that a worker is in, one in another, and the time in each so far."""
+
+    def __init__(self, begin_s: float, end_s: float) -> None:
+        self.begin_s, self.end_s = begin_s, end_s
+        self.stack: list[str] = [OTHER]
+        self.since_s = -math.inf
+        self.seconds: dict[str, float] = {}
+
+    def until(self, time_s: float) -> None:
+        """Count the time since the last change for the present state."""
+        within = min(time_s, self.end_s) - max(self.since_s, self.begin_s)
+        if within > 0 and self.since_s > -math.inf:
+            state = self.stack[-1]
+            if state in self.seconds or len(self.seconds) < MOST_STATES:
+                self.seconds[state] = self.seconds.get(state, 0.0) + within
+        self.since_s = max(self.since_s, time_s)
+
+    def change(self, event: str, state: str) -> None:
+        """Take part in an event."""
+        if event == "SetState":
+            self.stack[-1] = state
+        elif event == "PushState":
+            self.stack.append(state)
+        elif event == "PopState" and len(self.stack) > 1:
+            self.stack.pop()
+
+
+def read_states(found: Records, path: Path, begin_s: float, end_s: float) -> States:
+    """Return the time that each worker was in each state between two times, from ``trace.rec``.
+
+    Workers have their numbers. What is wrong is told to *found*.
+    """
+    workers: dict[str, _Worker] = {}
+    fields: dict[str, str] = {}
+    first = 1
+    for number, line in lines(path):
+        if line[:1] == "#":
+            continue
+        if line:
+            first = first if fields else number
+            fields[line[:1]] = line[3:]
+            continue
+        _event(found, workers, fields, (path, first), (begin_s, end_s))
+        fields = {}
+    _event(found, workers, fields, (path, first), (begin_s, end_s))
+    for worker in workers.values():
+        worker.until(end_s)
+    return {number: worker.seconds for number, worker in workers.items()}
+
+
+def _event(
+    found: Records,
+    workers: dict[str, _Worker],
+    fields: dict[str, str],
+    place: tuple[Path, int],
+    run: tuple[float, float],
+) -> None:
+    """Take an event of a worker; those of other threads are none."""
+    number = fields.get("W", "")
+    if not fields or number.startswith("-"):
+        return
+    time = _seconds(fields.get("S", ""))
+    if time is None or not _WORKER.fullmatch(number):
+        path, line = place
+        found.bad("an event whose W or S is no number; legal: a worker, milliseconds", line, path)
+        return
+    worker = workers.setdefault(number, _Worker(*run))
+    worker.until(time)
+    state = fields.get("N", "")
+    is_task = fields.get("C") == TASK
+    worker.change(fields.get("E", ""), EXECUTING if is_task else NAMES.get(state, state or OTHER))
+
+
+def states_text(states: Mapping[str, Mapping[str, float]], run_s: float) -> str:
+    """Return shares of the workers' time as text, the largest first; small ones together.
+
+    >>> states_text({"cpu0": {"executing": 0.5, "asleep": 0.25}}, 1.0)
+    'time of 1 worker: 50.0 % executing, 25.0 % asleep, 25.0 % not told'
+    """
+    whole_s = run_s * len(states)
+    together = Counter[str]()
+    for mine in states.values():
+        together.update(mine)
+    shares = [(state, seconds / whole_s) for state, seconds in together.most_common()]
+    large = [(state, share) for state, share in shares if share >= LEAST_SHARE]
+    missing = 1.0 - together.total() / whole_s
+    if missing >= LEAST_SHARE:
+        large.append(("not told", missing))
+    rest = 1.0 - sum(share for _, share in large)
+    if rest >= LEAST_SHARE / 10:
+        large.append(("other", rest))
+    parts = ", ".join(f"{100 * share:.1f} % {state}" for state, share in large)
+    return f"time of {len(states)} worker{'s' if len(states) > 1 else ''}: {parts}"
