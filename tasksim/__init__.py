@@ -93,6 +93,7 @@ record                   records the tasks of a program that uses executors or D
 Recording                what came out
 record_openmp            runs a compiled program with OpenMP, and records its tasks
 OpenMPRecording          what came out
+recover_openmp           makes a recording of what is left of one that was cut short
 from_dask                the graph of a Dask collection
 Run                      what came out
 save_run                 writes a run to a folder
@@ -178,6 +179,7 @@ if TYPE_CHECKING:
     )
     from tasksim.recording.dask_collections import from_dask
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording, record_openmp
+    from tasksim.recording.openmp.recovery import recover_openmp
     from tasksim.recording.recording import Recording, record
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
@@ -249,6 +251,7 @@ _HOMES = {
     "tasksim.recording.recording": ("Recording", "record"),
     "tasksim.recording.dask_collections": ("from_dask",),
     "tasksim.recording.openmp.openmp_recording": ("OpenMPRecording", "record_openmp"),
+    "tasksim.recording.openmp.recovery": ("recover_openmp",),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": (
         "check_run",
@@ -368,6 +371,7 @@ __all__ = [
     "read_schedule",
     "record",
     "record_openmp",
+    "recover_openmp",
     "save_figure",
     "save_graph",
     "save_models",

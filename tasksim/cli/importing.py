@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tasksim.cli.command import Command, Group
-from tasksim.cli.options import force_option, json_option
-from tasksim.cli.output import note, print_json, refuse_unwritable, warn
+from tasksim.cli.options import force_option, json_option, result_options
+from tasksim.cli.output import Results, note, print_json, refuse_unwritable, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -214,6 +214,38 @@ def _print_trace(found: RecordedTrace, notes: Iterable[str]) -> None:
         click.echo("\nnotes:")
     for text in texts:
         click.echo(f"  {text}")
+
+
+OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/omp",)
+
+
+@importing.command(
+    "openmp",
+    cls=Command,
+    examples=OPENMP_EXAMPLES,
+    short_help="Import the raw trace of a recording that was cut short.",
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="FOLDER")
+@result_options
+@click.option(
+    "--kernels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML file with new names for the kernels, as for 'tasksim record'.",
+)
+def openmp(folder: Path, kernels: Path | None, **where: Any) -> None:
+    """Import the raw trace of a recording of an OpenMP program that was cut short.
+
+    FOLDER is what 'tasksim record' writes to while a program runs; it says where that is. It is
+    left there if tasksim itself is killed; the program goes on then, and so does its recording. The
+    folder stays as it is.
+    """
+    from tasksim.cli.record import keep
+    from tasksim.recording.openmp.recovery import recover_openmp
+
+    results = Results(**where)
+    results.refuse_early()
+    keep(recover_openmp(folder, kernels=kernels), results)
 
 
 WORKFLOW_EXAMPLES = (

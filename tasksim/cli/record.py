@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tasksim.recording.recording import Recording
     from tasksim.run.record import Run
 
-__all__ = ["record"]
+__all__ = ["keep", "record"]
 
 STANDARD_ERROR: Final = 2
 """File descriptor of the standard error stream, as other processes inherit it."""
@@ -88,7 +88,7 @@ def record(
     # What the program prints does not get into the JSON.
     with redirect_stdout(sys.stderr) if results.as_json else nullcontext():
         recording = record_script(script, arguments, asyncio=asyncio)
-    _keep(recording, results)
+    keep(recording, results)
 
 
 # Options after PROGRAM are the program's.
@@ -109,10 +109,11 @@ def _record_openmp(
     prepared = PreparedProgram(program, arguments, kernels=kernels, libomp=libomp)
     note(prepared.said())
     # What the program prints does not get into the JSON.
-    recording = prepared.record(results.output, STANDARD_ERROR if results.as_json else None)
-    code = recording.ended.exit_code
+    output = STANDARD_ERROR if results.as_json else None
+    recording = prepared.record(results.output, output, say=note)
+    code = 0 if recording.ended is None else recording.ended.exit_code
     try:
-        _keep(recording, results)
+        keep(recording, results)
     except TasksimError as error:
         if not code:
             raise
@@ -121,7 +122,7 @@ def _record_openmp(
         click.get_current_context().exit(code)
 
 
-def _keep(recording: Recording | OpenMPRecording, results: Results) -> None:
+def keep(recording: Recording | OpenMPRecording, results: Results) -> None:
     """Write, draw and print what was recorded, as far as each was asked for."""
     run, again = recording.run, recording.simulate()
     for line in recording.notes:

@@ -16,14 +16,15 @@ from tasksim.recording.openmp.account import account_of, costs_of
 from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
-from tasksim.recording.openmp.program import TRACE, Ended, run_program
+from tasksim.recording.openmp.program import Ended, run_program
+from tasksim.recording.openmp.raw_trace import PREFIX, TRACE
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.tables import graph_of_pieces, run_of_pieces
 from tasksim.recording.openmp.trace import Trace, read_trace
 from tasksim.recording.replayable import Replayable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -121,7 +122,12 @@ class PreparedProgram:
         """Return what will be done, in a line."""
         return self._program.said()
 
-    def record(self, near: Path | None = None, stdout: Any = None) -> OpenMPRecording:
+    def record(
+        self,
+        near: Path | None = None,
+        stdout: Any = None,
+        say: Callable[[str], object] = lambda _: None,
+    ) -> OpenMPRecording:
         """Run the program and return its recording.
 
         Parameters
@@ -131,17 +137,28 @@ class PreparedProgram:
             temporary files are.
         stdout : optional
             Where the program's output goes; default: where this process's goes.
+        say : callable, optional
+            Is told, in a line, where the records are while the program runs, and that they stay
+            there if they cannot become a run.
         """
         place = None if near is None else near.absolute().parent
         if place is not None and not is_folder(place):
             place = None
-        folder = Path(tempfile.mkdtemp(prefix=".tasksim-openmp-", dir=place)).absolute()
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)).absolute()
+        say(f"Records are in {folder} until they are a run")
         try:
             ended = run_program(self._program, self._arguments, self._recorder, folder, stdout)
-            trace = read_trace(folder / TRACE)
-            return OpenMPRecording(self._program.path, trace, ended, self._names)
-        finally:
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
+            raise
+        try:
+            trace = read_trace(folder / TRACE)
+            recording = OpenMPRecording(self._program.path, trace, ended, self._names)
+        except BaseException:  # of memory, or an interruption: they are worth more than their room
+            say(f"Records are kept: 'tasksim import openmp {folder} -o RUN' makes a run of them")
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        return recording
 
 
 class OpenMPRecording:
@@ -154,7 +171,8 @@ class OpenMPRecording:
     program : Path
     trace : Trace
         What the recorder wrote.
-    ended : Ended
+    ended : Ended or None
+        How the program ended; None: it is not known.
     names : mapping of str to str
         New names of kernels.
 
@@ -173,10 +191,13 @@ class OpenMPRecording:
     ['its OpenMP runtime did not start: it came to no parallel region or task']
     """
 
-    def __init__(self, program: Path, trace: Trace, ended: Ended, names: Mapping[str, str]) -> None:
+    def __init__(
+        self, program: Path, trace: Trace, ended: Ended | None, names: Mapping[str, str]
+    ) -> None:
         self.program = program = path_of(program, "program")
         expect(trace, Trace, "trace")
-        expect(ended, Ended, "ended")
+        if ended is not None:
+            expect(ended, Ended, "ended")
         self.ended = ended
         names = renaming(names)
         self._notes = _notes_of(trace, ended)
@@ -192,7 +213,7 @@ class OpenMPRecording:
         self._notes += [*_renamed(places, names), *_notes_of_pieces(pieces)]
         self._graph = graph_of_pieces(pieces, places, program.stem)
         config = {"recorded": {"of": ["openmp"], "program": program.name, **_shown(pieces)}}
-        self._run = run_of_pieces(pieces, self._graph, config, ended.wall_s)
+        self._run = run_of_pieces(pieces, self._graph, config, _wall_s(trace, ended))
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
@@ -211,6 +232,10 @@ class OpenMPRecording:
     def notes(self) -> list[str]:
         """Remarks on the recording: what it lacks, and what was assumed."""
         return list(self._notes)
+
+    def add_note(self, text: str) -> None:
+        """Add a remark to the notes."""
+        self._notes.append(text)
 
     @property
     def tasks(self) -> int:
@@ -288,10 +313,19 @@ class OpenMPRecording:
         return self._pieces
 
 
-def _notes_of(trace: Trace, ended: Ended) -> list[str]:
+def _wall_s(trace: Trace, ended: Ended | None) -> float:
+    """Return how long the program ran, or until its last record if that is not known."""
+    if ended is not None:
+        return ended.wall_s
+    return 1e-9 * max((int(each.wall_ns.max(initial=0)) for each in trace.threads), default=0)
+
+
+def _notes_of(trace: Trace, ended: Ended | None) -> list[str]:
     """Say what kept the recorder from recording all."""
     notes, found = trace.notes, []
-    if ended.signal_name:
+    if ended is None:
+        found.append("its recording was ended before its end: how it ended is not known")
+    elif ended.signal_name:
         found.append(f"the program was ended by {ended.signal_name}")
     elif ended.exit_code:
         found.append(f"the program ended with exit code {ended.exit_code}")

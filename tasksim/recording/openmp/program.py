@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,6 @@ __all__ = ["Ended", "run_program"]
 _FORWARDED: Final = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 """Signals that are sent on to the program. Those of the terminal reach it by themselves."""
 _OF_TERMINAL: Final = ("SIGINT", "SIGQUIT")
-TRACE: Final = "trace"
 RUNTIME: Final = "runtime"
 
 
@@ -59,6 +59,8 @@ def run_program(
     """
     trace = folder / TRACE
     trace.mkdir(parents=True)
+    raw = RawTrace(folder, program.path.absolute(), tuple(arguments))
+    raw.write()
     environment = _environment(program, recorder, folder, trace)
     began_s = time.monotonic()
     command = [str(program.path.absolute()), *arguments]
@@ -71,6 +73,7 @@ def run_program(
         except OSError as error:
             raise InputError(f"{program.path}: cannot be run: {error.strerror}") from None
         started(process)
+        replace(raw, process=process.pid).write()
         code = process.wait()
     wall_s = time.monotonic() - began_s
     if code >= 0:

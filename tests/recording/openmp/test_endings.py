@@ -11,7 +11,8 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import TasksimError
-from tasksim.recording.openmp.program import TRACE, run_program
+from tasksim.recording.openmp.program import run_program
+from tasksim.recording.openmp.raw_trace import TRACE
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tests.openmp_programs import EXAMPLES
 

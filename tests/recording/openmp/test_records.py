@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import tasksim
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
-from tasksim.recording.openmp.program import TRACE, Ended, run_program
+from tasksim.recording.openmp.program import Ended, run_program
+from tasksim.recording.openmp.raw_trace import TRACE
 from tasksim.recording.openmp.runtime import find_program, find_recorder
 from tasksim.recording.openmp.trace import read_trace
 from tests.openmp_programs import EXAMPLES

@@ -1,0 +1,59 @@
+"""Recordings of OpenMP programs that tasksim could not finish, from the raw traces they left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tasksim.base.arguments import path_of
+from tasksim.recording.openmp.names import renaming
+from tasksim.recording.openmp.openmp_recording import OpenMPRecording
+from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
+from tasksim.recording.openmp.trace import read_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["recover_openmp"]
+
+
+def recover_openmp(folder: str | Path, *, kernels: Any = None) -> OpenMPRecording:
+    """Return the recording of an OpenMP program whose recording was ended before it was a run.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The raw trace, ``.tasksim-openmp-*``; it stays as it is.
+    kernels : mapping of str to str, or path, optional
+        New names of kernels, as for :func:`record_openmp`.
+
+    Returns
+    -------
+    OpenMPRecording
+        What was recorded. How the program ended is not known: its ``ended`` is None.
+
+    Raises
+    ------
+    InputError
+        If there is no raw trace in *folder*, or it is damaged.
+
+    See Also
+    --------
+    record_openmp : records a program.
+
+    Examples
+    --------
+    >>> recover_openmp("missing")
+    Traceback (most recent call last):
+    tasksim.base.errors.InputError: missing: no such folder; legal: a folder .tasksim-openmp-* \
+that 'tasksim record' has left
+    """
+    names = renaming(kernels)
+    raw = RawTrace.read(path_of(folder, "folder"))
+    running = raw.is_running()
+    recording = OpenMPRecording(raw.program, read_trace(raw.folder / TRACE), None, names)
+    if running:
+        recording.add_note(
+            f"{raw.program.name} still runs (process {raw.process}): what it has done until now is "
+            "here"
+        )
+    return recording
