@@ -412,10 +412,16 @@ SCALING_EXAMPLES = (
 " numbers of ranks.",
 )  # fmt: skip
 @click.option(
+    "--size",
+    metavar="TERMS",
+    help="Size of the problem, after which work per rank and the laws go: products of"
+    " powers of the program's settings. [default: instructions]",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A new folder: scaling.csv, scaling.png.",
+    help="A new folder: scaling.csv, kernels.csv, counters.csv, messages.csv, and figures.",
 )
 @trust_option
 @force_option
@@ -432,6 +438,7 @@ def scaling(
     cores: int | None,
     by: Any,
     threshold: float,
+    size: str | None,
     output: Path | None,
     trust: bool,
     force: bool,
@@ -463,6 +470,7 @@ def scaling(
         cores=cores,
         by=by,
         threshold=threshold,
+        size=size,
     )
     if output is not None:
         report.write(output, force=force)
@@ -473,6 +481,7 @@ def scaling(
                 "kernels": report.kernels,
                 "rest": report.rest,
                 "bf_comm": report.model.bf_comm,
+                "costs": _costs(report),
                 "rows": rows,
                 "undetermined": report.undetermined,
                 "output": output,
@@ -484,14 +493,32 @@ def scaling(
         note(f"Wrote {output}")
 
 
+def _costs(report: ScalingReport) -> list[dict[str, Any]]:
+    """Return the costs of each critical kernel: cycles per instruction, and BF_mem."""
+    variance = report.tables()["kernels"].groupby("kernel")["cpi_variance"].first()
+    return [
+        {
+            "kernel": name,
+            "cpi_core": model.cpi_core_,
+            "cpi_variance": float(variance[name]),
+            "bf_mem": model.bf_mem_,
+            "abscissa": report.model.abscissa[name],
+        }
+        for name, model in report.model.kernels.items()
+    ]
+
+
 def _scaling_text(report: ScalingReport) -> Iterator[str]:
+    from math import sqrt
+
     from tasksim.base.units import duration_text
     from tasksim.reports.bulk.report import SCALING_METHODS, median_errors
     from tasksim.view.texttables import table
 
-    for name, model in report.model.kernels.items():
-        told = f"{model.cpi_core_:.3g} cycles per instruction, {model.bf_mem_:.3g} of memory's time"
-        yield f"{name:10} {told}; functions of {report.model.abscissa[name]}"
+    for costs in _costs(report):
+        spread = f" ± {sqrt(costs['cpi_variance']):.2g}" if costs["cpi_variance"] >= 0 else ""
+        told = f"{costs['cpi_core']:.3g}{spread} cycles per instruction, {costs['bf_mem']:.3g}"
+        yield f"{costs['kernel']:10} {told} of memory's time; functions of {costs['abscissa']}"
     if report.rest:
         yield f"{'other':10} {', '.join(report.rest)}"
     yield f"{'messages':10} {report.model.bf_comm:.3g} of their time shows\n"
@@ -510,11 +537,30 @@ def _scaling_text(report: ScalingReport) -> Iterator[str]:
         cells.append((str(row["ranks"]), *settings, measured, *times, " to ".join(interval)))
     yield table(header, cells, left=0)
     yield ""
+    yield from _parts_text(report)
+    yield ""
     errors, undetermined = median_errors(report.table), report.undetermined
     for name, meaning in SCALING_METHODS.items():
         error = f"; errs by {errors[name]:.1f} % in the median" if name in errors else ""
         why = f"; {undetermined[name]}" if name in undetermined else ""
         yield f"{name:10} {meaning}{error}{why}"
+
+
+def _parts_text(report: ScalingReport) -> Iterator[str]:
+    """Yield the table of what the predictions by counters consist of."""
+    from tasksim.base.units import duration_text
+    from tasksim.reports.bulk.prediction import PARTS
+    from tasksim.view.texttables import table
+
+    differ = bool(report.table["settings"].any())
+    cells = []
+    for row in report.table.to_dict("records"):
+        settings = [row["settings"] or "as recorded"] * differ
+        parts = [row[f"counters_{name}_s"] for name in PARTS]
+        texts = [f"{duration_text(s)} {s / (row['counters_s'] or 1.0):.0%}" for s in parts]
+        cells.append((str(row["ranks"]), *settings, *texts))
+    yield "of counters:"
+    yield table(("ranks", *["settings"] * differ, *PARTS), cells, left=0)
 
 
 def _cell(seconds: float, error: float, *, known: bool) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from figure_labels import unlabelled
 
@@ -31,7 +32,10 @@ def test_the_command_predicts_and_judges(tasksim, recorded):
     )
     assert "of their time shows" in called.out
     assert "errs by" in called.out
-    assert {path.name for path in Path("out").iterdir()} == {"scaling.csv", "scaling.png"}
+    tables, figures = bulk_report.TABLES, bulk_report.FIGURES
+    assert {path.name for path in Path("out").iterdir()} == {
+        *(f"{name}.csv" for name in tables), *(f"{name}.png" for name in figures)
+    }  # fmt: skip
     told = tasksim("report scaling r1 r2 r4 --counters counted --to 16 --by r2 --json").json
     assert told["kernels"] == ["relax"]
     assert told["rest"] == ["pack"]
@@ -53,6 +57,57 @@ def test_a_law_that_three_runs_do_not_determine_predicts_nothing_and_says_so(tas
     assert four["undetermined"] == {}
 
 
+def test_a_prediction_is_the_sum_of_its_parts(tasksim, recorded):
+    network = "switch:bandwidth=1GB/s,latency=1us"
+    line = f"report scaling r1 r2 r4 --counters counted --to 16 --network {network}"
+    row = tasksim(f"{line} --json").json["rows"][0]
+    parts = [row[f"counters_{name}_s"] for name in ("computing", "memory", "messages", "others")]
+    assert sum(parts) == pytest.approx(row["counters_s"])
+    assert min(parts) >= 0
+    assert parts[2] > 0
+    lines = tasksim(line).out.splitlines()
+    heading = lines.index("of counters:") + 1
+    assert lines[heading].split() == ["ranks", "computing", "memory", "messages", "others"]
+    assert lines[heading + 1].split()[0] == "16"
+
+
+def test_tables_compare_each_run_with_the_model(tasksim, recorded):
+    tasksim("report scaling r1 r2 r4 r8 --counters counted --fitted 4 --to 16 -o out")
+    tables = {name: pd.read_csv(f"out/{name}.csv") for name in bulk_report.TABLES}
+    kernels = tables["kernels"]
+    assert kernels["ranks"].tolist() == [1, 2, 4, 8, 16]
+    assert kernels["fitted"].tolist() == [True, True, True, False, False]
+    # 50 us at 2 GHz, for 9 instructions per point: what each run says of each cost.
+    assert kernels["cycles_per_instruction"].dropna().tolist() == pytest.approx(
+        [1e5 / (9 * 64 * 64)] * 4
+    )
+    assert kernels["modelled_s"][:4].tolist() == pytest.approx(kernels["measured_s"][:4].tolist())
+    counters = tables["counters"]
+    assert set(counters["counter"]) == {"instructions", "l1_hits", "memory_accesses"}
+    assert counters["r2"].tolist() == pytest.approx([1.0] * len(counters))
+    assert counters["modelled"].tolist() == pytest.approx(counters["counted"].tolist())
+    messages = tables["messages"]
+    assert set(messages["ranks"]) == {2, 4, 8, 16}
+    ran = (messages["ranks"] < 16) & (messages["messages"] > 0)
+    assert (messages["measured_s"].notna() == ran).all()
+    of_two = messages[(messages["ranks"] == 2) & (messages["data"] == "edge2")].iloc[0]
+    # Columns of blocks alternate between the ranks: edges of four rows cross three bounds, in
+    # each of three steps.
+    assert (of_two["messages"], of_two["bytes"]) == (36.0, 36 * 64 * 8.0)
+
+
+def test_the_size_of_a_problem_may_be_that_of_its_settings(tasksim, recorded):
+    line = "report scaling r1 r2 r4 r8 --counters counted --to 16:block_size=32"
+    sizes = {
+        size: tasksim(f"{line} {size} --json").json["rows"][0]
+        for size in ("", "--size block_rows*block_columns", "--size block_rows*block_size^2")
+    }
+    by_instructions, by_blocks, by_points = sizes.values()
+    assert by_instructions["worley_s"] is None  # as many blocks, but smaller ones
+    assert by_blocks["worley_s"] > 0
+    assert (by_blocks["size"], by_points["size"]) == (16, 4 * 32 * 32)
+
+
 def test_rows_of_the_same_ranks_are_told_apart_by_their_settings(tasksim, recorded):
     two = (
         "report scaling r1 r2 r4 --counters counted --to 16 --to 16:block_rows=8"
@@ -64,7 +119,8 @@ def test_rows_of_the_same_ranks_are_told_apart_by_their_settings(tasksim, record
     alone = tasksim(f"{two.replace(' --to 16:block_columns=8', '')} --json").json["rows"]
     assert told[1]["simulated_s"] == alone[1]["simulated_s"]
     lines = [line.split() for line in tasksim(two).out.splitlines() if line.lstrip()[:3] == "16 "]
-    assert [line[1] for line in lines] == ["as", "block_rows=8", "block_columns=8"]
+    # One table of times, one of their parts.
+    assert [line[1] for line in lines] == ["as", "block_rows=8", "block_columns=8"] * 2
 
 
 def test_settings_have_no_column_where_there_are_none(tasksim, recorded):
@@ -99,6 +155,9 @@ def test_the_figure_joins_rows_of_the_same_settings(tasksim, recorded, monkeypat
         ("--counters . --to 16", "no KERNEL-counters.csv with counters"),
         ("--counters counted --to 16 --collective edge0=sum", "unknown collective 'sum'"),
         ("--counters counted --to 16:block_row=8", "did you mean 'block_rows'"),
+        ("--counters counted --to 16 --size block_row^2", "did you mean 'block_rows'"),
+        ("--counters counted --to 16 --size 2*block_rows", "write the term without 2"),
+        ("--counters counted --to 16 --size 1", "size 1: got 0"),
     ],
 )
 def test_bad_input_ends_with_a_message(tasksim, recorded, words, said):

@@ -180,6 +180,21 @@ class CounterModel(KernelModel):
         found = self.functions_.get("memory_accesses")
         return LINE_BYTES * (np.zeros(len(table)) if found is None else found(table))
 
+    def counted(self, parameters: ArrayLike) -> dict[str, Floats]:
+        """Return the modelled counters of each row: instructions, and hits of each level."""
+        self._check_fitted("counted")
+        table = self._counted(self._table(parameters))
+        levels = hits(self.functions_, list(self.latencies_s_), table)
+        answered = {HITS[level]: values for level, values in levels.items()}
+        return {"instructions": self.functions_["instructions"](table), **answered}
+
+    def family(self, counter: str) -> str:
+        """Return the family of functions of *counter*, as text."""
+        self._check_fitted("family")
+        if counter not in self.functions_:  # what a level answers: accesses that reach it
+            counter = next(REACHED[level] for level in self.latencies_s_ if HITS[level] == counter)
+        return self.functions_[counter].describe()
+
     def formula(self, digits: int = 4) -> str:
         """Return the formula of the fitted model as text."""
         self._check_fitted("formula")

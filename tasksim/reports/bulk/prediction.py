@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float64]
 
-__all__ = ["BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
+__all__ = ["PARTS", "BulkModel", "BulkPrediction", "MessageCosts", "parsed_collective"]
 
 
 class OverNetwork:
@@ -80,6 +80,10 @@ class MessageCosts:
         if ranks < 2:
             return 0.0
         return sum(self._of(name, ranks, found) for name, found in sent.items() if found.messages)
+
+    def alone_s(self, ranks: int, size_bytes: float) -> float:
+        """Return the duration of one message from point to point."""
+        return self._alone().seconds(ranks, size_bytes)
 
     def _of(self, name: str, ranks: int, sent: Sent) -> float:
         size_bytes = sent.size_bytes / sent.messages
@@ -142,6 +146,15 @@ DEVIATIONS_OF_95_PERCENT: Final = 1.96
 """Half-width of a normal 95 % interval, in standard deviations."""
 
 
+PARTS: Final = {
+    "computing": "computing",
+    "memory": "memory that computing does not hide",
+    "messages": "messages that show",
+    "others": "other kernels",
+}
+"""Parts of a predicted time, with their descriptions."""
+
+
 @dataclass(frozen=True)
 class BulkPrediction:
     """A predicted time and its parts, in seconds, with a 95 % interval from low to high."""
@@ -158,7 +171,11 @@ class BulkPrediction:
     @property
     def seconds(self) -> float:
         """The sum of the parts."""
-        return self.computing_s + self.memory_s + self.messages_s + self.others_s
+        return sum(self.parts_s().values())
+
+    def parts_s(self) -> dict[str, float]:
+        """Return each part, by the names in :data:`PARTS`."""
+        return {name: getattr(self, f"{name}_s") for name in PARTS}
 
 
 class BulkModel:
@@ -228,8 +245,7 @@ class BulkModel:
         """Return the time of the program with the ranks and the size of *profile*.
 
         With *counted*, the counters and messages of the busiest rank are those of the profile,
-        which the
-        program determines. By default all of them are functions of work and ranks.
+        which the program determines. By default all of them are functions of work and ranks.
         """
         computing = memory = variance = 0.0
         for name, model in self.kernels.items():
@@ -247,6 +263,19 @@ class BulkModel:
             profile.ranks, profile.size, *told, max(total - margin, 0.0), total + margin
         )
 
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The profiles that the model was fitted to."""
+        return self._profiles
+
+    def row(self, kernel: str, profile: Profile) -> tuple[float, ...]:
+        """Return the variables that the counters of a critical *kernel* depend on."""
+        return ABSCISSAS[self.abscissa[kernel]](profile)
+
+    def sent(self, profile: Profile) -> dict[str, Sent]:
+        """Return the modelled messages of the busiest rank, by the name of their data."""
+        return {name: Sent(*(f(profile) for f in of)) for name, of in self._sent.items()}
+
     def _turns(self, ranks: int) -> float:
         return max(1.0, ranks / self._cores) if self._cores else 1.0
 
@@ -254,7 +283,7 @@ class BulkModel:
         self, model: CounterModel, name: str, profile: Profile, *, counted: bool
     ) -> tuple[float, float]:
         if not counted:
-            found = model.parts([ABSCISSAS[self.abscissa[name]](profile)])
+            found = model.parts([self.row(name, profile)])
             return float(found[0][0]), float(found[1][0])
         share = profile.kernels.get(name)
         if share is None:
@@ -310,10 +339,7 @@ class BulkModel:
     def _messages(self, profile: Profile, *, counted: bool) -> float:
         if profile.ranks < 2:
             return 0.0
-        sent: Mapping[str, Sent] = profile.sent
-        if not counted:
-            sent = {name: Sent(*(f(profile) for f in of)) for name, of in self._sent.items()}
-        return self.costs.seconds(profile.ranks, sent)
+        return self.costs.seconds(profile.ranks, profile.sent if counted else self.sent(profile))
 
     def _fitted_bf(self, given: float | None) -> tuple[float, float]:
         """Return the share of messages' time that is not hidden, and its standard deviation."""

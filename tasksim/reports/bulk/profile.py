@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from tasksim.graph.distribution.parts import cut_by
 from tasksim.models.counters.families import chosen_function
 from tasksim.models.quantiles import group_means
 from tasksim.models.rows import SIZE
+from tasksim.models.terms.formulas import parse_terms
 from tasksim.run.sharedcores import alone_s
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.samples import Samples
+    from tasksim.run.recordtables import MessageTable
     from tasksim.run.samples import RecordedRun
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "profile_of",
     "profile_of_graph",
     "profile_of_run",
+    "size_of",
 ]
 
 
@@ -86,13 +89,16 @@ class Profile:
     ----------
     ranks : int
     size : float
-        Size of the problem: the computed instructions.
+        Size of the problem: the computed instructions, unless the user says what it is.
     kernels : mapping
         Kernel -> its share.
     sent : mapping
         Name of data -> the messages with them.
     seconds : float
         Makespan of the program; NaN if it was not run.
+    messages_s : mapping
+        Name of data -> time of all messages of all ranks with them, one after the other; empty if
+        they were not timed.
     """
 
     ranks: int
@@ -100,6 +106,12 @@ class Profile:
     kernels: Mapping[str, KernelShare]
     sent: Mapping[str, Sent] = field(default_factory=dict)
     seconds: float = nan
+    messages_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def kernels_s(self) -> float:
+        """Time of all kernels on the rank that executes most of each; NaN if it was not run."""
+        return sum(share.seconds for share in self.kernels.values())
 
 
 class KernelCounts:
@@ -279,10 +291,50 @@ def profile_of_run(recorded: RecordedRun, counts: Mapping[str, KernelCounts]) ->
     messages: Any = (nothing, nothing, nothing)
     if run.messages is not None:
         messages = run.messages.source, run.messages.target, run.messages.handle
-    return profile_of(
+    found = profile_of(
         graph, node, messages, counts, ranks=ranks, workers=-(-len(run.workers) // ranks),
         durations_s=durations_s, seconds=run.makespan_s,
     )  # fmt: skip
+    return found if run.messages is None else replace(found, messages_s=_timed(graph, run.messages))
+
+
+def _timed(graph: TaskGraph, messages: MessageTable) -> dict[str, float]:
+    """Return the time of the messages with data of each name."""
+    taken = messages.end_s - messages.start_s
+    found: dict[str, float] = {}
+    for block in graph.handle_blocks:
+        mine = (messages.handle >= block.first) & (messages.handle < block.end)
+        if mine.any():
+            found[block.name] = found.get(block.name, 0.0) + float(taken[mine].sum())
+    return found
+
+
+def size_of(graph: TaskGraph, text: str) -> float:
+    """Return the size of the problem of *graph*: a sum of products of powers of its settings.
+
+    Raises
+    ------
+    InputError
+        If *text* names no setting with a number, or the size is not positive.
+
+    Examples
+    --------
+    >>> from tasksim.graph.apps.registry import generate
+    >>> size_of(generate("jacobi", block_rows=2, block_columns=3, block_size=10), "block_size^2")
+    100.0
+    """
+    numbers = {
+        name: float(value)
+        for name, value in graph.arguments.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    terms = parse_terms(text, tuple(numbers))
+    row = np.array([list(numbers.values())])
+    # The constant that terms of a regression have is no part of a size.
+    size = float(terms.design(row)[0, int(terms.constant) :].sum())
+    if not size > 0:
+        raise InputError(f"size {text}: got {size:g} for {graph.name}; legal: more than 0")
+    return size
 
 
 def profile_of_graph(

@@ -23,7 +23,9 @@ from tasksim.reports.bulk.profile import (
     owner_of,
     profile_of_graph,
     profile_of_run,
+    size_of,
 )
+from tasksim.reports.bulk.tables import counter_table, kernel_table, message_table
 from tasksim.reports.scaling_laws import nan_law, worley_law, worley_undetermined
 from tasksim.run.criticalkernels import MIN_RUNS, critical_kernels
 from tasksim.run.messageline import fitted_hockney
@@ -150,8 +152,9 @@ def scaling_table(
     -------
     pandas.DataFrame
         ``ranks, size, measured_s``, per method its time ``..._s`` and error
-        ``..._error_percent``; ``counters_low_s, counters_high_s`` and ``counted_low_s,
-        counted_high_s`` for the two methods with intervals.
+        ``..._error_percent``; for the two methods with counters also the interval,
+        ``..._low_s, ..._high_s``, and the parts of :data:`~tasksim.reports.bulk.prediction.PARTS`,
+        ``..._computing_s`` and so on; ``measured_kernels_s``, the time of the kernels.
     """
     import pandas as pd
 
@@ -165,11 +168,13 @@ def _row(
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
         "ranks": profile.ranks, "size": profile.size, "measured_s": profile.seconds,
+        "measured_kernels_s": profile.kernels_s,
     }  # fmt: skip
     for name in ("counters", "counted"):
         found = model.predict(profile, counted=name == "counted")
         row |= {f"{name}_s": found.seconds, f"{name}_low_s": found.low_s}
         row[f"{name}_high_s"] = found.high_s
+        row |= {f"{name}_{part}_s": seconds for part, seconds in found.parts_s().items()}
     row["simulated_s"] = simulated_s
     row["worley_s"] = _worley_s(fitted, profile)
     row["nan_s"] = _nan_s(fitted, profile)
@@ -218,8 +223,10 @@ def median_errors(table: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-TABLE_NAME: Final = "scaling.csv"
-FIGURE_NAME: Final = "scaling.png"
+TABLES: Final = ("scaling", "kernels", "counters", "messages")
+"""Tables of a report, each in a file of this name."""
+FIGURES: Final = ("scaling", "parts", "counters", "messages")
+"""Figures of a report, each in a file of this name."""
 
 SERIES_LOOKS: Final[tuple[dict[str, Any], ...]] = (
     {"linestyle": "-", "marker": "o", "markersize": 4},
@@ -244,12 +251,15 @@ class ScalingReport:
         which the row's program differs from the run on most ranks, ``block_rows=16``.
     rest : tuple of str
         The kernels that count as one.
+    asked : tuple of Profile
+        The profiles of the rows of the table.
     """
 
     model: BulkModel
     fitted: tuple[Profile, ...]
     table: pd.DataFrame
     rest: tuple[str, ...]
+    asked: tuple[Profile, ...] = ()
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -261,13 +271,43 @@ class ScalingReport:
         """Law -> the reason why the runs do not determine it for some row."""
         return undetermined(self.fitted, self.table)
 
-    def write(self, folder: Path, *, force: bool = False) -> None:
-        """Write table and figure to *folder*."""
-        for name in (TABLE_NAME, FIGURE_NAME):
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables by the names in :data:`TABLES`."""
+        return {
+            "scaling": self.table,
+            "kernels": kernel_table(self.model, self.asked),
+            "counters": counter_table(self.model, self.asked),
+            "messages": message_table(self.model, self.asked),
+        }
+
+    def write(self, folder: Path, *, force: bool = False) -> tuple[str, ...]:
+        """Write tables and figures to *folder*; return the names of the files.
+
+        Without messages there is no figure of them.
+        """
+        tables = self.tables()
+        figures = [name for name in FIGURES if len(tables.get(name, self.table))]
+        files = (*(f"{name}.csv" for name in TABLES), *(f"{name}.png" for name in figures))
+        for name in files:
             refuse_existing(folder / name, force=force)
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / TABLE_NAME, self.table.to_csv(index=False, lineterminator="\n"))
-        _drawn(self).savefig(folder / FIGURE_NAME, dpi=150, metadata={"Software": None})
+        for name, table in tables.items():
+            write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+        for name in figures:
+            figure = self._figure(name, tables)
+            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+        return files
+
+    def _figure(self, name: str, tables: Mapping[str, pd.DataFrame]) -> Any:
+        from tasksim.reports.bulk import figures
+
+        if name == "scaling":
+            return _drawn(self)
+        if name == "parts":
+            return figures.parts_figure(self.table)
+        if name == "counters":
+            return figures.counters_figure(tables[name])
+        return figures.messages_figure(tables[name])
 
 
 def report_scaling(
@@ -283,6 +323,7 @@ def report_scaling(
     cores: int | None = None,
     by: By = "cv",
     threshold: float = 0.05,
+    size: str | None = None,
 ) -> ScalingReport:
     """Predict a program on more ranks from *runs* on few, and *counters* of their kernels.
 
@@ -303,6 +344,10 @@ def report_scaling(
         As in :class:`~tasksim.reports.bulk.prediction.BulkModel` and its costs.
     threshold : float, default 0.05
         Share of the time below which kernels count as one, in runs on three numbers of ranks.
+    size : str, optional
+        Size of the problem: a sum of products of powers of the program's settings, as
+        ``"block_rows*block_columns*block_size^2"``; by default the computed instructions, which
+        differ between runs whose blocks do.
 
     Raises
     ------
@@ -315,7 +360,7 @@ def report_scaling(
         )
     counts = counts_in(counters)
     few = [run for run in runs if fitted is None or _ranks(run) <= fitted]
-    known = [profile_of_run(run, counts) for run in few]
+    known = [_sized(profile_of_run(run, counts), run.graph, size) for run in few]
     critical = _critical(few, threshold)
     costs = MessageCosts(network or _line_of(few), collectives or {})
     model = BulkModel(
@@ -331,10 +376,15 @@ def report_scaling(
     cases = [_judging(run, counts) for run in runs if run not in few]
     like = max(few, key=_ranks)
     cases += [_case(text, like, counts) for text in asked]
+    wanted = [_sized(case.profile, case.graph, size) for case in cases]
     simulated = _simulated(cases, few, network, cores)
-    table = scaling_table(model, known, [case.profile for case in cases], simulated)
+    table = scaling_table(model, known, wanted, simulated)
     table.insert(1, "settings", [_settings(case.graph, like.graph) for case in cases])
-    return ScalingReport(model, tuple(known), table, tuple(dict.fromkeys(rest)))
+    return ScalingReport(model, tuple(known), table, tuple(dict.fromkeys(rest)), tuple(wanted))
+
+
+def _sized(profile: Profile, graph: TaskGraph, size: str | None) -> Profile:
+    return profile if size is None else replace(profile, size=size_of(graph, size))
 
 
 @dataclass(frozen=True, eq=False)

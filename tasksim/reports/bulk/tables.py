@@ -1,0 +1,188 @@
+"""Tables of what a scaling prediction is made of: kernels, counters, messages.
+
+They compare each profile with the model: cycles per instruction and hidden memory time of each
+kernel, counters with their functions, and messages with their costs.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tasksim.models.counters.costs import variance_over_runs
+from tasksim.models.samples import HITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+    from tasksim.models.kinds.counted import CounterModel
+    from tasksim.reports.bulk.prediction import BulkModel
+    from tasksim.reports.bulk.profile import KernelShare, Profile
+
+__all__ = ["counter_table", "kernel_table", "message_table"]
+
+MIN_VARIATION: Final = 1e-12
+"""Relative variation of a counter below which its R² is 1: the rest is rounding."""
+
+
+def kernel_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
+    """Return a row per critical kernel and profile, of the rank with most of that kernel.
+
+    Parameters
+    ----------
+    model : BulkModel
+    asked : sequence of Profile
+        Profiles beside those that the model was fitted to.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``kernel, ranks, size, work_per_rank, fitted``; ``instructions``; ``measured_s`` and
+        ``modelled_s``; ``cycles_per_instruction`` in all; ``cpi``, cycles per instruction
+        without memory, and ``cpi_variance`` over the fitted profiles; ``bf_mem``, the part of
+        memory's time that computing does not hide.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(list(_kernel_rows(model, asked)))
+
+
+def _kernel_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    for name, costs in model.kernels.items():
+        rows = [
+            _kernel_row(model, name, profile, fitted=fitted)
+            for profile, fitted in _profiles(model, asked)
+            if name in profile.kernels
+        ]
+        cpi = np.array([row["cpi"] for row in rows if row["fitted"]])
+        variance = variance_over_runs(cpi, np.arange(len(cpi)))
+        for row in rows:
+            yield {**row, "cpi_core": costs.cpi_core_, "cpi_variance": variance}
+
+
+def _kernel_row(model: BulkModel, name: str, profile: Profile, *, fitted: bool) -> dict[str, Any]:
+    costs, share = model.kernels[name], profile.kernels[name]
+    parts = costs.parts([model.row(name, profile)])
+    row = {
+        "kernel": name, **_place(profile), "fitted": fitted,
+        "instructions": share.counters.get("instructions", nan), "measured_s": share.seconds,
+        "modelled_s": float(sum(part[0] for part in parts)),
+    }  # fmt: skip
+    return row | _ratios(costs, share)
+
+
+def _ratios(costs: CounterModel, share: KernelShare) -> dict[str, float]:
+    """Return cycles per instruction and BF_mem of a *share*; from stalls if they were counted."""
+    counted, seconds = share.counters, share.seconds
+    waited_s = sum(
+        latency_s * counted.get(HITS[level], 0.0) for level, latency_s in costs.latencies_s_.items()
+    )
+    hertz = counted.get("frequency_hz", costs.frequency_hz_)
+    instructions = counted.get("instructions", nan)
+    if {"cycles", "stall_cycles"} <= set(counted):
+        all_cycles, stalled_s = counted["cycles"], counted["stall_cycles"] / hertz
+    else:
+        all_cycles = seconds * hertz
+        computed_s = float(costs.costs_.computing_s(np.array([instructions]), hertz)[0])
+        stalled_s = max(seconds - computed_s, 0.0)
+    return {
+        "cycles_per_instruction": all_cycles / instructions,
+        "cpi": (all_cycles - costs.bf_mem_ * waited_s * hertz) / instructions,
+        "bf_mem": stalled_s / waited_s if waited_s > 0 else nan,
+    }
+
+
+def counter_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
+    """Return a row per critical kernel, counter and profile.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``kernel, counter, ranks, size, work_per_rank, fitted``; ``counted`` and ``modelled``;
+        ``abscissa`` and ``family`` of the function, and its ``r2`` over the fitted profiles.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(list(_counter_rows(model, asked)))
+
+
+def _counter_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    for name, costs in model.kernels.items():
+        mine = [each for each in _profiles(model, asked) if name in each[0].kernels]
+        modelled = costs.counted([model.row(name, profile) for profile, _ in mine])
+        fitted = np.array([fitted for _, fitted in mine])
+        for counter, values in modelled.items():
+            counted = np.array([p.kernels[name].counters.get(counter, nan) for p, _ in mine])
+            about = {
+                "abscissa": model.abscissa[name], "family": costs.family(counter),
+                "r2": _r2(counted[fitted], values[fitted]),
+            }  # fmt: skip
+            for index, (profile, known) in enumerate(mine):
+                yield {
+                    "kernel": name, "counter": counter, **_place(profile), "fitted": known,
+                    "counted": float(counted[index]), "modelled": float(values[index]), **about,
+                }  # fmt: skip
+
+
+def _r2(counted: Any, modelled: Any) -> float:
+    total = float(((counted - counted.mean()) ** 2).sum())
+    if total <= (MIN_VARIATION * counted.mean()) ** 2 * len(counted):
+        return 1.0
+    return 1.0 - float(((counted - modelled) ** 2).sum()) / total
+
+
+def message_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
+    """Return a row per name of data and profile on several ranks, over all its ranks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``data, collective, ranks, size, work_per_rank, fitted``; ``messages`` and ``bytes`` of
+        all ranks, counted and modelled; ``measured_s``, the time of all messages, one after the
+        other, and ``modelled_s``, that of as many messages of this size, each alone.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(list(_message_rows(model, asked)), columns=list(MESSAGE_COLUMNS))
+
+
+MESSAGE_COLUMNS: Final = (
+    "data", "collective", "ranks", "size", "work_per_rank", "fitted", "messages", "bytes",
+    "modelled_messages", "modelled_bytes", "measured_s", "modelled_s",
+)  # fmt: skip
+
+
+def _message_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[str, Any]]:
+    for profile, fitted in _profiles(model, asked):
+        if profile.ranks < 2:
+            continue
+        for name, told in model.sent(profile).items():
+            found = profile.sent.get(name)
+            each_bytes = told.size_bytes / told.messages if told.messages else 0.0
+            alone_s = model.costs.alone_s(profile.ranks, each_bytes)
+            mean_bytes = found.size_bytes / found.messages if found and found.messages else 0.0
+            operations = model.costs.collectives.get(name, ())
+            yield {
+                "data": name, "collective": "+".join(":".join(each) for each in operations),
+                **_place(profile), "fitted": fitted,
+                "messages": found.total if found else 0.0,
+                "bytes": found.total * mean_bytes if found else 0.0,
+                "modelled_messages": told.total, "modelled_bytes": told.total * each_bytes,
+                "measured_s": profile.messages_s.get(name, nan),
+                "modelled_s": told.total * alone_s,
+            }  # fmt: skip
+
+
+def _profiles(model: BulkModel, asked: Sequence[Profile]) -> Iterator[tuple[Profile, bool]]:
+    """Yield all profiles, by ranks, with whether the model was fitted to them."""
+    pairs = [(p, True) for p in model.profiles] + [(p, False) for p in asked]
+    yield from sorted(pairs, key=lambda pair: (pair[0].size, pair[0].ranks))
+
+
+def _place(profile: Profile) -> dict[str, float]:
+    work = profile.size / profile.ranks
+    return {"ranks": profile.ranks, "size": profile.size, "work_per_rank": work}
