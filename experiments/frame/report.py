@@ -40,7 +40,14 @@ def write_report(
         "seconds": dict(seconds),
         "headline": {"claim": headline.claim, "paper": headline.paper, "here": headline.here},
         "exhibits": [
-            {"name": e.name, "title": e.title, "agrees": s.agrees, "said": s.said} for e, s in shown
+            # A comparison of NumPy's is no truth value that JSON knows.
+            {
+                "name": e.name,
+                "title": e.title,
+                "agrees": None if s.agrees is None else bool(s.agrees),
+                "said": s.said,
+            }
+            for e, s in shown
         ],
         "found": dict(found),
     }

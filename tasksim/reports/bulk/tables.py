@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["counter_table", "kernel_table", "message_table"]
 
+POINT_TO_POINT: Final = "point to point"
+"""What a table calls messages of no collective operation."""
 MIN_VARIATION: Final = 1e-12
 """Relative variation of a counter below which its R² is 1: the rest is rounding."""
 
@@ -141,7 +143,8 @@ def message_table(model: BulkModel, asked: Sequence[Profile]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        ``data, collective, ranks, size, work_per_rank, fitted``; ``messages`` and ``bytes`` of
+        ``data, collective`` (or "point to point"), ``ranks, size, work_per_rank, fitted``;
+        ``messages`` and ``bytes`` of
         all ranks, counted and modelled; ``measured_s``, the time of all messages, one after the
         other, and ``modelled_s``, that of as many messages of this size, each alone.
     """
@@ -167,7 +170,8 @@ def _message_rows(model: BulkModel, asked: Sequence[Profile]) -> Iterator[dict[s
             mean_bytes = found.size_bytes / found.messages if found and found.messages else 0.0
             operations = model.costs.collectives.get(name, ())
             yield {
-                "data": name, "collective": "+".join(":".join(each) for each in operations),
+                "data": name,
+                "collective": "+".join(":".join(each) for each in operations) or POINT_TO_POINT,
                 **_place(profile), "fitted": fitted,
                 "messages": found.total if found else 0.0,
                 "bytes": found.total * mean_bytes if found else 0.0,

@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -36,7 +37,8 @@ def shown(found, settings):
     table = pd.DataFrame(
         {"length": settings["lengths"], "makespan (s)": found["price"]["makespans_s"]}
     )
-    return Shown("twice as long, twice the time", True, figure, table)
+    twice = np.diff(found["price"]["makespans_s"]) > 0  # a comparison of NumPy's
+    return Shown("twice as long, twice the time", twice.all(), figure, table)
 
 
 def experiment(**changed):
