@@ -233,7 +233,13 @@ OPENMP_EXAMPLES = ("tasksim import openmp runs/.tasksim-openmp-x1y2z3 -o runs/om
     metavar="FILE",
     help="YAML file with new names for the kernels, as for 'tasksim record'.",
 )
-def openmp(folder: Path, kernels: Path | None, **where: Any) -> None:
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML file with the data of the program, as for 'tasksim record'.",
+)
+def openmp(folder: Path, kernels: Path | None, data: Path | None, **where: Any) -> None:
     """Import the raw trace of a recording of an OpenMP program that was cut short.
 
     FOLDER is what 'tasksim record' writes to while a program runs; it says where that is. It is
@@ -245,7 +251,7 @@ def openmp(folder: Path, kernels: Path | None, **where: Any) -> None:
 
     results = Results(**where)
     results.refuse_early()
-    keep(recover_openmp(folder, kernels=kernels), results)
+    keep(recover_openmp(folder, kernels=kernels, data=data), results)
 
 
 WORKFLOW_EXAMPLES = (

@@ -15,7 +15,7 @@ from tasksim.cli.output import Results, describe_run, note, print_json, warn
 
 if TYPE_CHECKING:
     from tasksim.recording.openmp.account import ThreadAccount
-    from tasksim.recording.openmp.openmp_recording import OpenMPRecording
+    from tasksim.recording.openmp.openmp_recording import OpenMPRecording, PreparedProgram
     from tasksim.recording.recording import Recording
     from tasksim.run.record import Run
 
@@ -47,6 +47,12 @@ STANDARD_ERROR: Final = 2
     help="YAML file with new names for the kernels of an OpenMP program: 'FUNCTION:LINE: NAME'.",
 )
 @click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="YAML file with the data of an OpenMP program: NAME: {tile: [64, 64], leading: 1024}.",
+)
+@click.option(
     "--libomp",
     type=click.Path(path_type=Path),
     metavar="PATH",
@@ -59,6 +65,7 @@ def record(
     arguments: tuple[str, ...],
     asyncio: bool,
     kernels: Path | None,
+    data: Path | None,
     libomp: Path | None,
     **where: Any,
 ) -> None:
@@ -78,9 +85,12 @@ def record(
     if is_elf(script):
         if asyncio:
             raise click.UsageError(f"--asyncio is for Python programs; {script} is a compiled one")
-        _record_openmp(script, arguments, kernels, libomp, results)
+        from tasksim.recording.openmp.openmp_recording import PreparedProgram
+
+        prepared = PreparedProgram(script, arguments, kernels=kernels, data=data, libomp=libomp)
+        _record_openmp(prepared, results)
         return
-    for name, value in (("kernels", kernels), ("libomp", libomp)):
+    for name, value in (("kernels", kernels), ("data", data), ("libomp", libomp)):
         if value is not None:
             raise click.UsageError(f"--{name} is for OpenMP programs; {script} is no compiled one")
     from tasksim.recording.script import record_script
@@ -95,18 +105,10 @@ def record(
 record.allow_interspersed_args = False
 
 
-def _record_openmp(
-    program: Path,
-    arguments: tuple[str, ...],
-    kernels: Path | None,
-    libomp: Path | None,
-    results: Results,
-) -> None:
+def _record_openmp(prepared: PreparedProgram, results: Results) -> None:
     """Record an OpenMP program, and exit as it did."""
     from tasksim.base.errors import TasksimError
-    from tasksim.recording.openmp.openmp_recording import PreparedProgram
 
-    prepared = PreparedProgram(program, arguments, kernels=kernels, libomp=libomp)
     note(prepared.said())
     # What the program prints does not get into the JSON.
     output = STANDARD_ERROR if results.as_json else None

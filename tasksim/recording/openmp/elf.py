@@ -27,6 +27,7 @@ MAX_ENTRIES: Final = 2**24
 _LOAD, _DYNAMIC, _INTERPRETER = 1, 2, 3
 _NEEDED, _STRING_TABLE, _SYMBOL_TABLE, _RPATH, _RUNPATH = 1, 5, 6, 15, 29
 _SYMBOLS, _DYNAMIC_SYMBOLS = 2, 11
+_OBJECT = 1
 _FUNCTION = 2
 _MACHINES: Final = {3: "x86", 62: "x86_64", 183: "aarch64", 40: "arm", 21: "ppc64", 243: "riscv"}
 """Names of processors by their numbers in ELF files."""
@@ -108,10 +109,21 @@ def read_elf(path: Path) -> Elf:
 def read_symbols(path: Path) -> Symbols:
     """Return the functions of the file *path*; none if it has no table of them, or is damaged."""
     try:
-        found = sorted(_Reader(_content(path)).functions())
+        found = sorted(_Reader(_content(path)).symbols_of(_FUNCTION))
     except (InputError, struct.error, ValueError, IndexError):
         return Symbols()
     return Symbols([f[0] for f in found], [f[1] for f in found], [f[2] for f in found])
+
+
+def read_objects(path: Path) -> list[tuple[int, int, str]]:
+    """Return address, size and name of the global variables of the file *path*.
+
+    None if it has no table of them, or is damaged.
+    """
+    try:
+        return sorted(set(_Reader(_content(path)).symbols_of(_OBJECT)))
+    except (InputError, struct.error, ValueError, IndexError):
+        return []
 
 
 def read_code(path: Path, address: int, size: int) -> bytes:
@@ -244,15 +256,15 @@ class _Reader:
                 name, value, size, info, _, section = self._at("IIIBBH", at)
             yield self._text(strings + name) if name else "", info, section, value, size
 
-    def functions(self) -> Iterator[tuple[int, int, str]]:
-        """Yield address, size and name of the functions in the tables of symbols."""
+    def symbols_of(self, sought: int) -> Iterator[tuple[int, int, str]]:
+        """Yield address, size and name of what is of a type in the tables of symbols."""
         sections = [self._section(number) for number in range(self._sections)]
         for kind, offset, size, link in sections:
             if kind not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or link >= len(sections):
                 continue
             strings = sections[link][1]
             for name, info, section, value, length in self._symbols(offset, offset + size, strings):
-                if name and section and info & 0xF == _FUNCTION:
+                if name and section and info & 0xF == sought:
                     yield value, length, name
 
     def _section(self, number: int) -> tuple[int, int, int, int]:

@@ -13,6 +13,7 @@ from tasksim.base.files import is_file, is_folder
 from tasksim.base.units import duration_text
 from tasksim.native.cores import usable_cores
 from tasksim.recording.openmp.account import account_of, costs_of
+from tasksim.recording.openmp.data_map import DataMap, data_map
 from tasksim.recording.openmp.history import history_of
 from tasksim.recording.openmp.names import renaming, site_names
 from tasksim.recording.openmp.pieces import Role, pieces_of
@@ -46,6 +47,7 @@ def record_openmp(
     arguments: Sequence[str] = (),
     *,
     kernels: Any = None,
+    data: Any = None,
     libomp: Any = None,
 ) -> OpenMPRecording:
     """Run a compiled program that uses OpenMP, unchanged, and return its recording.
@@ -61,6 +63,10 @@ def record_openmp(
         Its arguments.
     kernels : mapping of str to str, or path, optional
         New names of kernels, for ``FUNCTION:LINE``; or a YAML file with such a mapping.
+    data : mapping of str to mapping, or path, optional
+        What its data are: per global variable, or name that the program has written, the bytes of
+        an ``element``, rows and columns of a ``tile``, the ``leading`` dimension; or the bytes of
+        each ``datum``. Or a YAML file with such a mapping.
     libomp : str or path, optional
         The runtime; default: that of the system, or of the package ``intel-openmp``.
 
@@ -83,7 +89,7 @@ def record_openmp(
     Traceback (most recent call last):
     tasksim.base.errors.InputError: missing: no such program
     """
-    return PreparedProgram(program, arguments, kernels=kernels, libomp=libomp).record()
+    return PreparedProgram(program, arguments, kernels=kernels, data=data, libomp=libomp).record()
 
 
 class PreparedProgram:
@@ -103,6 +109,7 @@ class PreparedProgram:
         arguments: Sequence[str] = (),
         *,
         kernels: Any = None,
+        data: Any = None,
         libomp: Any = None,
     ) -> None:
         path = path_of(program, "program")
@@ -110,7 +117,7 @@ class PreparedProgram:
             raise InputError(f"{path}: no such program")
         if isinstance(arguments, str) or not all(isinstance(each, str) for each in arguments):
             raise InputError(f"arguments: got {arguments!r:.60}; legal: a list of texts")
-        self._names = renaming(kernels)
+        self._names, self._data = renaming(kernels), data_map(data)
         found = find_program(path, libomp)
         if found is None:
             raise InputError(f"{path}: no compiled program (no ELF file)")
@@ -153,7 +160,7 @@ class PreparedProgram:
             raise
         try:
             trace = read_trace(folder / TRACE)
-            recording = OpenMPRecording(self._program.path, trace, ended, self._names)
+            recording = OpenMPRecording(self._program.path, trace, ended, self._names, self._data)
         except BaseException:  # of memory, or an interruption: they are worth more than their room
             say(f"Records are kept: 'tasksim import openmp {folder} -o RUN' makes a run of them")
             raise
@@ -175,6 +182,8 @@ class OpenMPRecording:
         How the program ended; None: it is not known.
     names : mapping of str to str
         New names of kernels.
+    data : DataMap, mapping or path, optional
+        What its data are, as for :func:`record_openmp`.
 
     See Also
     --------
@@ -192,7 +201,12 @@ class OpenMPRecording:
     """
 
     def __init__(
-        self, program: Path, trace: Trace, ended: Ended | None, names: Mapping[str, str]
+        self,
+        program: Path,
+        trace: Trace,
+        ended: Ended | None,
+        names: Mapping[str, str],
+        data: Any = None,
     ) -> None:
         self.program = program = path_of(program, "program")
         expect(trace, Trace, "trace")
@@ -200,6 +214,7 @@ class OpenMPRecording:
             expect(ended, Ended, "ended")
         self.ended = ended
         names = renaming(names)
+        described = data if isinstance(data, DataMap) else data_map(data)
         self._notes = _notes_of(trace, ended)
         self._pieces: Pieces | None = None
         if "started" not in trace.notes:
@@ -211,7 +226,9 @@ class OpenMPRecording:
         self._pieces = pieces
         places = _places(trace, pieces)
         self._notes += [*_renamed(places, names), *_notes_of_pieces(pieces)]
-        self._graph = graph_of_pieces(pieces, places, program.stem)
+        found = described.describe(pieces.address, trace.data, program, trace.sites.values())
+        self._notes += found.notes
+        self._graph = graph_of_pieces(pieces, places, program.stem, found)
         config = {"recorded": {"of": ["openmp"], "program": program.name, **_shown(pieces)}}
         self._run = run_of_pieces(pieces, self._graph, config, _wall_s(trace, ended))
         self._notes += _notes_of_threads(self._run, pieces)
@@ -382,8 +399,6 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
             "on a team of one thread all tasks are executed at once: tasks with 'if' that would "
             "have been undeferred count as deferred"
         )
-    if len(pieces.address) > 1:
-        found.append("sizes of data are guessed from the distances of their addresses")
     return found
 
 

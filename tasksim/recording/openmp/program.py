@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tasksim.base.errors import InputError
+from tasksim.recording.openmp.data_map import VARIABLE
 from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
+from tasksim.recording.openmp.trace import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,6 +109,7 @@ def _environment(
         # Libraries of Python (scikit-learn) turn it off, in the environment of all their children.
         "KMP_INIT_AT_FORK": "TRUE",
         "TASKSIM_OMPT_FOLDER": str(trace),
+        VARIABLE: str(trace / DATA),
         "TASKSIM_OMPT_PARENT": str(os.getpid()),
     }
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import path_of
+from tasksim.recording.openmp.data_map import data_map
 from tasksim.recording.openmp.names import renaming
 from tasksim.recording.openmp.openmp_recording import OpenMPRecording
 from tasksim.recording.openmp.raw_trace import TRACE, RawTrace
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["recover_openmp"]
 
 
-def recover_openmp(folder: str | Path, *, kernels: Any = None) -> OpenMPRecording:
+def recover_openmp(folder: str | Path, *, kernels: Any = None, data: Any = None) -> OpenMPRecording:
     """Return the recording of an OpenMP program whose recording was ended before it was a run.
 
     Parameters
@@ -25,6 +26,8 @@ def recover_openmp(folder: str | Path, *, kernels: Any = None) -> OpenMPRecordin
         The raw trace, ``.tasksim-openmp-*``; it stays as it is.
     kernels : mapping of str to str, or path, optional
         New names of kernels, as for :func:`record_openmp`.
+    data : mapping of str to mapping, or path, optional
+        What its data are, as for :func:`record_openmp`.
 
     Returns
     -------
@@ -47,10 +50,10 @@ def recover_openmp(folder: str | Path, *, kernels: Any = None) -> OpenMPRecordin
     tasksim.base.errors.InputError: missing: no such folder; legal: a folder .tasksim-openmp-* \
 that 'tasksim record' has left
     """
-    names = renaming(kernels)
+    names, described = renaming(kernels), data_map(data)
     raw = RawTrace.read(path_of(folder, "folder"))
     running = raw.is_running()
-    recording = OpenMPRecording(raw.program, read_trace(raw.folder / TRACE), None, names)
+    recording = OpenMPRecording(raw.program, read_trace(raw.folder / TRACE), None, names, described)
     if running:
         recording.add_note(
             f"{raw.program.name} still runs (process {raw.process}): what it has done until now is "

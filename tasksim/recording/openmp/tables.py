@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.recording.openmp.data_map import DescribedData
     from tasksim.recording.openmp.pieces import Pieces
 
-__all__ = ["graph_of_pieces", "guessed_sizes", "kernel_label", "run_of_pieces"]
+__all__ = ["graph_of_pieces", "kernel_label", "run_of_pieces"]
 
 SCHEDULER: Final = "lws"
 """Scheduler of replays: a queue per thread and stealing, as libomp has them."""
@@ -33,10 +34,6 @@ GOES_ON: Final = 1
 INTERRUPTED_NS: Final = 20_000
 """Time without a core from which a piece counts as interrupted, in ns: clocks are not read at once,
 and no time slice of another program is that short."""
-MAX_GAPS: Final = 8
-"""How many times the median distance of addresses the next one may be away for the distance to be
-taken as the size of the datum, where no distance is the rule; beyond it lies another array."""
-
 _SUFFIX: Final = {Phase.FIRST: "", Phase.CREATED: " (creating)", Phase.WAITED: " (resumed)"}
 
 
@@ -56,7 +53,9 @@ def kernel_label(role: int, phase: int, place: str) -> str:
     return f"{word}{place}{_SUFFIX[Phase(phase)]}"
 
 
-def graph_of_pieces(pieces: Pieces, names: Mapping[int, str], name: str) -> TaskGraph:
+def graph_of_pieces(
+    pieces: Pieces, names: Mapping[int, str], name: str, described: DescribedData
+) -> TaskGraph:
     """Return the graph of *pieces*; *names* has the names of places in the program."""
     kernels, kernel = _kernels(pieces, names)
     successor_ptr, successors = from_pairs(pieces.before, pieces.after, len(pieces))
@@ -65,7 +64,10 @@ def graph_of_pieces(pieces: Pieces, names: Mapping[int, str], name: str) -> Task
         pieces.role, (Role.PARALLEL, Role.SERIAL, Role.BARRIER, Role.TASKWAIT)
     )
     data = len(pieces.address)
-    sizes = guessed_sizes(pieces.address)
+    sizes = described.sizes
+    blocks: tuple[HandleBlock, ...] = (HandleBlock("data", data, 0, 0),) if data else ()
+    if described.names:
+        blocks = tuple(HandleBlock(each, 0, 0, at) for at, each in enumerate(described.names))
     names_of_parameters, parameters, row = _parameters(pieces, kernel, len(kernels), sizes)
     graph = TaskGraph(
         name=name,
@@ -84,7 +86,7 @@ def graph_of_pieces(pieces: Pieces, names: Mapping[int, str], name: str) -> Task
         successors=successors,
         handle_size=sizes,
         handle_home=np.zeros(data, np.int32),
-        handle_blocks=(HandleBlock("data", data, 0, 0),) if data else (),
+        handle_blocks=blocks,
     )
     graph.validate()
     return graph
@@ -126,28 +128,6 @@ def _parameters(
         values, row[mine] = np.unique(total[mine], return_inverse=True)
         names[number], tables[number] = ("bytes",), values.astype(np.float64)[:, None]
     return tuple(names), tuple(tables), row
-
-
-def guessed_sizes(address: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return sizes in bytes guessed from the distances of addresses; 0 for a single one.
-
-    A datum reaches to the next address. Where one distance is the rule, as with tiles of a matrix,
-    no datum is larger than that.
-    """
-    if len(address) < 2:
-        return np.zeros(len(address), np.int64)
-    order = np.argsort(address)
-    gaps = np.diff(address[order]).astype(np.int64)
-    values, counts = np.unique(gaps, return_counts=True)
-    usual = int(values[np.argmax(counts)])
-    if 2 * int(counts.max()) < len(gaps):
-        usual = int(np.median(gaps))
-        largest = MAX_GAPS * usual
-    else:
-        largest = usual
-    sizes = np.empty(len(address), np.int64)
-    sizes[order] = np.append(np.where(gaps <= largest, gaps, usual), usual)
-    return sizes
 
 
 def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall_s: float) -> Run:

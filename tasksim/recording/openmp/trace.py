@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NO_SITE", "Kind", "Site", "ThreadRecords", "Trace", "read_trace"]
+__all__ = ["DATA", "NO_SITE", "Kind", "Site", "ThreadRecords", "Trace", "read_trace"]
 
 NO_SITE: Final = 0xFFFF
 """Number of the site of what has none."""
+DATA: Final = "data"
+"""File that the program may write of its data."""
 THREAD_SHIFT: Final = 36
 """Position of the thread's number in the number of a task or a region."""
 
@@ -119,11 +121,14 @@ class Trace:
     sites : dict of int -> Site
     notes : dict of str -> list of str
         What the recorder reported: "started", "fork", "full", ... -> the texts after the word.
+    data : list of str
+        Lines that the program has written of its data.
     """
 
     threads: tuple[ThreadRecords, ...]
     sites: dict[int, Site] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
+    data: list[str] = field(default_factory=list)
 
 
 def read_trace(folder: Path) -> Trace:
@@ -140,7 +145,7 @@ def read_trace(folder: Path) -> Trace:
     for line in _lines(folder / "notes"):
         word, _, text = line.partition("\t")
         notes.setdefault(word, []).append(text)
-    return Trace(tuple(threads), _sites(folder / "sites"), notes)
+    return Trace(tuple(threads), _sites(folder / "sites"), notes, _lines(folder / DATA))
 
 
 def _thread(path: Path) -> ThreadRecords | None:

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasksim.recording.openmp.data_regions import guessed_sizes
 from tasksim.recording.openmp.history import NOTHING, Flag, History
 from tasksim.recording.openmp.pieces import _siblings
-from tasksim.recording.openmp.tables import guessed_sizes
 
 IN, OUT, INOUT, EXCLUSIVE, SET = 1, 2, 3, 4, 7
 ALL_OUT, ALL_INOUT = 8, 9
