@@ -78,9 +78,9 @@ def folder(tmp_path_factory):
         (f"simulate cholesky tiles=3 --platform xeon-2c {GIVEN}", "numpy simpy yaml", 98, 395),
         (f"simulate qr tiles=3 --workers 2 {GIVEN} -o other", "numpy pyarrow simpy", 135, 500),
         ("simulate --from run", "numpy pyarrow simpy", 141, 505),
-        ("bounds run", "numpy pyarrow", 109, 470),
-        ("compare run run", "numpy numpy.ma pyarrow", 106, 470),
-        ("validate run", "numpy pyarrow", 103, 470),
+        ("bounds run", "numpy pyarrow", 110, 470),
+        ("compare run run", "numpy numpy.ma pyarrow", 107, 470),
+        ("validate run", "numpy pyarrow", 104, 470),
         ("doctor --json", "numpy numpy.ma scipy importlib.metadata", 69, 580),
     ],
 )
