@@ -88,6 +88,7 @@ execute                  runs a graph for real, here
 execute_many             runs scenarios for real, in turn, each several times
 Repetitions              what came out of that
 calibrate                measures kernels here, and writes models and a platform
+CalibrationOptions       when it stops, and how it measures
 calibrate_from           the same of recorded runs: nothing is measured
 record                   records the tasks of a program that uses executors or Dask
 Recording                what came out
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from tasksim.applications.kernel import kernel
     from tasksim.base.errors import CheckFailed, InputError, TasksimError
     from tasksim.calibration.calibrate import calibrate
+    from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.recorded_calibration import calibrate_from
     from tasksim.formats.graphs import load_graph
     from tasksim.formats.hwloc.machine_import import import_hwloc
@@ -211,6 +213,7 @@ _HOMES = {
     "tasksim.applications.kernel": ("kernel",),
     "tasksim.base.errors": ("CheckFailed", "InputError", "TasksimError"),
     "tasksim.calibration.calibrate": ("calibrate",),
+    "tasksim.calibration.calibration_options": ("CalibrationOptions",),
     "tasksim.calibration.recorded_calibration": ("calibrate_from",),
     "tasksim.formats.starpu.sampling": ("export_models",),
     "tasksim.formats.hwloc.machine_import": ("import_hwloc",),
@@ -290,6 +293,7 @@ __all__ = [
     "RW",
     "AccessMode",
     "Allocation",
+    "CalibrationOptions",
     "CheckFailed",
     "Commute",
     "ConstantLibrary",

@@ -56,6 +56,8 @@ EXPERIMENT: Final = Experiment(
         Setting("points", "Sizes per operation in figure 11.", 5, 12, least=2),
         Setting("patience_s", "Longest wait for calm moments, per loop, in seconds.", 1.0, 10.0,
                 least=0.0),
+        Setting("calibration_s", "Calibration of each simulated loop, in seconds.", 2.0, 5.0,
+                least=0.1),
         Setting("scheduler", "Scheduler that hands out the chunks.", "eager", "eager"),
     ],
     steps=[

@@ -251,24 +251,27 @@ def simulated(work: Work) -> dict[str, Any]:
 
 
 def _simulated(work: Work, asked: Mapping[str, Any]) -> dict[str, Any]:
-    choices = list(asked["mflops"])
-    name = _told(asked)
+    choices, name, workers = list(asked["mflops"]), _told(asked), asked["threads"]
     fewer = {**asked, "iterations": max(2, asked["iterations"] // 4)}
-    for choice in choices:
-        work.tasksim(
-            "calibrate", *words_of(fewer, choice).split(), "--library", "lib", "--name", name,
-            "--workers", asked["threads"], "--scheduler", work.settings["scheduler"],
-            "--max-time", "1s",
-        )  # fmt: skip
-    makespans_s = {
-        choice: json.loads(work.tasksim(
-            "simulate", *words_of(asked, choice).split(), "--library", "lib", "--platform", name,
-            "--scheduler", work.settings["scheduler"], "--json",
-        ))["makespan_s"]
+    tasksim.calibrate(
+        [words_of(fewer, choice) for choice in choices], work.folder / "lib", workers=workers,
+        machine=name, options=tasksim.CalibrationOptions(
+            max_seconds=work.settings["calibration_s"], schedulers=(work.settings["scheduler"],)
+        ),
+    )  # fmt: skip
+    replays = tasksim.simulate_many(
+        tasksim.Scenario(
+            words_of(asked, choice), scheduler=work.settings["scheduler"],
+            platform=work.folder / "lib" / "platforms" / f"{name}.yaml",
+            models=work.folder / "lib" / "models" / name,
+        )
         for choice in choices
-    }  # fmt: skip
+    )  # fmt: skip
     return {
         **{key: asked[key] for key in ("operation", "n", "threads")},
         "measured": asked["mflops"],
-        "simulated": {c: 1e-6 * asked["flop"] / s for c, s in makespans_s.items()},
+        "simulated": {
+            choice: 1e-6 * asked["flop"] / makespan_s
+            for choice, makespan_s in zip(choices, replays.makespan_s.tolist(), strict=True)
+        },
     }

@@ -36,6 +36,40 @@ class CalibrationOptions:
     counts is the prediction from all durations, not each duration (E. Hutter and E. Solomonik,
     "Accelerating distributed-memory autotuning via statistical analysis of execution paths",
     IPDPS 2021); the intervals are Student's, over runs, where Critter's are normal, over samples.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.02
+        Largest half width of the interval of a mean, relative to the mean.
+    confidence : float, default 0.95
+        Level of the interval.
+    min_samples : int, default 10
+        Fewest samples of a configuration.
+    min_runs : int, default 5
+        Fewest runs that they come from.
+    max_seconds : float, default 60.0
+        Longest time of measuring, in seconds.
+    schedulers : tuple of str, default ("lws", "eager")
+    seed : int, default 0
+        Of the data, and of the schedulers' random choices.
+    pin : bool, default True
+        Pin each thread to a core.
+    calm : bool, default False
+    makespan : float, optional
+
+    Raises
+    ------
+    InputError
+        If one is out of its limits.
+
+    See Also
+    --------
+    calibrate : takes them.
+
+    Examples
+    --------
+    >>> CalibrationOptions(max_seconds=2.0, schedulers=("prio",)).tolerance
+    0.02
     """
 
     tolerance: float = 0.02

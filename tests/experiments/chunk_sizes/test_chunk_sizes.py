@@ -12,6 +12,7 @@ from tasksim.applications.loop import OPERATIONS
 TINY = (
     "--sizes 2 --points 2 --repetitions 1 --run-ms 0.05 --operations vector-add,matrix-add"
     " --shown vector-add,matrix-multiply-nt --chunks 1,2,4 --threads 1 --patience-s 0"
+    " --calibration-s 0.2"
 )
 
 
