@@ -93,8 +93,8 @@ __all__ = ["measure"]
 @click.option(
     "--kind",
     default="auto",
-    help="Kind of the model of --until: power, mlr, cp, hybrid; auto takes the best of"
-    " power, mlr, hybrid.",
+    help="Kind of the model of --until: power, mlr, cp, hybrid, learned; auto takes the best of"
+    " power, mlr, hybrid, learned.",
 )
 @click.option(
     "--seed",
