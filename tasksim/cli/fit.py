@@ -119,6 +119,12 @@ LANGUAGES = {".c": "c", ".py": "python"}
     type=click.Path(path_type=Path),
     help="The model as a function: .c (kinds mlr, learned) or .py (mlr).",
 )
+@click.option(
+    "--domain",
+    metavar="NAME=LOW..HIGH,...",
+    help="Ranges that predictions will be asked for: beyond the samples, kinds are judged by their "
+    "extrapolation, too.",
+)
 @click.option("--architecture", default="cpu", help="Architecture of the samples.")
 @click.option(
     "--budget",
@@ -140,6 +146,7 @@ def fit(
     output: Path | None,
     report: Path | None,
     source: Path | None,
+    domain: str | None,
     architecture: str,
     budget: float,
     seed: int,
@@ -154,6 +161,7 @@ def fit(
     predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
     """
     kinds, options = _wanted(**wanted)
+    asked = None if domain is None else _ranges(domain)
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
@@ -172,8 +180,9 @@ def fit(
     try:
         with showing("fitting") as progress:
             found = select(
-                samples, kinds, budget_s=budget, seed=seed, options=options, progress=progress
-            )
+                samples, kinds, budget_s=budget, seed=seed, options=options, domain=asked,
+                progress=progress,
+            )  # fmt: skip
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     result = fit_result(found, file, test)
@@ -270,6 +279,23 @@ def _per_parameter(text: str, option: str, read: Callable[[str], Any], what: str
     if "" in found and len(found) > 1:
         raise InputError(f"--{option}: '{text}' has a value for all parameters beside others")
     return found.get("", found)
+
+
+def _ranges(text: str) -> dict[str, tuple[float, float]]:
+    """Return parameter -> its range: ``m=32..4096,n=64..4096``."""
+    found: dict[str, tuple[float, float]] = {}
+    for part in text.split(","):
+        name, _, bounds = (word.strip() for word in part.partition("="))
+        low, dots, high = bounds.partition("..")
+        try:
+            if not name or not dots or name in found:
+                raise ValueError(part)
+            found[name] = (float(low), float(high))
+        except ValueError:
+            raise InputError(
+                f"--domain: got '{part}' in '{text}'; legal: NAME=LOW..HIGH,..., each once"
+            ) from None
+    return found
 
 
 def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:

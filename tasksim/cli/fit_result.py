@@ -62,8 +62,20 @@ def fit_result(found: Selection, file: Path, test: Samples | None) -> dict[str, 
         },
         "unused": _unused(samples, model),
         "candidates": [row.row() for row in found.table],
+        "outside": _outside(found),
         **_left_out(found),
         "warnings": warnings,
+    }
+
+
+def _outside(found: Selection) -> dict[str, Any] | None:
+    """Return what of the domain asked for is outside the samples; None if nothing is."""
+    if found.outside is None:
+        return None
+    return {
+        "share": found.outside.share,
+        "left_out": [end.text() for end in found.outside.ends],
+        "mlogq": found.chosen.mlogq_outside,
     }
 
 
@@ -225,14 +237,20 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
         yield f"test      {_tested_text(result)}"
     if result["worst_region"] is not None:
         yield f"worst     {result['worst_region']['why']}"
+    if result["outside"] is not None:
+        ends = ", ".join(result["outside"]["left_out"])
+        yield f"outside   {100 * result['outside']['share']:.2g} % of the domain; judged by {ends}"
     yield f"size      {result['size_bytes']} bytes"
-    yield "\nkind     mlogq      ±    bytes"
+    outside = result["outside"] is not None
+    yield f"\nkind     mlogq      ± {'outside ' if outside else ''}   bytes"
     for row in result["candidates"]:
-        error, spread = (
-            "-" if row[key] is None else f"{row[key]:.4f}" for key in ("mlogq_cv", "mlogq_se")
+        error, spread, beyond = (
+            "-" if row[key] is None else f"{row[key]:.4f}"
+            for key in ("mlogq_cv", "mlogq_se", "mlogq_outside")
         )
         size = "-" if row["size_bytes"] is None else row["size_bytes"]
-        yield f"{row['kind']:8} {error:>6} {spread:>6} {size:>8}  {row['reason']}"
+        further = f" {beyond:>7}" if outside else ""
+        yield f"{row['kind']:8} {error:>6} {spread:>6}{further} {size:>8}  {row['reason']}"
 
 
 def _alternative_text(alternative: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from tasksim.models.samples import Samples, with_clock
 from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
+from tasksim.models.validation.outside import checked_domain, errors_at, outside_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.validation.crossvalidation import LeftOut
+    from tasksim.models.validation.outside import Outside
 
 __all__ = [
     "AUTO",
@@ -110,6 +112,9 @@ class Selection:
         The samples it was fitted to: parameters with a single value are *constants*.
     warnings : tuple of str, default=()
         Reasons for caution.
+    outside : Outside or None, default=None
+        What of the domain asked for is outside the samples, by which kinds were judged, too; None
+        if nothing is.
 
     See Also
     --------
@@ -129,6 +134,7 @@ class Selection:
     out: LeftOut | None
     samples: Samples
     warnings: tuple[str, ...] = ()
+    outside: Outside | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -143,6 +149,7 @@ def select(
     budget_s: float = 30.0,
     seed: int = 0,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    domain: Mapping[str, tuple[float, float]] | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> Selection:
     """Return the model of one of *kinds* that best predicts *samples* it was not fitted to.
@@ -163,6 +170,9 @@ def select(
         The seed of folds, of resampling, and of models that take one.
     options : mapping, default=None
         Kind -> options of its models.
+    domain : mapping, default=None
+        Parameter -> the lowest and the highest value that predictions will be asked for. Where it
+        exceeds that of the samples, kinds are judged by their extrapolation, too.
     progress : callable, default=None
         Called with the current step and the approximate share of the work done.
 
@@ -175,7 +185,8 @@ def select(
     ------
     InputError
         If no kind can be fitted, with the reason of each; if parameters depend on each other, or
-        all are constant; if the budget is not a positive number.
+        all are constant; if the budget is not a positive number; if the domain has other
+        parameters, or what is no range.
 
     See Also
     --------
@@ -197,6 +208,12 @@ def select(
     0.15, and larger than twice the history's own error on further samples of measured
     configurations.
 
+    If a *domain* exceeds the samples, the error of a kind is that of a prediction drawn from it,
+    with sizes evenly distributed in logarithms: inside the samples, the cross-validated one, and
+    outside, the mean of those on the quarter of the configurations with the largest (smallest)
+    values of each parameter concerned, by models fitted to the other three quarters. A history
+    predicts nothing there, and is not preferred.
+
     Examples
     --------
     >>> import numpy as np
@@ -215,8 +232,9 @@ def select(
     if not all(kind in installed() and model_class(kind).exact for kind in tried):
         samples = samples.with_constants_apart(_in_terms(samples.names, options or {}))
         check_separable(samples)
+    outside = outside_of(samples, checked_domain(samples, domain or {}))
     clock = _Clock(budget_s, seed, single=len(tried) == 1)
-    contest = _Contest(samples, tried, clock, options or {}, progress)
+    contest = _Contest(samples, tried, clock, options or {}, progress, outside)
     fitted = contest.run()
     if not fitted:
         table = list(contest.table.values())
@@ -228,9 +246,12 @@ def select(
     chosen, why = contest.with_all_samples(chosen, why)
     assert chosen.model is not None
     contest.say(f"intervals of {chosen.kind}")
-    warnings = (*_left_out_constants(samples), *_calibrated(chosen, samples, clock))
+    warnings = (
+        *_left_out_constants(samples), *_calibrated(chosen, samples, clock),
+        *_extrapolated(chosen, outside),
+    )  # fmt: skip
     return Selection(
-        chosen.model, tuple(contest.table.values()), why, chosen.out, samples, warnings
+        chosen.model, tuple(contest.table.values()), why, chosen.out, samples, warnings, outside
     )
 
 
@@ -265,6 +286,7 @@ class _Contest:
     clock: _Clock
     options: Mapping[str, Mapping[str, Any]]
     progress: Callable[[str, float], None] | None
+    outside: Outside | None
     table: dict[str, Candidate] = field(default_factory=dict)
     steps: int = 0
 
@@ -301,6 +323,7 @@ class _Contest:
         chosen = self._tried(compared.kind, self.samples, alone=True)
         if chosen.model is None:
             raise InputError(chosen.reason)
+        chosen = replace(chosen, beyond=compared.beyond, share_outside=compared.share_outside)
         self.table[chosen.kind] = chosen
         return chosen, (
             f"{why}, compared on {compared.configurations} of {count} configurations; fitted to "
@@ -348,6 +371,9 @@ class _Contest:
             return Candidate(kind, f"cannot be made: {error}")
         own = alone or self.clock.single
         found = [_judged(model, samples, self.clock.seed, own=own) for model in models]
+        if self.outside is not None and not alone:
+            some = self._some(STAGES[0]) if self.clock.single else samples
+            found = [_judged_outside(one, some, self.outside) for one in found]
         return min(found, key=lambda candidate: (candidate.model is None, candidate.judged))
 
 
@@ -404,6 +430,15 @@ def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Ca
     return Candidate(model.kind, reason, model, out, errors, fit_s, len(rows))
 
 
+def _judged_outside(candidate: Candidate, samples: Samples, outside: Outside) -> Candidate:
+    """Return *candidate* with its errors at the ends beyond which predictions will be asked for."""
+    if candidate.model is None or candidate.exact:
+        return candidate
+    beyond = [errors_at(candidate.model, samples, end) for end in outside.ends]
+    found = tuple(errors for errors in beyond if len(errors))
+    return replace(candidate, beyond=found, share_outside=outside.share if found else 0.0)
+
+
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
     """Return the best candidate and the reason; *alone* if no other kind was tried."""
     judged = [c for c in fitted if c.out and np.isfinite(c.errors).mean() >= MIN_PREDICTED_SHARE]
@@ -415,8 +450,10 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
     best = min(general, key=lambda c: c.judged)
     chosen = min((c for c in general if _as_good(c, best)), key=lambda c: c.size_bytes or 0)
     history = min(exact, key=lambda c: c.judged, default=None)
-    if history is not None and chosen.judged > max(
-        FORMULA_ERROR_THRESHOLD, FORMULA_TO_HISTORY_RATIO * history.judged
+    if (
+        history is not None
+        and not chosen.beyond
+        and chosen.judged > max(FORMULA_ERROR_THRESHOLD, FORMULA_TO_HISTORY_RATIO * history.judged)
     ):
         return history, (
             f"{history.kind}: the best formula, {best.kind}, errs by {percent(best)} on sizes "
@@ -434,10 +471,16 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
     factor = SAME_ERROR_FACTOR_OF_MANY if many else SAME_ERROR_FACTOR
     if candidate is best or candidate.judged <= factor * best.judged:
         return True
-    if len(difference) < 2:
+    if len(difference) < 2 or not np.isfinite(candidate.judged):
         return False
-    error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
-    return bool(difference.mean() <= error)
+    parts = [(1 - best.share_outside, difference)]
+    for one, other in zip(candidate.beyond, best.beyond, strict=True):
+        parts.append((best.share_outside / len(best.beyond), one - other))
+    mean = float(sum(share * part.mean() for share, part in parts))
+    variance = sum(
+        share**2 * float(part.var(ddof=1)) / len(part) for share, part in parts if len(part) > 1
+    )
+    return mean <= float(np.sqrt(variance))
 
 
 def _uncompared(chosen: Candidate, *, alone: bool) -> str:
@@ -452,18 +495,53 @@ def _uncompared(chosen: Candidate, *, alone: bool) -> str:
 
 def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, alone: bool) -> str:
     error = f"errs by {percent(chosen)} on sizes left out"
+    least = "the least"
+    if chosen.beyond:
+        error += f" and {_percent(chosen.mlogq_outside or np.inf)} on those at their ends"
+        least = "the least over the domain"
     others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
     if not others:
         if alone:
             return f"{chosen.kind}: {error}; it was the only kind tried"
         return f"{chosen.kind}: {error}; no other kind could be judged by these"
-    compared = ", ".join(f"{c.kind} by {percent(c)}" for c in others)
+    compared = ", ".join(f"{c.kind} by {_errors_text(c)}" for c in others)
     if chosen is best:
-        return f"{chosen.kind}: {error}, the least ({compared})"
+        return f"{chosen.kind}: {error}, {least} ({compared})"
     return (
         f"{chosen.kind}: {error}, not significantly more than the best ({compared}), "
         f"and is smaller: {chosen.size_bytes} bytes, {best.kind} {best.size_bytes}"
     )
+
+
+def _errors_text(candidate: Candidate) -> str:
+    """Return the errors of *candidate* inside and, if they were judged, at the samples' ends."""
+    if not candidate.beyond:
+        return percent(candidate)
+    if candidate.mlogq_outside is None:
+        return f"{percent(candidate)}, and it predicts nothing outside"
+    return f"{percent(candidate)} and {_percent(candidate.mlogq_outside)}"
+
+
+def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
+    """Yield a warning if predictions outside the samples will be asked for, and how good they are.
+
+    There is none if they are about as good as inside.
+    """
+    if outside is None:
+        return
+    ends = ", ".join(end.text() for end in outside.ends)
+    where = f"{100 * outside.share:.2g} % of the domain is outside the samples"
+    if chosen.exact:
+        yield f"{where}, where {chosen.kind} predicts nothing"
+    elif not chosen.beyond:
+        yield f"{where}, and too few sizes differ to judge extrapolation by ({ends})"
+    elif chosen.mlogq_outside is None:
+        yield f"{where}, where {chosen.kind} predicts nothing"
+    elif chosen.mlogq_outside > WARNING_ERROR_THRESHOLD:
+        yield (
+            f"{where}: fitted to the rest, {chosen.kind} errs by {_percent(chosen.mlogq_outside)} "
+            f"on samples with {ends}: measure there"
+        )
 
 
 def _in_terms(names: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -490,7 +568,7 @@ def _calibrated(chosen: Candidate, samples: Samples, clock: _Clock) -> Iterator[
     if chosen.out is None:
         yield "no intervals: no samples could be left out of the fit"
         return
-    if not chosen.exact and WARNING_ERROR_THRESHOLD < chosen.judged < np.inf:
+    if not chosen.exact and (chosen.mlogq_cv or 0.0) > WARNING_ERROR_THRESHOLD:
         yield (
             f"{chosen.kind} errs by {percent(chosen)} on sizes left out: measure more sizes, "
             "or look for a parameter that is missing"
@@ -568,6 +646,12 @@ class Candidate:
     errors: Floats = field(default_factory=lambda: np.empty(0))
     fit_seconds: float = 0.0
     configurations: int | None = None
+    beyond: tuple[Floats, ...] = ()
+    """Errors of configurations left out at each end of the samples, infinite where nothing was
+    predicted, if extrapolation was judged."""
+    share_outside: float = 0.0
+    """Share of the domain asked for that is outside the samples; 0 if extrapolation was not
+    judged."""
 
     @property
     def mlogq_cv(self) -> float | None:
@@ -585,8 +669,24 @@ class Candidate:
 
     @property
     def judged(self) -> float:
-        """The MLogQ used for comparisons: infinite if it is unknown."""
-        return np.inf if self.mlogq_cv is None else self.mlogq_cv
+        """The MLogQ used for comparisons: infinite if it is unknown.
+
+        With a share of the domain outside the samples, it is that of a prediction drawn from the
+        domain.
+        """
+        inside = np.inf if self.mlogq_cv is None else self.mlogq_cv
+        if not self.beyond:
+            return inside
+        outside = np.inf if self.mlogq_outside is None else self.mlogq_outside
+        return (1 - self.share_outside) * inside + self.share_outside * outside
+
+    @property
+    def mlogq_outside(self) -> float | None:
+        """The mean MLogQ at the ends of the samples; None if not judged, or not all predicted."""
+        if not self.beyond:
+            return None
+        found = float(np.mean([errors.mean() for errors in self.beyond]))
+        return found if np.isfinite(found) else None
 
     @property
     def exact(self) -> bool:
@@ -604,6 +704,7 @@ class Candidate:
             "kind": self.kind,
             "mlogq_cv": self.mlogq_cv,
             "mlogq_se": self.mlogq_se,
+            "mlogq_outside": self.mlogq_outside,
             "size_bytes": self.size_bytes,
             "fit_seconds": self.fit_seconds if self.model is not None else None,
             "domain": None if self.model is None else domain_text(self.model),
@@ -618,9 +719,13 @@ def size_bytes(model: KernelModel) -> int:
 
 
 def percent(candidate: Candidate) -> str:
-    """Return the error of *candidate* as text: ``2.5 %``."""
+    """Return the cross-validated error of *candidate* as text: ``2.5 %``."""
+    return _percent(np.inf if candidate.mlogq_cv is None else candidate.mlogq_cv)
+
+
+def _percent(mlogq: float) -> str:
     # exp overflows a float above 709.
-    percent = 100 * float(np.expm1(min(candidate.judged, 700.0)))
+    percent = 100 * float(np.expm1(min(mlogq, 700.0)))
     # Rounding errors of an exact fit are shown as 0.
     return f"{percent if percent > 1e-6 else 0:.3g} %"
 

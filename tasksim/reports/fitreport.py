@@ -77,7 +77,27 @@ def _kinds(found: Selection) -> list[Block]:
         Heading("Kinds of models"),
         Image("kinds", made, "Mean error of each kind on what was left out, with standard error"),
         *([Text(f"Without an error: {'; '.join(others)}.")] if others else []),
+        *_outside(found),
     ]
+
+
+def _outside(found: Selection) -> list[Block]:
+    """Return how kinds extrapolate, if predictions outside the samples will be asked for."""
+    outside = found.outside
+    if outside is None:
+        return []
+    errors = [(row.kind, row.mlogq_cv, row.mlogq_outside) for row in found.table]
+    rows = [
+        (kind, *("-" if error is None else f"{error:.4f}" for error in both))
+        for kind, *both in errors
+        if both[0] is not None
+    ]
+    said = (
+        f"{100 * outside.share:.2g} % of the domain asked for is outside the samples. So kinds are "
+        "also compared by their errors on a quarter of the configurations, with "
+        f"{' or '.join(end.text() for end in outside.ends)}, by models of the others."
+    )
+    return [Text(said), Table(("kind", "error inside", "error at the ends"), rows)]
 
 
 def _worst(found: Selection) -> list[Block]:

@@ -16,7 +16,7 @@ KEYS = [
     "schema_version", "kind", "why", "terms", "formula", "coefficients", "rsquared",
     "rsquared_adj", "tensor", "learned", "notes", "counters", "alternatives",
     "mlogq_cv", "size_bytes", "fit_seconds", "samples", "configurations", "domain", "unused",
-    "candidates", "worst", "worst_region", "warnings", "output", "report", "source",
+    "candidates", "outside", "worst", "worst_region", "warnings", "output", "report", "source",
 ]  # fmt: skip
 TEST_KEYS = ["mlogq_test", "bias_test", "errors_test", "coverage"]
 
@@ -213,6 +213,36 @@ def test_all_kinds_are_compared(tasksim, files):
     assert list(rows) == ["history", "power", "mlr", "cp", "hybrid", "learned"]
     assert called.json["kind"] == "mlr"
     assert "need samples with 1 parameter(s), got 3" in rows["power"]["reason"]
+
+
+def test_extrapolation_is_judged_where_it_will_be_asked_for(tasksim, files):
+    given = f"fit gemm.csv --parameters m,n,k {TERMS} --domain m=32..8192,n=32..1024"
+    called = tasksim(f"{given} --json")
+    assert called.code == 0, called.err
+    found = called.json
+    assert found["outside"]["left_out"] == ["the largest m"]
+    share = found["outside"]["share"]
+    assert 0.35 < share < 0.45
+    assert found["outside"]["mlogq"] == found["candidates"][0]["mlogq_outside"] < 0.05
+    text = tasksim(f"{given} --report gemm.md").out
+    assert f"\noutside   {100 * share:.2g} % of the domain; judged by the largest m\n" in text
+    assert "\nkind     mlogq      ± outside    bytes\n" in text
+    assert "domain asked for is outside the samples" in (files / "gemm.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ("m=32", "--domain: got 'm=32' in 'm=32'; legal: NAME=LOW..HIGH,..., each once"),
+        ("m=1..2,m=1..3", "--domain: got 'm=1..3' in 'm=1..2,m=1..3'"),
+        ("mm=1..2", "gemm.csv: domain: unknown parameter 'mm', did you mean 'm'? (known: m, n, k)"),
+        ("m=5..2", "gemm.csv: domain: m from 5 to 2; legal: numbers from 0, the lower first"),
+    ],
+)
+def test_domains_that_make_no_sense(tasksim, files, domain, message):
+    called = tasksim(f"fit gemm.csv --parameters m,n,k {TERMS} --domain {domain}")
+    assert called.code == 2
+    assert message in called.err
 
 
 def test_what_is_printed_for_people(tasksim, files):

@@ -1,0 +1,171 @@
+"""Errors of extrapolation, by samples at an end of a parameter's range left out of a fit.
+
+A model that is best among the samples need not be best beyond them: trees stay level, products of
+parameters run away. What can be judged is how well a kind of model, fitted to the rest, predicts
+the quarter of the configurations with the largest (or the smallest) values of a parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.base.errors import InputError, TasksimError, unknown
+from tasksim.models.quantiles import group_means
+from tasksim.models.rows import plain_number
+from tasksim.models.validation.crossvalidation import predicted_where_possible
+from tasksim.models.validation.metrics import log_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tasksim.base.arrays import Bools, Floats
+    from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.samples import Samples
+
+    Range = tuple[float, float]
+
+__all__ = ["End", "Outside", "checked_domain", "errors_at", "outside_of"]
+
+LEFT_OUT_SHARE: Final = 0.25
+"""Share of the configurations that is left out at an end: about a fourfold range of 2 to the 8th,
+evenly in logarithms."""
+MIN_EXCESS_SHARE: Final = 0.05
+"""Smallest excess of a domain over the measured range, as a share of that: samples drawn from a
+domain do not reach its corners."""
+MAX_LEFT_OUT_SHARE: Final = 0.6
+"""Largest share that equal values may make of it: of a parameter with two values, one."""
+
+
+@dataclass(frozen=True)
+class End:
+    """An end of the measured range of a parameter, beyond which predictions will be asked for."""
+
+    name: str
+    column: int
+    above: bool
+
+    def out(self, rows: Floats) -> Bools:
+        """Return which of the configurations *rows* are left out: none if too many are equal."""
+        values = rows[:, self.column] if self.above else -rows[:, self.column]
+        least = np.quantile(values, 1 - LEFT_OUT_SHARE, method="lower")
+        found = values > least if (values > least).any() else values == values.max()
+        return found if found.mean() <= MAX_LEFT_OUT_SHARE else np.zeros(len(rows), dtype=bool)
+
+    def text(self) -> str:
+        """Return the end as text: ``the largest m``."""
+        return f"the {'largest' if self.above else 'smallest'} {self.name}"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What of the domain asked for is outside the samples.
+
+    Attributes
+    ----------
+    domain
+        Parameter -> the lowest and the highest value asked for.
+    ends
+        The ends beyond which the domain goes.
+    share
+        The share of the domain that is outside the samples' box, with sizes evenly distributed in
+        logarithms.
+    """
+
+    domain: Mapping[str, tuple[float, float]]
+    ends: tuple[End, ...]
+    share: float
+
+
+def checked_domain(samples: Samples, domain: object) -> dict[str, tuple[float, float]]:
+    """Return *domain*, the ranges that predictions will be asked for, as numbers.
+
+    Raises
+    ------
+    InputError
+        If a name is no numerical parameter of *samples*, one is the same in all samples, or a
+        range is none.
+    """
+    from collections.abc import Mapping
+
+    if not isinstance(domain, Mapping):
+        raise InputError(f"domain: got {domain!r}; legal: parameter -> (lowest, highest)")
+    found = {}
+    for name, bounds in domain.items():
+        if name in samples.categories:
+            raise InputError(f"domain: {name} has categories, which have no range")
+        constants = samples.constants or {}
+        if name in constants:
+            raise InputError(
+                f"domain: {name} is {plain_number(constants[name])} in all samples, so that they "
+                "cannot tell what it does: measure others, or leave it out"
+            )
+        if name not in samples.names:
+            raise InputError(f"domain: {unknown('parameter', str(name), samples.names)}")
+        try:
+            low, high = (float(bound) for bound in bounds)
+        except (TypeError, ValueError):
+            raise InputError(f"domain: {name}={bounds!r}; legal: (lowest, highest)") from None
+        if not (isfinite(low) and isfinite(high) and 0 <= low <= high):
+            raise InputError(
+                f"domain: {name} from {low:g} to {high:g}; legal: numbers from 0, the lower first"
+            )
+        found[name] = (low, high)
+    return found
+
+
+def outside_of(samples: Samples, domain: Mapping[str, tuple[float, float]]) -> Outside | None:
+    """Return what of *domain* is outside *samples*; None if nothing is."""
+    ends, inside = [], 1.0
+    for name, (low, high) in domain.items():
+        column = samples.names.index(name)
+        values = samples.parameters[:, column]
+        asked, measured = _scaled(low, high, float(values.min()), float(values.max()))
+        slack = MIN_EXCESS_SHARE * (measured[1] - measured[0])
+        if asked[0] < measured[0] - slack:
+            ends.append(End(name, column, above=False))
+        if asked[1] > measured[1] + slack:
+            ends.append(End(name, column, above=True))
+        inside *= _share(asked, measured)
+    return Outside(domain, tuple(ends), 1 - inside) if ends else None
+
+
+def _scaled(low: float, high: float, first: float, last: float) -> tuple[Range, Range]:
+    """Return two ranges as logarithms, if all their ends have some."""
+    if low > 0 and first > 0:
+        low, high, first, last = log(low), log(high), log(first), log(last)
+    return (low, high), (first, last)
+
+
+def _share(asked: Range, measured: Range) -> float:
+    """Return the share of the range *asked* for that was *measured*."""
+    low, high = asked
+    if low == high:
+        return float(measured[0] <= low <= measured[1])
+    return max(min(high, measured[1]) - max(low, measured[0]), 0.0) / (high - low)
+
+
+def errors_at(model: KernelModel, samples: Samples, end: End) -> Floats:
+    """Return abs(ln(predicted / measured)) of each configuration left out at an *end*.
+
+    Infinite where a model with the options of *model*, fitted to the others, predicts nothing;
+    empty if the parameter has too few values to leave some out.
+    """
+    rows, group = samples.configurations()
+    out = end.out(rows)
+    if not out.any():
+        return np.empty(0)
+    measured_s = group_means(samples.durations_s, group)[out]
+    try:
+        fitted = model.clone().fit(samples.select(~out[group]))
+        predicted_s = predicted_where_possible(fitted, rows[out])
+    except TasksimError:
+        return np.full(len(measured_s), np.inf)
+    known = np.isfinite(predicted_s)
+    errors = np.full(len(measured_s), np.inf)
+    if known.any():
+        errors[known] = np.abs(log_ratio(predicted_s[known], measured_s[known]))
+    return errors
