@@ -121,8 +121,14 @@ class MeasuredSuite:
         """Return *count* configurations to learn from."""
         return self._drawn(self.train, count, seed)
 
-    def test(self, seed: int = 0, *, noisy: bool = False) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """Return the configurations for testing, the same for all seeds, and their durations."""
+    def test(
+        self,
+        seed: int = 0,  # noqa: ARG002
+        count: int = 0,  # noqa: ARG002
+        *,
+        noisy: bool = False,  # noqa: ARG002
+    ) -> tuple[Floats, Floats]:
+        """Return the configurations for testing, the same for all seeds and counts."""
         return self.all.parameters[self.test_rows], self.all.durations_s[self.test_rows]
 
     def below(self, count: int, parameter: str | None, seed: int = 0) -> Samples:

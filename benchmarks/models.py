@@ -9,7 +9,8 @@
 
 The suites are those of model_suites.py. PEERS is a folder of results of tuned learners, which
 model_peers.py computes: hours, but once. `default` is what `tasksim fit` chooses by itself; other
-kinds are asked for by name (`--kind`). The budget of a fit (`--budget`) counts processor time
+kinds are asked for by name (`--kind`). `asked` is what it chooses when it is told which sizes will
+be asked for (`--domain`). The budget of a fit (`--budget`) counts processor time
 here, not wall-clock time, so that the choice does not depend on the load of the machine.
 
 - error: MLogQ, the mean of abs(ln(predicted / true)) over 2000 other configurations of the domain,
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
     AnySuite = Suite | MeasuredSuite
 
 DEFAULT: Final = "default"
+ASKED: Final = "asked"
+"""What is chosen by itself when the domain asked for is known (`--domain`): beyond the samples."""
 KINDS: Final = (DEFAULT, "learned", "hybrid", "cp", "mlr")
 """Kinds that are judged; those that are not installed are left out."""
 LAW: Final = "law"
@@ -85,6 +88,9 @@ SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128)}
 SMALL_KINDS: Final = (DEFAULT, "mlr")
 SMALL_BUDGET_S: Final = 2.0
 """What `--small` judges instead of everything."""
+INTERVAL_TESTS: Final = 20_000
+"""Number of measurements that intervals are judged by: of 2000, the share in 95 % intervals differs
+by half a percent from draw to draw."""
 PREDICT_S: Final = 0.1
 """Processor time in seconds for which predictions are repeated, to count them."""
 
@@ -140,13 +146,20 @@ class Law:
         return found
 
 
-def fitted(samples: Samples, kind: str, budget_s: float, seed: int) -> KernelModel:
+def fitted(
+    samples: Samples,
+    kind: str,
+    budget_s: float,
+    seed: int,
+    domain: Mapping[str, tuple[float, float]] | None = None,
+) -> KernelModel:
     """Return what `tasksim fit` makes of *samples*."""
-    kinds = None if kind == DEFAULT else (kind,)
+    kinds = None if kind in (DEFAULT, ASKED) else (kind,)
     clock = SimpleNamespace(**{**vars(time), "monotonic": time.process_time})
     with warnings.catch_warnings(), patch.object(selection, "time", clock):
         warnings.simplefilter("ignore")
-        return selection.select(samples, kinds, budget_s=budget_s, seed=seed).model
+        found = selection.select(samples, kinds, budget_s=budget_s, seed=seed, domain=domain)
+    return found.model
 
 
 def asked_of(model: KernelModel, suite: AnySuite, rows: Floats) -> tuple[Floats, Bools]:
@@ -190,6 +203,9 @@ def judged(suite: AnySuite, count: int, seed: int, kind: str, budget_s: float) -
     measured_s = suite.test(seed, noisy=True)[1]
     rows, known = asked_of(model, suite, rows)
     rows, true_s, measured_s = rows[known], true_s[known], measured_s[known]
+    many, of_many_s = suite.test(seed, INTERVAL_TESTS, noisy=True)
+    many, known = asked_of(model, suite, many)
+    many, of_many_s = many[known], of_many_s[known]
     return Row(
         suite=suite.name,
         count=count,
@@ -202,8 +218,8 @@ def judged(suite: AnySuite, count: int, seed: int, kind: str, budget_s: float) -
         size_bytes=size_bytes(model),
         file_bytes=len(json.dumps(model.to_json(), separators=(",", ":"))),
         per_s=predictions_per_s(model, rows),
-        held_90=share_inside(model, rows, measured_s, 0.9),
-        held_95=share_inside(model, rows, measured_s, 0.95),
+        held_90=share_inside(model, many, of_many_s, 0.9),
+        held_95=share_inside(model, many, of_many_s, 0.95),
     )
 
 
@@ -237,7 +253,10 @@ def judged_beyond(
     place = (suite.name, parameter or "all", count, seed, kind)
     samples = suite.below(count, parameter, seed)
     try:
-        model = Law(suite, samples) if kind == LAW else fitted(samples, kind, budget_s, seed)
+        domain = domain_beyond(suite, parameter, samples, seed) if kind == ASKED else None
+        model = (
+            Law(suite, samples) if kind == LAW else fitted(samples, kind, budget_s, seed, domain)
+        )
     except TasksimError as error:
         return Far(*place, {str(factor): float("inf") for factor in FACTORS}, str(error))
     errors = {}
@@ -249,6 +268,19 @@ def judged_beyond(
         if len(rows):
             errors[str(factor)] = error_of(model.predict, rows, true_s)
     return Far(*place, errors)
+
+
+def domain_beyond(
+    suite: AnySuite, parameter: str | None, samples: Samples, seed: int
+) -> dict[str, tuple[float, float]]:
+    """Return the ranges from the least size of *samples* to the largest that is judged."""
+    rows = suite.beyond(parameter, max(FACTORS), seed)[0]
+    found = {}
+    for name in suite.extrapolable if parameter is None else (parameter,):
+        own = samples.parameters[:, samples.names.index(name)]
+        if own.min() < own.max():
+            found[name] = float(own.min()), float(rows[:, suite.names.index(name)].max())
+    return found
 
 
 class Kept:
@@ -501,6 +533,26 @@ def beyond(asked: Asked) -> None:
                 for kind, of in errors.items()
             ),
         )  # fmt: skip
+        regrets(errors)
+
+
+def regrets(errors: Mapping[str, Mapping[tuple[str, str], Sequence[float]]]) -> None:
+    """Print what a choice among kinds costs: its errors by those of the best kind of each case."""
+    named = [kind for kind in errors if kind in KINDS and kind != DEFAULT]
+    for chosen in (DEFAULT, ASKED):
+        if chosen not in errors or not named:
+            continue
+        found = [
+            error / min(errors[kind][place][case] for kind in named)
+            for place, of in errors[chosen].items()
+            for case, error in enumerate(of)
+        ]
+        print(
+            f"regret of {chosen} beyond the samples: geometric mean {geometric_mean(found):.2f}, "
+            f"nine tenths are at most {sorted(found)[math.ceil(0.9 * len(found)) - 1]:.2f}, worst "
+            f"{max(found):.2f}, of {len(found)}"
+        )
+    print()
 
 
 def quantiles(errors: Sequence[float]) -> str:
@@ -587,7 +639,7 @@ def main() -> None:
             Asked(
                 chosen, numbers(parser, "--counts", texts),
                 numbers(parser, "--seeds", arguments.seeds),
-                listed(parser, "--kinds", kinds, dict.fromkeys((DEFAULT, *installed()))),
+                listed(parser, "--kinds", kinds, dict.fromkeys((DEFAULT, ASKED, *installed()))),
                 arguments.budget or (SMALL_BUDGET_S if small else 30.0), arguments.peers, kept,
             )
         )  # fmt: skip
