@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+import tasksim
 from experiments.hardware_counters.programs import PROGRAMS, blocks_of
 
 if TYPE_CHECKING:
@@ -30,13 +31,11 @@ COUNTED_FOLDER: Final = "counted"
 
 def count(work: Work) -> dict[str, Any]:
     """Count and time the kernels of each program for all sizes of blocks."""
-    programs, ranks = work.settings["programs"], all_ranks(work)
-    sizes = (work.settings["points"], work.settings["large_points"])
-    blocks = blocks_of(ranks, sizes)
+    programs = work.settings["programs"]
     found = {}
     for number, name in enumerate(programs):
         work.progress(f"counters of {name}", number / len(programs))
-        found[name] = work.kept(name, partial(_counted, work, PROGRAMS[name], blocks))
+        found[name] = work.kept(name, partial(_counted, work, PROGRAMS[name]))
     return {"kernels": found, "folder": str(work.folder)}
 
 
@@ -45,27 +44,37 @@ def all_ranks(work: Work) -> list[int]:
     return sorted({*work.settings["few"], *work.settings["many"]})
 
 
-def _counted(work: Work, program: Program, blocks: list[int]) -> dict[str, Any]:
-    """Return the median duration of each kernel, by the points in a row of its blocks."""
+def _counted(work: Work, program: Program) -> list[str]:
+    """Count the kernels of a program; return their names."""
+    sizes = (work.settings["points"], work.settings["large_points"])
+    blocks = blocks_of(all_ranks(work), sizes, slabs=program.slabs)
     domain = f"{program.block}={','.join(map(str, blocks))}"
     work.tasksim(
         "counters", program.name, *program.count.split(), domain, "--samples", len(blocks),
         "--runs", work.settings["timings"], "-o", program.name, "--force",
     )  # fmt: skip
-    return {
-        path.name.removesuffix("-counters.csv"): _durations(path)
-        for path in sorted((work.folder / program.name).glob("*-counters.csv"))
-    }
+    return [_kernel(path) for path in _files(work.folder / program.name)]
 
 
-def _durations(path: Path) -> dict[str, float]:
-    """Return the median duration by block; of a kernel without sizes, for any."""
-    samples = pd.read_csv(path, comment="#")
-    sizes = [name for name in ("n", "m") if name in samples]
-    if not sizes:
-        return {"any": float(samples["duration_s"].median())}
-    medians = samples.groupby(sizes[0])["duration_s"].median()
-    return {f"{size:g}": float(duration_s) for size, duration_s in medians.items()}
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*-counters.csv"))
+
+
+def _kernel(path: Path) -> str:
+    return path.name.removesuffix("-counters.csv")
+
+
+def _write_models(folder: Path, output: Path) -> None:
+    """Write the mean durations of the kernels that were counted into *folder* as models."""
+    models = {}
+    for path in _files(folder):
+        table = pd.read_csv(path, comment="#")
+        columns = list(table.columns)
+        names = columns[columns.index("run") + 1 : columns.index("instructions")]
+        durations_s = table["duration_s"].to_numpy(float)
+        samples = tasksim.Samples(tuple(names), table[names].to_numpy(float), durations_s)
+        models[_kernel(path)] = {"cpu": tasksim.HistoryModel().fit(samples)}
+    tasksim.save_models(output, models, machine="here", how="timed by tasksim counters")
 
 
 def run(work: Work) -> dict[str, Any]:
@@ -77,6 +86,9 @@ def run(work: Work) -> dict[str, Any]:
         for points in (settings["points"], settings["large_points"])
         for P in (all_ranks(work) if points == settings["points"] else sorted(settings["many"]))
     ]
+    counted = work.folder.parent / "count"
+    for name in settings["programs"]:
+        _write_models(counted / name, work.folder / f"{name}.json")
     rows = []
     for number, (name, points, P) in enumerate(cases):
         work.progress(f"{name} on {P} ranks", number / len(cases))
@@ -87,16 +99,11 @@ def run(work: Work) -> dict[str, Any]:
 def _ran(work: Work, name: str, points: int, ranks: int) -> dict[str, Any]:
     program, settings = PROGRAMS[name], work.settings
     words = program.settings(ranks, points, settings["iterations"])
-    block = f"{blocks_of([ranks], [points])[0]}"
-    durations = {
-        kernel: by_block.get(block, by_block.get("any"))
-        for kernel, by_block in work["count"]["kernels"][name].items()
-    }
-    given = ",".join(f"{kernel}={seconds:.4g}" for kernel, seconds in durations.items())
     folder = f"{name}-{points}-{ranks}"
     text = work.tasksim(
-        "simulate", name, *words, "--workers", 1, "--durations", given, "--nodes", ranks,
-        "--network", settings["network"], "--scheduler", settings["scheduler"],
+        "simulate", name, *words, "--workers", 1, "--models", f"{name}.json", "--nodes", ranks,
+        "--grid", program.grid(ranks), "--network", settings["network"],
+        "--scheduler", settings["scheduler"],
         "-o", folder, "--force", "--json",
     )  # fmt: skip
     makespan_s = float(json.loads(text)["makespan_s"])

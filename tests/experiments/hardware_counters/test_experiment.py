@@ -38,7 +38,7 @@ def test_all_of_it_runs_and_every_exhibit_has_a_figure_and_a_table(tmp_path, mon
     assert len({row["size"] for row in rows}) == 2  # the small problem, and the larger one
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if not PROGRAMS[name].slabs])
 def test_each_rank_has_a_block_of_each_program(name):
     program = PROGRAMS[name]
     graphs = [
@@ -49,6 +49,12 @@ def test_each_rank_has_a_block_of_each_program(name):
     assert most == [1, 4, 9, 16]
     assert all(str(graph.arguments[program.block]) == str(48 // math.isqrt(P))
                for graph, P in zip(graphs, (1, 4, 9, 16), strict=True))  # fmt: skip
+
+
+def test_slabs_are_rows_of_the_square():
+    assert PROGRAMS["ft"].settings(8, 64, 2) == ["slabs=8", "slab_rows=8", "iterations=2"]
+    assert PROGRAMS["ft"].grid(8) == "8x1"
+    assert PROGRAMS["cg"].grid(9) == "3x3"
 
 
 def test_ranks_that_have_no_equal_blocks_are_refused():

@@ -1,0 +1,83 @@
+"""Halos of square blocks: edges that neighbours read, and empty edges at the border."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tasksim.applications.kernel import kernel
+from tasksim.graph.access_codes import R, W
+
+if TYPE_CHECKING:
+    from tasksim.applications.data import Datum, DatumMatrix
+    from tasksim.applications.flow import TaskFlow
+
+__all__ = ["Halos", "loop"]
+
+
+def loop(module: str, name: str) -> Any:
+    """Return a function that loads the loop *name* of a *module*, compiled when it first runs."""
+
+    def load() -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(module), name)()
+
+    return load
+
+
+GRIDS = "tasksim.kernels.grids.loops"
+
+
+def _points(x: Any) -> dict[str, float]:
+    return {"n": x.shape[0]}
+
+
+PACK = kernel(
+    loop(GRIDS, "pack"), name="pack",
+    operands={"x": R, "up": W, "down": W, "left": W, "right": W},
+    arguments="x up down left right x.shape0:int64", parameters=_points,
+)  # fmt: skip
+RELAX = kernel(
+    loop(GRIDS, "relax"), name="relax",
+    operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
+    arguments="y x above below left right y.shape0:int64", parameters=lambda y: _points(y),
+)  # fmt: skip
+SIDES = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Where the neighbours are whose edges a block reads: above, below, left, right."""
+
+
+class Halos:
+    """Edges of the blocks of a grid, of *points* points in a row each.
+
+    Parameters
+    ----------
+    g : TaskFlow
+    name : str
+        Beginning of the names of the data.
+    rows, columns, points : int
+    """
+
+    def __init__(self, g: TaskFlow, name: str, rows: int, columns: int, points: int) -> None:
+        self._g = g
+        self._edges = [
+            g.tiles(f"{name}{side}", rows, columns, (points,))
+            for side in ("up", "down", "left", "right")
+        ]
+        # Nobody writes it: zeros, beside the border of the grid.
+        self._border = g.tiles(f"{name}border", rows, columns, (points,))
+        self._blocks = [(i, j) for i in range(rows) for j in range(columns)]
+        self._shape = rows, columns
+
+    def relax(self, x: DatumMatrix, y: DatumMatrix) -> None:
+        """Insert a step: edges are packed, and *y* becomes the mean of the neighbours in *x*."""
+        for at in self._blocks:
+            self._g.insert(PACK, x[at], *(edges[at] for edges in self._edges))
+        for at in self._blocks:
+            self._g.insert(RELAX, y[at], x[at], *(self._beside(at, side) for side in range(4)))
+
+    def _beside(self, at: tuple[int, int], side: int) -> Datum:
+        """Return the edge that faces a block at a side: the opposite one of its neighbour."""
+        row, column = at[0] + SIDES[side][0], at[1] + SIDES[side][1]
+        if 0 <= row < self._shape[0] and 0 <= column < self._shape[1]:
+            return self._edges[side ^ 1][row, column]
+        return self._border[at]
