@@ -120,6 +120,18 @@ def test_tasks_of_openmp_are_cut_where_they_create_and_wait(archive):
     assert "1 events say nothing of tasks, and are not used (1 THREAD_FORK)" in said
 
 
+def test_tasks_that_are_called_by_the_thread_that_executes_them(archive):
+    """So does EZTrace, whose regions of tasks are of role FUNCTION."""
+    words = OPENMP.replace("S 12 1030 0 0 1", "S 12 1030 0 1 5").replace(
+        "C 11 1012 0 0 1", "C 11 1012 0 0 5"
+    )
+    words = words.replace("X 12 1080 0 0 1", "S 12 1080 0 1 0").replace("work 20", "work 1")
+    found = read_trace(archive(words))
+    assert sorted(tasks_of(found)) == sorted(tasks_of(read_trace(archive(OPENMP))))
+    assert found.run.graph.edges == 11
+    assert any(note.startswith("1 tasks were executed under the number") for note in found.notes)
+
+
 def test_an_archive_is_imported_and_simulated(archive, tmp_path):
     found = read_trace(archive(OPENMP))
     assert found.run.graph_name == "some"

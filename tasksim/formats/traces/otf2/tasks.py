@@ -30,6 +30,7 @@ UNKNOWN: Final = "task"
 
 
 NOT_ENDED: Final = "had not ended at the end of the trace, which counts as their end"
+OTHER_THREAD: Final = "were executed under the number of another thread than they were created by"
 UNBEGUN: Final = "ended without a begin, and are left out"
 
 
@@ -91,7 +92,11 @@ class OpenMPTasks:
         self._creating: dict[int, tuple[int, str]] = {}
         """Per location when it entered a region that creates a task, and that region's name."""
         self._pending: dict[int, str] = {}
-        """Per location the task that has begun, and whose region has not been entered."""
+        """Per location the task that has begun, and whose region is the next that is entered: of
+        role TASK by Score-P, of another by EZTrace."""
+        self._unbegun: dict[tuple[int, int], list[str]] = {}
+        """Tasks that have been created and not begun, by process and generation."""
+        self._aliases: dict[str, str] = {}
         self._waiting: set[str] = set()
         """Tasks that wait: until they go on, nothing that runs is theirs."""
 
@@ -102,8 +107,11 @@ class OpenMPTasks:
             return
         task = self._name(event)
         if event.word == "THREAD_TASK_CREATE":
+            self._unbegun.setdefault(self._generation(event), []).append(task)
             self._create(event, task)
-        elif event.word == "THREAD_TASK_SWITCH":
+            return
+        task = self._meant(event, task)
+        if event.word == "THREAD_TASK_SWITCH":
             self._leave(event.location, event.time_ns)
             if event.key[2]:  # others are those that threads have implicitly
                 self._running[event.location] = _Open(task, event.time_ns, event.line)
@@ -120,6 +128,27 @@ class OpenMPTasks:
             self.counts[NOT_ENDED] += 1
             self._leave(location, end_ns)
 
+    def _generation(self, event: Event) -> tuple[int, int]:
+        return self._definitions.locations[event.location].process, event.key[2]
+
+    def _meant(self, event: Event, task: str) -> str:
+        """Return the task that a switch is to.
+
+        EZTrace calls it by the thread that executes it, and not by the one that has created it: it
+        is then the first of its generation that has not begun.
+        """
+        if not event.key[2]:
+            return task
+        unbegun = self._unbegun.get(self._generation(event), [])
+        if task in self._contexts:
+            if task in unbegun:
+                unbegun.remove(task)
+            return task
+        if task not in self._aliases and unbegun:
+            self._aliases[task] = unbegun.pop(0)
+            self.counts[OTHER_THREAD] += 1
+        return self._aliases.get(task, task)
+
     def _name(self, event: Event) -> str:
         process = self._definitions.locations[event.location].process
         return ".".join(map(str, (process, *event.key)))
@@ -132,10 +161,8 @@ class OpenMPTasks:
     def _region(self, event: Event) -> None:
         region, location = self._definitions.regions[event.key[0]], event.location
         entered = event.word == "ENTER"
-        if region.role in TASK and entered:
-            task = self._pending.pop(location, None)
-            if task is not None:
-                self._kernel[task] = region.name
+        if entered and location in self._pending and region.role not in (CREATION, *WAITS):
+            self._kernel[self._pending.pop(location)] = region.name
         elif region.role == CREATION:
             if entered:
                 self._creating[location] = event.time_ns, region.name
