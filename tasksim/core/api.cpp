@@ -187,6 +187,10 @@ void *tasksim_replay_log(void *replay, tasksim_log *columns) {
   return noted ? taken_out(*noted, columns) : nullptr;
 }
 
+void tasksim_replay_numa(const void *replay, double *accessed_bytes, double *extra_s) {
+  static_cast<const Running *>(replay)->replay->write_numa(accessed_bytes, extra_s);
+}
+
 void tasksim_log_free(void *log) { delete static_cast<CopyLog *>(log); }
 
 void tasksim_replay_totals(const void *replay, double *taken_s, tasksim_totals *totals) {
@@ -240,6 +244,12 @@ void tasksim_cluster_tasks(const void *replay, int64_t node, const tasksim_tasks
 void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns) {
   Node &ended = cluster_of(replay).node(node);
   return ended.several ? taken_out(ended.log, columns) : nullptr;
+}
+
+void tasksim_cluster_numa(const void *replay, int64_t node, double *accessed_bytes,
+                          double *extra_s) {
+  const Node &ended = cluster_of(replay).node(node);
+  if (ended.rate) ended.rate->write(accessed_bytes, extra_s);
 }
 
 void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended) {

@@ -167,6 +167,7 @@ class Contention(ctypes.Structure):
 
     _fields_ = _fields(
         "i:domains,kinds p:domain_of,kind_of,curve_ptr,curve,demand,share,beside_ptr,beside"
+        " i:numa,placement d:cache_bytes p:ratio,limit,room"
     )
 
 
@@ -241,6 +242,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "replay_outcome": (None, [c_void_p, POINTER(Outcome)]),
     "replay_tasks": (None, [c_void_p, POINTER(Tasks)]),
     "replay_log": (c_void_p, [c_void_p, POINTER(Log)]),
+    "replay_numa": (None, [c_void_p, c_void_p, c_void_p]),
     "log_free": (None, [c_void_p]),
     "replay_totals": (None, [c_void_p, c_void_p, POINTER(Totals)]),
     "replay_free": (None, [c_void_p]),
@@ -248,6 +250,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "cluster_outcome": (None, [c_void_p, c_int64, POINTER(Outcome)]),
     "cluster_tasks": (None, [c_void_p, c_int64, POINTER(Tasks)]),
     "cluster_log": (c_void_p, [c_void_p, c_int64, POINTER(Log)]),
+    "cluster_numa": (None, [c_void_p, c_int64, c_void_p, c_void_p]),
     "cluster_messages": (None, [c_void_p, c_void_p, c_void_p]),
 }  # fmt: skip
 _LOCKED: Final[dict[str, tuple[Any, list[Any]]]] = {

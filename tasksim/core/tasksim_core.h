@@ -157,6 +157,11 @@ typedef struct {
   const double *demand, *share;            // per kind: bytes/s when alone; time share of memory
   const int64_t *beside_ptr;               // kinds x kinds + 1
   const double *beside;                    // stretch of a kind beside 1, 2, ... tasks of another
+  int64_t numa;                            // whether memory is non-uniform; else without the rest
+  int64_t placement;                       // of data: -1 by first touch, -2 over all, or a domain
+  double cache_bytes;                      // per domain
+  const double *ratio, *limit;             // domains x domains: cost of an access, bytes/s
+  const double *room;                      // per domain, bytes of its memory
 } tasksim_contention;
 
 typedef struct {
@@ -327,6 +332,9 @@ TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *c
 // until they are freed.
 TASKSIM_API void *tasksim_replay_log(void *replay, tasksim_log *columns);
 TASKSIM_API void tasksim_log_free(void *log);
+// Accesses where memory is non-uniform: bytes per domain of tasks and domain of data, and by how
+// much longer the tasks of each domain took for it. Else nothing is written.
+TASKSIM_API void tasksim_replay_numa(const void *replay, double *accessed_bytes, double *extra_s);
 // *taken_s* is a column for the time of each task from its start to its end.
 TASKSIM_API void tasksim_replay_totals(const void *replay, double *taken_s,
                                        tasksim_totals *totals);
@@ -340,6 +348,8 @@ TASKSIM_API void tasksim_cluster_outcome(const void *replay, int64_t node, tasks
 TASKSIM_API void tasksim_cluster_tasks(const void *replay, int64_t node,
                                        const tasksim_tasks *columns);
 TASKSIM_API void *tasksim_cluster_log(void *replay, int64_t node, tasksim_log *columns);
+TASKSIM_API void tasksim_cluster_numa(const void *replay, int64_t node, double *accessed_bytes,
+                                      double *extra_s);
 TASKSIM_API void tasksim_cluster_messages(const void *replay, int64_t *started, int64_t *ended);
 
 // Native runs: a graph and a platform on threads that the caller makes and that enter the core

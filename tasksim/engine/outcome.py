@@ -9,6 +9,7 @@ from tasksim.run.record import MemoryInfo, WorkerInfo
 if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.run.numa import NumaUse
     from tasksim.run.record import MemoryTable, TaskTable, TransferTable
 
 __all__ = ["Outcome", "machine", "records"]
@@ -32,11 +33,15 @@ class Copies(Protocol):
 
 
 class Outcome(NamedTuple):
-    """Result of a replay, with the lives of the tasks and, for several memories, the copies."""
+    """Result of a replay, with the lives of the tasks and, for several memories, the copies.
+
+    *numa* are the accesses between memory domains; None where memory is uniform.
+    """
 
     ledger: Lives
     log: Copies | None = None
     evictions: int = 0
+    numa: NumaUse | None = None
 
 
 def machine(platform: Platform) -> dict[str, Any]:
@@ -63,4 +68,6 @@ def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
         fields["transfers"] = outcome.log.transfers(graph)
         fields["memory"] = outcome.log.memory_use()
         fields["evictions"] = outcome.evictions
+    if outcome.numa is not None:
+        fields["numa"] = outcome.numa
     return fields

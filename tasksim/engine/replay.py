@@ -126,4 +126,6 @@ class Replay:
         """Return what happened."""
         memories = self.node.memories
         several = len(memories.copies.stores) > 1
-        return Outcome(self.ledger, memories.log if several else None, memories.copies.evictions)
+        rate, log = self.node.rate, memories.log if several else None
+        numa = None if rate is None else rate.use()
+        return Outcome(self.ledger, log, memories.copies.evictions, numa)

@@ -8,6 +8,8 @@ domain. The core's ``engine/slowing.h`` computes the same, in this order.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,13 +18,15 @@ from tasksim.base.errors import InputError
 from tasksim.models.contention import Contended, Contention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from tasksim.engine.durations import Models
+    from tasksim.engine.numa import Distances, Homes
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.platform.parts import NumaKernel
 
 __all__ = ["Kinds", "Slowing", "busy_estimates", "slowing_of"]
 
@@ -81,6 +85,12 @@ class Slowing:
         for number, domain in enumerate(platform.memory_domains):
             for worker in domain.workers:
                 self.domain_of[worker] = number
+        self.distances: Distances | None = None
+        """Distances between the domains; None where memory is uniform."""
+        if platform.numa is not None:
+            from tasksim.engine.numa import distances_of
+
+            self.distances = distances_of(platform, platform.numa)
         self._known: dict[tuple[tuple[float, ...], tuple[int, ...]], tuple[float, ...]] = {}
 
     def stretches(self, domain: int, counts: Sequence[int]) -> tuple[float, ...]:
@@ -143,8 +153,18 @@ class Slowing:
         given = curve[min(int(busy + 0.5), len(curve)) - 1]
         return (1.0 - share) + share * max(1.0, asked / given)
 
+    def homes(self, graph: TaskGraph) -> Homes | None:
+        """Return homes of the data of *graph*, for one replay; None where memory is uniform."""
+        if self.distances is None:
+            return None
+        from tasksim.engine.numa import Homes
+
+        return Homes(self.distances, graph)
+
     def charged(self) -> bool:
         """Return whether any kind may be slowed anywhere."""
+        if self.distances is not None and any(self.kinds.share):
+            return True
         by_memory = any(self.kinds.share) and any(self.kinds.demand) and any(self.curves)
         return by_memory or any(any(row) for row in self.kinds.beside)
 
@@ -154,23 +174,45 @@ def slowing_of(graph: TaskGraph, platform: Platform, models: Models) -> Slowing 
 
     Then the clock is the same as ever, and as fast.
     """
-    if not any(len(domain.workers) > 1 for domain in platform.memory_domains):
-        return None
-    if not isinstance(models, Contended):
-        return None
+    numa = platform.numa
+    if numa is None:
+        if not any(len(domain.workers) > 1 for domain in platform.memory_domains):
+            return None
+        if not isinstance(models, Contended):
+            return None
     architectures = list(dict.fromkeys(group.models for group in platform.classes))
     known = [list(_known(graph.model_names, models, name)) for name in architectures]
+    if numa is not None:
+        known = [_given(graph.model_names, row, numa.kernels) for row in known]
     of_class = [architectures.index(group.models) for group in platform.classes]
     slowing = Slowing(Kinds(graph.model_names, known, of_class), platform)
     return slowing if slowing.charged() else None
 
 
-def _known(kernels: Iterable[str], models: Contended, architecture: str) -> Iterator[Contention]:
+def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterator[Contention]:
     for kernel in kernels:
-        try:
-            yield models.contention(kernel, architecture) or _ALONE
-        except InputError:  # no model of this kernel there: it does not run there
-            yield _ALONE
+        known = None
+        if isinstance(models, Contended):
+            # Without a model of the kernel on the architecture, it does not run there.
+            with suppress(InputError):
+                known = models.contention(kernel, architecture)
+        yield known or _ALONE
+
+
+def _given(
+    kernels: Iterable[str], known: Iterable[Contention], uses: Mapping[str, NumaKernel]
+) -> list[Contention]:
+    """Return what is *known* of *kernels*, with the *uses* of memory that the platform gives."""
+    found = []
+    for name, contention in zip(kernels, known, strict=True):
+        use = uses.get(name)
+        if use is None:
+            found.append(contention)
+            continue
+        asked = use.demand_bytes_per_s
+        demand = contention.demand_bytes_per_s if asked is None else asked
+        found.append(replace(contention, memory_share=use.memory_share, demand_bytes_per_s=demand))
+    return found
 
 
 def busy_estimates(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tasksim.platform.costs import Allocation, Copying, Overheads
@@ -16,7 +17,8 @@ from tasksim.platform.description import (
     Worker,
 )
 from tasksim.platform.device_copies import expanded
-from tasksim.platform.names import split_full_name
+from tasksim.platform.names import member, split_full_name
+from tasksim.platform.parts import LOCAL_DISTANCE, Numa, NumaKernel
 from tasksim.platform.power import ArchitecturePower, Frequency, Power
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         ArchitectureSection,
         CopyingSection,
         LinkSection,
+        NumaSection,
         OverheadsSection,
         PlatformFile,
         PowerSection,
@@ -40,6 +43,7 @@ def build(file: PlatformFile, path: Path) -> Platform:
     """Return the platform that a *file*, in which everything holds, describes."""
     machine = expanded(file)
     memories = tuple(_memories(machine))
+    domains = tuple(_memory_domains(machine))
     links = tuple(_links(machine, {memory.name: memory.id for memory in memories}))
     return Platform(
         name=path.stem if file.name is None else file.name,
@@ -57,13 +61,14 @@ def build(file: PlatformFile, path: Path) -> Platform:
         devices=_devices(file.arch),
         allocation=_allocation(file.allocation),
         copying=_copying(file.copying),
-        memory_domains=tuple(_memory_domains(machine)),
+        memory_domains=domains,
         memory_hierarchy=tuple(
             MemoryLevel(name, level.size, level.latency, tuple(level.bandwidth), level.cores)
             for name, level in file.memory_hierarchy.items()
         ),
         frequencies=_frequencies(file.arch),
         power=None if file.power is None else _power(file.power, file.nodes),
+        numa=None if file.numa is None else _numa(file.numa, len(domains)),
     )
 
 
@@ -144,7 +149,7 @@ def _workers(file: PlatformFile) -> Iterator[Worker]:
             for k, memory in enumerate(section.memory or ()):
                 yield Worker(
                     id=number,
-                    name=prefix + _member(group, k),
+                    name=prefix + member(group, k),
                     architecture=section.arch or group,
                     memory=node * len(index) + index[memory],
                     node=node,
@@ -166,16 +171,34 @@ def _memory_domains(file: PlatformFile) -> Iterator[MemoryDomain]:
             each = domain.each or len(members) or 1
             for number, begin in enumerate(range(0, len(members), each)):
                 yield MemoryDomain(
-                    prefix + (_member(name, number) if len(members) > each else name),
+                    prefix + (member(name, number) if len(members) > each else name),
                     tuple(members[begin : begin + each]),
                     tuple(domain.bandwidth),
                     domain.known,
+                    domain.size,
                 )
 
 
-def _member(group: str, index: int) -> str:
-    """Return the name of one of several: ``cpu3``; ``p100-3`` where digits would run together."""
-    return f"{group}-{index}" if group[-1].isdigit() else f"{group}{index}"
+def _numa(section: NumaSection, domains: int) -> Numa:
+    """Return the costs between so many *domains*, the first of a matrix that has more."""
+    given, limits = section.distances, section.bandwidth
+    distances = given if isinstance(given, list) else _all_pairs(given, LOCAL_DISTANCE, domains)
+    if limits is not None and not isinstance(limits, list):
+        limits = [[*row] for row in _all_pairs(limits, math.inf, domains)]
+    return Numa(
+        tuple(tuple(row[:domains]) for row in distances[:domains]),
+        tuple(
+            tuple(math.inf if limit is None else limit for limit in row[:domains])
+            for row in (limits or ())[:domains]
+        ),
+        section.placement,
+        section.cache,
+        {name: NumaKernel(use.memory_share, use.demand) for name, use in section.kernels.items()},
+    )
+
+
+def _all_pairs(other: float, same: float, domains: int) -> list[list[float]]:
+    return [[same if i == j else other for j in range(domains)] for i in range(domains)]
 
 
 def _links(file: PlatformFile, number_of: dict[str, int]) -> Iterator[Link]:

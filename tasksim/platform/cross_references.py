@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tasksim.base.documents.places import FileProblem, Location
 from tasksim.base.documents.sections import NAME_PATTERN
 from tasksim.platform.description import MAX_DEVICES, MAX_WORKERS, unreached
-from tasksim.platform.names import choice, entries, names, split_full_name
+from tasksim.platform.names import choice, entries, member, names, split_full_name
+from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +45,7 @@ def problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
     yield from _core_problems(data)
     yield from _link_problems(data)
     yield from _domain_problems(data)
+    yield from _numa_problems(data)
     yield from _power_problems(data)
     yield from _route_problems(data)
 
@@ -164,6 +166,64 @@ def _domain_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
                 yield FileProblem(where, f"workers of {group} drive devices, must be cores")
             elif (first := owner.setdefault(group, name)) != name:
                 yield FileProblem(where, f"group {group} is in {first} too")
+
+
+def _numa_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:
+    """Yield what does not fit the memory domains: matrices, and the placement of data."""
+    numa = data.get("numa")
+    if not isinstance(numa, dict):
+        return
+    domains = _domain_names(data)
+    if _count(data.get("nodes", 1)) > 1:
+        what = f"too many nodes: numa is of one (got nodes: {data['nodes']}); see --nodes"
+        yield FileProblem(("numa", "distances"), what)
+    if not domains:
+        what = "memory_domains are missing, which say what workers are in which"
+        yield FileProblem(("numa", "distances"), what)
+        return
+    for name in ("distances", "bandwidth"):
+        yield from _matrix_problems(("numa", name), numa.get(name), domains)
+    placement, legal = numa.get("placement"), [FIRST_TOUCH, INTERLEAVED, *domains]
+    if isinstance(placement, str) and placement not in legal:
+        yield FileProblem(("numa", "placement"), f"unknown placement ({choice(placement, legal)}")
+
+
+def _domain_names(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of the memory domains on a node, in order."""
+    groups, found = dict(entries(data, "workers")), []
+    for name, domain in entries(data, "memory_domains"):
+        members = [it for _, it in _each((), domain.get("workers")) if isinstance(it, str)]
+        count = sum(_count(groups.get(it, {}).get("count")) for it in members)
+        each = _count(domain.get("each")) or count
+        parts = -(-count // each) if each else 0
+        found += [name] if parts == 1 else [member(name, part) for part in range(parts)]
+    return found
+
+
+def _matrix_problems(
+    location: Location, table: object, domains: list[str]
+) -> Iterator[FileProblem]:
+    """Yield what is wrong with the form and the diagonal of a matrix over *domains*."""
+    if not isinstance(table, list) or not all(isinstance(row, list) for row in table):
+        return
+    needed, rows = len(domains), len(table)
+    for index, row in enumerate(table):
+        if len(row) != rows:
+            what = f"must have {rows} values, one per row of the matrix (got {len(row)})"
+            yield FileProblem((*location, index), what)
+            return
+        distances = location[-1] == "distances"
+        for home, value in enumerate(row):
+            numbers = isinstance(value, int | float) and isinstance(row[index], int | float)
+            if distances and numbers and 0 < value < row[index]:
+                what = f"must be at least the distance of the domain to itself, {row[index]}"
+                yield FileProblem((*location, index, home), f"{what} (got {value})")
+            elif not distances and index == home and value is not None:
+                what = "must be null: memory_domains.*.bandwidth is that of a domain's own memory"
+                yield FileProblem((*location, index, home), f"{what} (got {value!r})")
+    if rows < needed:
+        what = f"must have a row per memory domain: {', '.join(domains)} (got {rows} rows)"
+        yield FileProblem(location, f"{what}; a single value is for all pairs")
 
 
 def _power_problems(data: Mapping[str, Any]) -> Iterator[FileProblem]:

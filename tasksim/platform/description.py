@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tasksim.platform.parts import Numa
     from tasksim.platform.power import Frequency, Power
 
 __all__ = [
@@ -122,6 +123,8 @@ class Platform:
         Per architecture its frequency, where that is known.
     power : Power or None, default None
         What it draws; None: nobody knows.
+    numa : Numa or None, default None
+        What accesses to the memory of other domains cost; None: as much as to one's own.
 
     Raises
     ------
@@ -161,6 +164,7 @@ class Platform:
     memory_hierarchy: tuple[MemoryLevel, ...] = ()
     frequencies: dict[str, Frequency] = field(default_factory=dict)
     power: Power | None = None
+    numa: Numa | None = None
     _ways: dict[tuple[int, int], tuple[int, ...]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
@@ -321,7 +325,8 @@ class Platform:
             texts[6:] = ["..."]
         noun = "memory" if len(here) == 1 else "memories"
         each = "" if self.nodes <= 1 else " per node"
-        return f"{len(here)} {noun}{each}: {', '.join(texts)}"
+        numa = "" if self.numa is None else f", in {len(self.memory_domains)} NUMA domains"
+        return f"{len(here)} {noun}{each}: {', '.join(texts)}{numa}"
 
     def _overheads_text(self) -> str:
         from tasksim.base.units import format_time
@@ -379,7 +384,7 @@ def check_platform(platform: Platform) -> None:
     of the node, can be reached from every other of these, directly or through one memory; but
     not where a platform that comes from no file has neither links nor routes.
     """
-    checks = (_things, _workers, _costs, _connections, _ways, _memory_domains, _power)
+    checks = (_things, _workers, _costs, _connections, _ways, _memory_domains, _numa, _power)
     found = [problem for check in checks for problem in check(platform)]
     if found:
         raise InputError("\n".join(f"platform {platform.name}: {problem}" for problem in found))
@@ -547,6 +552,16 @@ def _memory_domains(platform: Platform) -> Iterator[str]:
         for bandwidth in domain.bandwidths_bytes_per_s:
             if not _positive(bandwidth):
                 yield f"memory domain {domain.name} has bandwidth {bandwidth}, must be positive"
+        if domain.size_bytes is not None and not domain.size_bytes > 0:
+            yield f"memory domain {domain.name} has size {domain.size_bytes}, must be positive"
+
+
+def _numa(platform: Platform) -> Iterator[str]:
+    if platform.numa is not None:
+        from tasksim.platform.numa import numa_problems
+
+        names = [domain.name for domain in platform.memory_domains]
+        yield from numa_problems(platform.numa, names, platform.nodes)
 
 
 def _domain_worker(platform: Platform, name: str, worker: int) -> Iterator[str]:

@@ -11,7 +11,16 @@ from tasksim.base.errors import nearest
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
-__all__ = ["choice", "continued", "entries", "names", "renamed", "split_full_name", "unique"]
+__all__ = [
+    "choice",
+    "continued",
+    "entries",
+    "member",
+    "names",
+    "renamed",
+    "split_full_name",
+    "unique",
+]
 
 
 def entries(data: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
@@ -26,6 +35,11 @@ def names(data: Mapping[str, Any], section: str) -> list[str]:
     """Return the names that one section declares."""
     found = data.get(section)
     return list(found) if isinstance(found, dict) else []
+
+
+def member(group: str, index: int) -> str:
+    """Return the name of one of several: ``cpu3``; ``p100-3`` where digits would run together."""
+    return f"{group}-{index}" if group[-1:].isdigit() else f"{group}{index}"
 
 
 def split_full_name(name: str) -> tuple[int | None, str]:

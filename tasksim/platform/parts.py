@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 __all__ = [
+    "FIRST_TOUCH",
+    "INTERLEAVED",
+    "LOCAL_DISTANCE",
     "Device",
     "Link",
     "Memory",
     "MemoryDomain",
     "MemoryLevel",
+    "Numa",
+    "NumaKernel",
     "Route",
     "Worker",
     "WorkerClass",
 ]
+
+LOCAL_DISTANCE: Final = 10.0
+"""Distance of a domain to itself where only that to others is given, as in ACPI's SLIT tables."""
+FIRST_TOUCH: Final = "first_touch"
+"""Placement: the home of a datum is the domain of the first task that accesses it."""
+INTERLEAVED: Final = "interleaved"
+"""Placement: the pages of each datum are spread evenly over all domains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +223,8 @@ class MemoryDomain:
         last number says. None given: without limit.
     known : bool, default False
         Whether schedulers expect tasks to take as long as between busy neighbours; else as alone.
+    size_bytes : float or None, default None
+        How much its memory holds; None: without limit. Counts where data have a home.
 
     See Also
     --------
@@ -226,6 +241,7 @@ class MemoryDomain:
     workers: tuple[int, ...]
     bandwidths_bytes_per_s: tuple[float, ...] = ()
     known: bool = False
+    size_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +276,72 @@ class MemoryLevel:
     latency_s: float | None = None
     bandwidths_bytes_per_s: tuple[float, ...] = ()
     cores: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NumaKernel:
+    """Use of the memory by a kernel, in place of what its models know.
+
+    Parameters
+    ----------
+    memory_share : float
+        The share of its duration that grows when memory is farther or slower, from 0 to 1.
+    demand_bytes_per_s : float or None, default None
+        Traffic between memory and caches when it runs alone; None: what its models know.
+
+    See Also
+    --------
+    Numa : has them by name.
+
+    Examples
+    --------
+    >>> NumaKernel(0.25, demand_bytes_per_s=3e9).memory_share
+    0.25
+    """
+
+    memory_share: float
+    demand_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Numa:
+    """Costs of accesses from each memory domain to each other, and the homes of data.
+
+    Parameters
+    ----------
+    distances : tuple[tuple[float, ...], ...]
+        Cost of an access from each domain (row) to the memory of each domain (column), in any
+        unit: only the ratio to the domain's own memory counts.
+    bandwidths_bytes_per_s : tuple[tuple[float, ...], ...], default ()
+        Bandwidth from each domain to each other, which the tasks of the first share; infinite
+        without a limit, as on the diagonal. None given: no limits.
+    placement : str, default "first_touch"
+        Where data live: in the domain of the first task that accesses them, ``"interleaved"`` over
+        all domains, or in the one domain that it names.
+    cache_bytes : float, default 0.0
+        Size of the caches of a domain, in which data of other domains stay for a while.
+    kernels : dict[str, NumaKernel], default {}
+        Kernels whose use of memory is given here, by the names of their models.
+
+    See Also
+    --------
+    MemoryDomain : has the workers, the size and the bandwidth of a domain.
+
+    Examples
+    --------
+    >>> Numa(distances=((10.0, 21.0), (21.0, 10.0))).ratio(0, 1)
+    2.1
+    """
+
+    distances: tuple[tuple[float, ...], ...]
+    bandwidths_bytes_per_s: tuple[tuple[float, ...], ...] = ()
+    placement: str = FIRST_TOUCH
+    cache_bytes: float = 0.0
+    kernels: dict[str, NumaKernel] = field(default_factory=dict)
+
+    def ratio(self, source: int, home: int) -> float:
+        """Return the cost of an access from *source* to *home*; 1 for a domain's own memory."""
+        return self.distances[source][home] / self.distances[source][source]
 
 
 @dataclass(frozen=True, slots=True)

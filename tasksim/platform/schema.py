@@ -21,6 +21,7 @@ from tasksim.base.documents.sections import (
     ListOf,
     MappingOf,
     Maybe,
+    PairsOf,
     Plain,
     Section,
     SectionOf,
@@ -31,6 +32,7 @@ from tasksim.base.documents.sections import (
 from tasksim.base.units import exact_quantity
 from tasksim.platform.costs import Allocation, Copying
 from tasksim.platform.description import MAX_MEMORIES, MAX_PIPELINE, MAX_WORKERS
+from tasksim.platform.parts import FIRST_TOUCH
 from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ __all__ = [
     "MemoryDomainSection",
     "MemoryLevelSection",
     "MemorySection",
+    "NumaKernelSection",
+    "NumaSection",
     "OverheadsSection",
     "PlatformFile",
     "PowerSection",
@@ -246,6 +250,46 @@ class MemoryDomainSection(Section):
     known: bool = given(
         FLAG, False, "whether schedulers expect tasks to take as long as between busy neighbours"
     )
+    size: float | None = given(
+        Maybe(_SIZE), None, "of its memory, e.g. 96 GiB, where data have a home; default: no limit"
+    )
+
+
+class NumaKernelSection(Section):
+    """Use of the memory by a kernel."""
+
+    memory_share: float = given(
+        Amount("factor", least=0, most=1),
+        description="the share of its duration that grows when memory is farther, e.g. 0.2",
+    )
+    demand: float | None = given(
+        Maybe(Amount("bandwidth", least=0)),
+        None,
+        "its traffic with the memory when it runs alone; default: as its model has it",
+    )
+
+
+class NumaSection(Section):
+    """Access from each memory domain to the memory of each other."""
+
+    distances: float | list[list[float]] = given(
+        PairsOf(Amount("factor", above=0), Amount("factor", above=0)),
+        description="a row per domain, e.g. [[10, 21], [21, 10]]; 21: to all others, 10 to itself",
+    )
+    bandwidth: float | list[list[float | None]] | None = given(
+        Maybe(PairsOf(_BANDWIDTH, Maybe(_BANDWIDTH))),
+        None,
+        "from each domain to each other, or a row per domain, null for no limit; default: no limit",
+    )
+    placement: str = given(
+        TEXT, FIRST_TOUCH, "the home of data: first_touch, interleaved, or the name of a domain"
+    )
+    cache: float = given(
+        Amount("size", least=0), 0.0, "of a domain, e.g. 24.75 MiB: data of others stay there"
+    )
+    kernels: dict[str, NumaKernelSection] = given(
+        MappingOf(SectionOf(NumaKernelSection)), {}, "kernels whose use of memory is given here"
+    )
 
 
 class MemoryLevelSection(Section):
@@ -339,6 +383,9 @@ class PlatformFile(Section):
     memory_hierarchy: dict[str, MemoryLevelSection] = given(
         MappingOf(SectionOf(MemoryLevelSection)), {}, "l1, l2, l3 and memory: what accesses take"
     )
+    numa: NumaSection | None = given(
+        Maybe(SectionOf(NumaSection)), None, "what access to the memory of other domains costs"
+    )
     power: PowerSection | None = given(
         Maybe(SectionOf(PowerSection)), None, "what the machine draws; without it, nobody knows"
     )
@@ -356,6 +403,8 @@ SECTIONS: Final[dict[str, type[Section]]] = {
     "copying": CopyingSection,
     "memory_domains": MemoryDomainSection,
     "memory_hierarchy": MemoryLevelSection,
+    "numa": NumaSection,
+    "use of memory by a kernel": NumaKernelSection,
     "power": PowerSection,
     "power of an architecture": ArchitecturePowerSection,
 }

@@ -29,6 +29,7 @@ from tasksim.platform.dependent_values import (
     keep_model_frequency,
 )
 from tasksim.platform.names import entries
+from tasksim.platform.parts import FIRST_TOUCH
 from tasksim.platform.power import EXPONENT
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ TREE: Final[Tree] = {
             "each": Leaf("count"),
             "bandwidth": Leaf("list"),
             "known": Leaf("flag"),
+            "size": Leaf("size"),
         }
     },
     "memory_hierarchy": {
@@ -127,6 +129,13 @@ TREE: Final[Tree] = {
             "bandwidth": Leaf("list"),
             "cores": Leaf("count"),
         }
+    },
+    "numa": {
+        "distances": Leaf("factor"),
+        "bandwidth": Leaf("bandwidth"),
+        "placement": Leaf("text", FIRST_TOUCH),
+        "cache": Leaf("size", 0.0),
+        "kernels": {"*": {"memory_share": Leaf("factor"), "demand": Leaf("bandwidth")}},
     },
     "power": {
         "static": Leaf("power", 0.0),

@@ -9,6 +9,7 @@ from tasksim.base.units import duration_text, format_energy, format_power, forma
 from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
+    from tasksim.run.numa import NumaUse
     from tasksim.run.record import Run
 
 __all__ = ["BOUND_NAMES", "above", "run_facts"]
@@ -74,6 +75,8 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         size = format_size(float(run.messages.size_bytes.sum()))
         text = f"{_count(len(run.messages), 'message')}, {size}, between {nodes} nodes"
         facts.append(("messages", text))
+    if run.numa is not None:
+        facts.append(("remote access", _remote_access(run, run.numa)))
     if run.power is not None:
         from tasksim.run.energy import energy
 
@@ -87,6 +90,13 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
     if run.counted_j is not None:
         facts.append(("energy counted", f"{format_energy(run.counted_j)} by the whole machine"))
     return [*facts, ("took", format_time(run.wall_s))]
+
+
+def _remote_access(run: Run, use: NumaUse) -> str:
+    share, size = f"{100 * use.remote_share:.1f} %", format_size(use.remote_bytes)
+    busy_s = float(run.tasks.duration_s.sum())
+    time = f"{100 * use.total_extra_s / busy_s:.1f} % of the tasks' time" if busy_s else "no time"
+    return f"{share} of all accesses ({size}), {time}"
 
 
 def above(value: float, reference: float) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tasksim.run.numa import NumaUse
     from tasksim.run.power import PowerInfo
 
     Place = tuple[str | int, ...]
@@ -67,6 +68,7 @@ def encode(run: Run) -> str:
         **({} if run.messages is None else {"messages": len(run.messages)}),
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         **({} if run.power is None else {"power": run.power.to_json()}),
+        **({} if run.numa is None else {"numa": run.numa.to_json()}),
         **({} if run.counted_j is None else {"counted_j": run.counted_j}),
         **({} if run.disturbance is None else {"disturbance": run.disturbance.to_json()}),
         "config": run.config,
@@ -163,6 +165,7 @@ def _run(root: Node) -> Run:
         evictions=root.get("evictions", 0).integer(),
         uncertainty=_uncertainty(root.get("uncertainty", None)),
         power=_power(root),
+        numa=_numa(root),
         counted_j=None if counted.value is None else counted.number(),
         disturbance=_disturbance(root),
     )
@@ -182,6 +185,15 @@ def _power(root: Node) -> PowerInfo | None:
     from tasksim.run.power import PowerInfo
 
     return PowerInfo.from_json(node, len(list(root["workers"])))
+
+
+def _numa(root: Node) -> NumaUse | None:
+    node = root.get("numa", None)
+    if node.value is None:
+        return None
+    from tasksim.run.numa import NumaUse
+
+    return NumaUse.from_json(node)
 
 
 def _uncertainty(node: Node) -> dict[str, Any] | None:

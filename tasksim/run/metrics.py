@@ -270,6 +270,7 @@ def summary(run: Run) -> dict[str, Any]:
         "mean_queue_wait_s": float(waited.queue_s.sum() / tasks),
         "idle_waits_s": idle_time(run).totals(),
         **_copies(run, float(waited.transfer_s.sum() / tasks)),
+        **_remote(run),
         "kernels": {
             s.kernel: {"count": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
@@ -287,4 +288,15 @@ def _copies(run: Run, mean_wait_s: float) -> dict[str, Any]:
         "mean_transfer_wait_s": mean_wait_s,
         "transfers": transfer_summary(run),
         "evictions": run.evictions,
+    }
+
+
+def _remote(run: Run) -> dict[str, Any]:
+    """Return the additional metrics of a run on non-uniform memory."""
+    if run.numa is None:
+        return {}
+    return {
+        "remote_bytes": run.numa.remote_bytes,
+        "remote_share": run.numa.remote_share,
+        "remote_extra_s": run.numa.total_extra_s,
     }

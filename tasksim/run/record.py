@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tasksim.base.documents.json_document import Node
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.numa import NumaUse
     from tasksim.run.power import PowerInfo
 
 __all__ = [
@@ -196,6 +197,8 @@ class Run:
         Messages between nodes; None if there is only one node.
     power : PowerInfo or None, default None
         Power of its machine, for :func:`tasksim.run.energy.energy`; None if unknown.
+    numa : NumaUse or None, default None
+        Accesses between memory domains; None if memory is uniform, or of a native run.
     counted_j : float or None, default None
         Energy in joules that the machine counted during a native run, for all programs together;
         None if it has no counters.
@@ -239,6 +242,7 @@ class Run:
     graph: TaskGraph | None = field(default=None, compare=False)
     messages: MessageTable | None = None
     power: PowerInfo | None = None
+    numa: NumaUse | None = None
     counted_j: float | None = field(default=None, compare=False)
     disturbance: Disturbance | None = field(default=None, compare=False)
 

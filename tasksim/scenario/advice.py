@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
+    from tasksim.network.cluster import Cluster
     from tasksim.platform.description import Platform
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "taken_for_computing",
     "without_models",
     "without_noise",
+    "without_remote_cost",
 ]
 
 # So alike is what was misspelt, as difflib counts: two letters of a short name swapped, "potfr",
@@ -193,6 +195,28 @@ def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) ->
                 "takes is taken for computing, none for memory"
             )
     return lines
+
+
+def without_remote_cost(
+    graph: TaskGraph, platform: Platform, models: Models, cluster: Cluster | None
+) -> list[str]:
+    """Return lines on what of non-uniform memory costs nothing here, though it is described."""
+    if cluster is not None and cluster.shared_cores is not None:
+        return ["numa: not simulated where nodes share cores"]
+    if len(platform.memory_domains) < 2:
+        return []
+    from tasksim.engine.slowing import slowing_of
+
+    slowing = slowing_of(graph, platform, models)
+    used = np.unique(graph.kernel).tolist()
+    names = [graph.model_names[kernel] for kernel in used]
+    if slowing is not None:
+        share = np.array(slowing.kinds.share)[slowing.kinds.of_tasks]
+        names = [graph.model_names[kernel] for kernel in used if not share[:, kernel].any()]
+    if not names:
+        return []
+    what = "no memory share is known, so remote accesses cost them nothing (numa.kernels)"
+    return [f"numa: of {', '.join(names)} {what}"]
 
 
 def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:

@@ -134,7 +134,7 @@ def simulate(
     if simultaneous_pushes != "serial":
         asked = asked.vary({"engine.simultaneous_pushes": simultaneous_pushes})
     resolved = resolve(asked)
-    for lines in resolved.advice("without_noise", "clocked", "overfull").values():
+    for lines in resolved.advice("without_noise", "clocked", "numa", "overfull").values():
         for line in lines:
             warnings.warn(line, stacklevel=2)
     return _with_config(solve(resolved, check=check, engine=engine), config)

@@ -40,7 +40,8 @@ __all__ = [
 ]
 
 ADVICE: Final = (
-    "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "overfull",
+    "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "numa",
+    "overfull",
 )  # fmt: skip
 """Topics of a simulation's warnings, in the order of their output."""
 
@@ -179,6 +180,8 @@ class Resolved:
             Where noise is asked for, kernels that have no distribution to draw from.
         ``clocked``
             Kernels that are taken for computing, at another frequency than measured.
+        ``numa``
+            Kernels whose remote accesses cost nothing, as their share of memory is not known.
         ``overfull``
             Memories that have no room for the data that are at home in them.
         """
@@ -193,6 +196,8 @@ class Resolved:
             mute.add("without_noise")
         if models is None or not platform.frequencies:
             mute.add("clocked")
+        if models is None or platform.numa is None:
+            mute.add("numa")
         if self.cluster is None and all(each.size_bytes is None for each in platform.memories):
             mute.add("overfull")
         if mute.issuperset(said):
@@ -210,6 +215,9 @@ class Resolved:
             ),
             "without_noise": lambda: advice.without_noise(graph, self.known_models(), used),
             "clocked": lambda: advice.taken_for_computing(graph, self.known_models(), platform),
+            "numa": lambda: advice.without_remote_cost(
+                graph, platform, self.known_models(), self.cluster
+            ),
             "overfull": lambda: advice.overfull_nodes(graph, nodes, grid, owner),
         }
         return said | {topic: answers[topic]() for topic in said if topic not in mute}

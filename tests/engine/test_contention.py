@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from contended import on_one_memory, slowed, slowing
+from contended import Fixed, on_one_memory, slowed, slowing
 from equal import LONG, disagreement
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +30,6 @@ from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.distribution.parts import distribute
 from tasksim.models.contention import Contention
 from tasksim.network.load import read_network
-from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create
 
 needs_core_alone = pytest.mark.skipif(not status().available, reason=status().why)
@@ -45,31 +44,6 @@ def side_by_side(*chains):
         for kernel in kernels:
             builder.insert(kernel, RW(datum))
     return builder.build()
-
-
-class Fixed(Scheduler):
-    """Each worker has its tasks, and runs them in order."""
-
-    name = "fixed"
-
-    def __init__(self, owner):
-        self.owner = owner
-
-    def attach(self, view, rng):
-        self.view, self.ready = view, set()
-        self.next = [
-            [t for t, w in enumerate(self.owner) if w == n] for n in range(len(view.workers))
-        ]
-        for tasks in self.next:
-            tasks.reverse()
-
-    def push(self, task):
-        self.ready.add(task)
-        self.view.wake(self.owner[task])
-
-    def pop(self, worker):
-        tasks = self.next[worker]
-        return tasks.pop() if tasks and tasks[-1] in self.ready else None
 
 
 def ran(graph, platform, seconds, known, scheduler="eager"):

@@ -58,7 +58,12 @@ memory_hierarchy:
   l1: {size: 48 KiB, latency: 1.3 ns, bandwidth: [67 GB/s, 134 GB/s]}
   l3: {size: 32 MiB, latency: 20 ns, bandwidth: [15 GB/s, 25 GB/s], cores: 2}
   memory: {latency: 90 ns, bandwidth: [9 GB/s, 12 GB/s], cores: 2}
-memory_domains: {ram: {workers: cpu, bandwidth: [9 GB/s, 12 GB/s], known: true}}
+memory_domains:
+  ram: {workers: cpu, each: 2, bandwidth: [9 GB/s, 12 GB/s], known: true, size: 9 GB}
+numa:
+  distances: [[10, 21], [21, 10]]
+  bandwidth: 5 GB/s
+  kernels: {k: {memory_share: 0.1}}
 power:
   static: 30 W
   arch: {cpu: {idle: 1.5 W, busy: 9 W, kernels: {gemm: 11 W}}}

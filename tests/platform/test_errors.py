@@ -16,7 +16,7 @@ NAME = (
 def test_everything_at_once_in_the_order_of_the_file(write, errors):
     path = write("""
         version: 1
-        nmae: mine
+        naem: mine
         nodes: 0
         memories: {ram: {size: 128}, gpu: {size: 16 Gib}}
         arch: {cpu: {speed: -1}}
@@ -31,10 +31,10 @@ def test_everything_at_once_in_the_order_of_the_file(write, errors):
     fields = (
         "version, name, description, extends, models, nodes, memories, arch, workers, "
         "overheads, links, routes, allocation, copying, memory_domains, memory_hierarchy, "
-        "power, fingerprint"
+        "numa, power, fingerprint"
     )
     assert errors(path) == [
-        f"p.yaml:2:1: nmae: unknown field (got 'nmae', legal {fields}), did you mean 'name'?",
+        f"p.yaml:2:1: naem: unknown field (got 'naem', legal {fields}), did you mean 'name'?",
         "p.yaml:3:8: nodes: must be at least 1 (got 0)",
         f"p.yaml:4:24: memories.ram.size: 128 has no unit and could be any of {sizes}: write e.g. "
         "'4.7 GiB' (only 0 needs none, it is the same in all of them)",

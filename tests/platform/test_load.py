@@ -300,7 +300,7 @@ def test_memory_domains_that_are_wrong(write, errors):
         "bandwidth.1: must be greater than 0 (got '0 GB/s')",
         "workers of cuda drive devices, must be cores",
         "group cpu is in gpu too",
-        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known), did you mean",
+        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known, size), did you",
         "3 has no unit",
     ):
         assert what in found

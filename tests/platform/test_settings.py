@@ -147,7 +147,7 @@ def test_settings_apply_to_what_is_inherited(write):
             "platform.link.up.latency=0",
             "unknown field in platform (got 'link', legal name, description, models, nodes, "
             "memories, arch, workers, overheads, links, routes, allocation, copying, "
-            "memory_domains, memory_hierarchy, power), did you mean 'links'?",
+            "memory_domains, memory_hierarchy, numa, power), did you mean 'links'?",
         ),
         (
             "platform.memories.hbm*.size=2GiB",

@@ -31,6 +31,7 @@ __all__ = [
     "ListOf",
     "MappingOf",
     "Maybe",
+    "PairsOf",
     "Plain",
     "Section",
     "SectionOf",
@@ -228,6 +229,22 @@ class ListOf:
         most = {} if self.most is None else {"maxItems": self.most}
         least = {"minItems": self.least} if self.least else {}
         return {"items": self.kind.json_schema(), **most, **least, "type": "array"}
+
+
+class PairsOf:
+    """One value for all pairs of things, or a matrix: a list of lists of values."""
+
+    def __init__(self, kind: Kind, entry: Kind) -> None:
+        self.kind, self.matrix = kind, ListOf(ListOf(entry), least=1)
+
+    def read(self, value: Any, location: Location, found: Found) -> Any:
+        """Return the value, or the lists."""
+        return (self.matrix if isinstance(value, list) else self.kind).read(value, location, found)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Return what a JSON schema says of it."""
+        one = self.kind.json_schema()
+        return {"anyOf": [*one.get("anyOf", [one]), self.matrix.json_schema()]}
 
 
 class _Names:

@@ -29,6 +29,8 @@ class Replay {
   virtual i64 events() const = 0;
   virtual i64 evictions() const { return 0; }
   virtual CopyLog *log() { return nullptr; }
+  // Accesses between memory domains, as Rate::write has them.
+  virtual void write_numa(double *, double *) const {}
 };
 
 // Replay on cores that share one memory, without a coroutine per worker.

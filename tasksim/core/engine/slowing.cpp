@@ -9,6 +9,7 @@ namespace {
 
 constexpr i64 MAX_KINDS = 1 << 12;  // kernels times architectures; their pairs fit in memory
 constexpr i64 MAX_DOMAINS = 1 << 20;
+constexpr i64 MAX_NUMA_DOMAINS = 1 << 10;  // their pairs fit in memory
 
 void expect(bool holds) {
   if (!holds) throw BadArrays{};
@@ -36,6 +37,20 @@ void expect_within(std::span<const std::int32_t> values, i64 least, i64 end) {
 
 constexpr double MAX_VALUE = std::numeric_limits<double>::max();
 
+Distances distances_in(const tasksim_contention &given) {
+  if (!given.numa) return {};
+  expect(given.domains > 0 && given.domains <= MAX_NUMA_DOMAINS);
+  const i64 pairs = given.domains * given.domains;
+  Distances found{given.placement, given.cache_bytes, array(given.ratio, pairs),
+                  array(given.limit, pairs), array(given.room, given.domains)};
+  expect(found.placement >= Distances::OVER_ALL && found.placement < given.domains);
+  expect(found.cache_bytes >= 0.0 && found.cache_bytes <= MAX_VALUE);
+  expect_numbers(found.ratio, 1.0, MAX_VALUE);
+  expect_numbers(found.limit, std::numeric_limits<double>::min(), INF);
+  expect_numbers(found.room, 0.0, INF);
+  return found;
+}
+
 }  // namespace
 
 Slowing::Slowing(const tasksim_contention &given, const Graph &graph, const Platform &platform) {
@@ -57,6 +72,7 @@ Slowing::Slowing(const tasksim_contention &given, const Graph &graph, const Plat
   beside_ptr_ = pointer(given.beside_ptr, i64{kinds} * kinds);
   beside_ = array(given.beside, beside_ptr_.back());
   expect_numbers(beside_, 1.0, MAX_VALUE);
+  distances = distances_in(given);
 }
 
 void Slowing::stretch(int domain, const std::vector<int> &counts,

@@ -264,7 +264,8 @@ def _outcome_of(member: Member) -> NodeOutcome:
     lives |= {name: np.array(getattr(ledger, name), np.int32) for name in ("worker", "released_by")}
     memories = node.memories
     log = memories.log if len(node.platform.memories) > 1 else None
-    return NodeOutcome(work, node.platform, lives, log, memories.copies.evictions)
+    numa = None if node.rate is None else node.rate.use()
+    return NodeOutcome(work, node.platform, lives, log, memories.copies.evictions, numa)
 
 
 def messages_of(distribution: Distribution, works: Sequence[Work]) -> Messages:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tasksim.engine.outcome import Copies
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.platform.description import Platform
+    from tasksim.run.numa import NumaUse
 
 __all__ = ["ClusterOutcome", "NodeOutcome", "cluster_machine", "cluster_records"]
 
@@ -38,7 +39,7 @@ class NodeOutcome(NamedTuple):
     """Result of a replay on one node.
 
     *lives* are columns of its tasks, communication behind them, by their names in a run's table of
-    tasks; *log* is None where it has one memory.
+    tasks; *log* is None where it has one memory, *numa* where that is uniform.
     """
 
     work: Work
@@ -46,6 +47,7 @@ class NodeOutcome(NamedTuple):
     lives: Mapping[str, NDArray[Any]]
     log: Copies | None
     evictions: int
+    numa: NumaUse | None = None
 
 
 class ClusterOutcome(NamedTuple):
@@ -79,6 +81,10 @@ def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:
         fields["transfers"] = _transfers(outcome.nodes)
         fields["memory"] = _memory(outcome.nodes)
         fields["evictions"] = sum(node.evictions for node in outcome.nodes)
+    if any(node.numa is not None for node in outcome.nodes):
+        from tasksim.run.numa import of_nodes
+
+        fields["numa"] = of_nodes([node.numa for node in outcome.nodes])
     return fields
 
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.numa import NumaUse
 
-__all__ = ["NotedCopies", "ended", "read_tasks"]
+__all__ = ["NotedCopies", "ended", "numa_use", "read_tasks"]
 
 EVENTS_PER_CALL: Final = 100_000
 """Maximum number of events between two checks for Ctrl-C; the core comes back after 20 ms, too."""
@@ -56,6 +58,21 @@ def read_tasks(read: Callable[[Any], None], count: int) -> dict[str, NDArray[Any
     places = {name: values.ctypes.data for name, values in columns.items()}
     read(ctypes.byref(interface.Tasks(**places)))
     return {name: frozen(values) for name, values in columns.items()}
+
+
+def numa_use(slowing: Slowing | None, read: Callable[[int, int], None]) -> NumaUse | None:
+    """Return the accesses between memory domains, in arrays that *read* fills.
+
+    None where memory is uniform.
+    """
+    if slowing is None or slowing.distances is None:
+        return None
+    from tasksim.run.numa import NumaUse
+
+    names = slowing.distances.names
+    accessed, extra_s = np.zeros((len(names), len(names))), np.zeros(len(names))
+    read(accessed.ctypes.data, extra_s.ctypes.data)
+    return NumaUse(names, tuple(map(tuple, accessed.tolist())), tuple(extra_s.tolist()))
 
 
 class NotedCopies:

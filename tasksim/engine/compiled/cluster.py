@@ -17,7 +17,7 @@ from tasksim.engine.cluster.outcome import ClusterOutcome, NodeOutcome
 from tasksim.engine.cluster.ways import Ways
 from tasksim.engine.cluster.waytable import way_table
 from tasksim.engine.cluster.work import Work
-from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
+from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
 from tasksim.engine.compiled.flat import flat_contention, flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.threads import can_be_threads
@@ -131,7 +131,10 @@ class CompiledCluster:
         log = None
         if noted.copies >= 0:
             log = NotedCopies(partial(self._core.tasksim_cluster_log, self._handle, node), noted)
-        return NodeOutcome(work, platform, self.columns[node], log, noted.evictions)
+        read = partial(self._core.tasksim_cluster_numa, self._handle, node)
+        slowing = None if self._cores else self._questions[node].slowing
+        numa = numa_use(slowing, read)
+        return NodeOutcome(work, platform, self.columns[node], log, noted.evictions, numa)
 
     # What the core is told
 

@@ -139,6 +139,16 @@ def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
     kind_of = np.zeros((len(own), len(graph.kernels)), np.int32)
     kind_of[:, : own.shape[1]] = own
     pairs = list(chain.from_iterable(kinds.beside))
+    numa: dict[str, float | int | None] = {}
+    if (distances := slowing.distances) is not None:
+        numa = {
+            "numa": 1,
+            "placement": distances.placement,
+            "cache_bytes": distances.cache_bytes,
+            "ratio": column(np.array(distances.ratio), np.float64),
+            "limit": column(np.array(distances.limit), np.float64),
+            "room": column(distances.room, np.float64),
+        }
     given = interface.Contention(
         domains=len(slowing.curves),
         kinds=len(kinds),
@@ -150,5 +160,6 @@ def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
         share=column(kinds.share, np.float64),
         beside_ptr=column(np.cumsum([0, *map(len, pairs)]), np.int64),
         beside=column(chain.from_iterable(pairs), np.float64),
+        **numa,
     )
     return FlatContention(given, column)

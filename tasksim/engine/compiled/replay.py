@@ -17,7 +17,7 @@ import numpy as np
 
 from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
-from tasksim.engine.compiled.answers import NotedCopies, ended, read_tasks
+from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
 from tasksim.engine.compiled.flat import flat_platform
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
@@ -100,6 +100,7 @@ class CompiledReplay:
             self._submitted = np.rint(submitted_s * TICKS_PER_S).astype(np.int64)
         self._machine, self._blind, self._threads = machine, blind, threads
         self._flat = flat_graph(graph), flat_platform(platform)
+        self._slowing = slowing
         self._contention = None if slowing is None else _flat_contention(slowing, graph)
         self._outcome = interface.Outcome()
         self._handle: int | None = None
@@ -139,7 +140,8 @@ class CompiledReplay:
         if self._copies is None and noted.copies >= 0:
             take = partial(self._core.tasksim_replay_log, self._handle)
             self._copies = NotedCopies(take, noted)
-        return Outcome(self, self._copies, noted.evictions)
+        read = partial(self._core.tasksim_replay_numa, self._handle)
+        return Outcome(self, self._copies, noted.evictions, numa_use(self._slowing, read))
 
     @property
     def why(self) -> str:

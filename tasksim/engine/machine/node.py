@@ -136,7 +136,8 @@ class Node:
         """The tasks as they are submitted."""
         self.rate = None
         if slowing is not None and self.shared_cores is None:  # these have a rate of their own
-            self.rate = Rate(clock, slowing, graph.kernel.tolist(), charges.class_of)
+            kernel, homes = graph.kernel.tolist(), slowing.homes(graph)
+            self.rate = Rate(clock, slowing, kernel, charges.class_of, homes)
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self._several = len(platform.memories) > 1

@@ -4,6 +4,9 @@ The work of a task is its duration alone, in ticks. Its rate is one over the str
 :class:`~tasksim.engine.slowing.Slowing`, and changes whenever a task of its memory domain starts or
 ends. All changes within an instant are settled once, at its end, as for messages that share a
 network (:mod:`tasksim.engine.cluster.flows`).
+
+Where memory is non-uniform, the tasks of all domains slow each other down, each by the homes of its
+data: they are settled together (:mod:`tasksim.engine.machine.traffic`).
 """
 
 from __future__ import annotations
@@ -11,11 +14,16 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final
 
+from tasksim.engine.ticks import TICKS_PER_S
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tasksim.engine.clock import Clock, Routine, Steps
+    from tasksim.engine.machine.traffic import Traffic
+    from tasksim.engine.numa import Homes
     from tasksim.engine.slowing import Slowing
+    from tasksim.run.numa import NumaUse
 
 __all__ = ["Rate"]
 
@@ -28,7 +36,10 @@ END_ROUNDING_TICKS: Final = 1e-6
 class _Running:
     """A task under way, with its work in ticks that remained *since*, and its stretch from then."""
 
-    __slots__ = ("begun", "kind", "remaining", "routine", "since", "stretch", "worker")
+    __slots__ = (
+        "begun", "domain", "kind", "local", "remaining", "routine", "shares", "since", "stretch",
+        "worker",
+    )  # fmt: skip
 
     def __init__(
         self, kind: int, worker: int, work: int, routine: Routine, now: int, begun: int
@@ -37,6 +48,10 @@ class _Running:
         self.remaining, self.since, self.stretch = float(work), now, 0.0
         self.begun = begun
         """A number that rises from task to task."""
+        self.domain, self.local = 0, 0.0
+        """Its memory domain, and the stretch if all its data had their home there; only where
+        memory is non-uniform."""
+        self.shares: list[float] = []
 
 
 class _Domain:
@@ -79,14 +94,29 @@ class Rate:
         The kernel of each task.
     class_of : sequence of int
         The class of each worker.
+    homes : Homes, optional
+        Homes of the data, where memory is non-uniform.
     """
 
     def __init__(
-        self, clock: Clock, slowing: Slowing, kernel: Sequence[int], class_of: Sequence[int]
+        self,
+        clock: Clock,
+        slowing: Slowing,
+        kernel: Sequence[int],
+        class_of: Sequence[int],
+        homes: Homes | None = None,
     ) -> None:
         self._clock, self._slowing, self._kernel = clock, slowing, kernel
+        self._homes = homes
+        self._traffic: Traffic | None = None
+        self._extra_ticks = [0.0] * len(slowing.curves)
         kinds = len(slowing.kinds)
         domains = [_Domain(number, kinds) for number in range(len(slowing.curves))]
+        if slowing.distances is not None:
+            from tasksim.engine.machine.traffic import Traffic
+
+            self._traffic = Traffic(slowing, slowing.distances)
+            domains = domains[:1] * len(domains)  # the tasks of all are settled together
         self._domain = [domains[of] if of >= 0 else None for of in slowing.domain_of]
         self._place = [-1 if domain is None else domain.place() for domain in self._domain]
         self._first = [slowing.kinds.first[group] for group in class_of]
@@ -101,14 +131,19 @@ class Rate:
         it takes as long.
         """
         domain = self._domain[worker]
-        if domain is None or not work:
+        if domain is None:
+            return False
+        shares: list[float] = []
+        if self._homes is not None:  # data get a home from tasks of no length, too
+            shares = self._homes.touch(task, self._slowing.domain_of[worker])
+        if not work:
             return False
         kind = self._first[worker] + self._kernel[task]
         place = self._place[worker]
         self._begun += 1
-        domain.running[place] = _Running(
-            kind, worker, work, routine, self._clock.now, self._begun
-        )  # fmt: skip
+        running = _Running(kind, worker, work, routine, self._clock.now, self._begun)
+        domain.running[place] = running
+        running.domain, running.shares = self._slowing.domain_of[worker], shares
         domain.fresh.append(place)
         domain.counts[kind] += 1
         self._over[worker] = False
@@ -133,11 +168,25 @@ class Rate:
             self._retime(domain)
             self._set_alarm(domain)
 
+    def use(self) -> NumaUse | None:
+        """Return the accesses between domains; None where memory is uniform."""
+        homes, distances = self._homes, self._slowing.distances
+        if homes is None or distances is None:
+            return None
+        from tasksim.run.numa import NumaUse
+
+        accessed = tuple(tuple(row) for row in homes.accessed_bytes)
+        extra_s = tuple(ticks / TICKS_PER_S for ticks in self._extra_ticks)
+        return NumaUse(distances.names, accessed, extra_s)
+
     def _retime(self, domain: _Domain) -> None:
         """Note what each task has done so far, and when it ends at its new rate.
 
         Mostly one has ended and another of its kind begins: the others go on as they did.
         """
+        if self._traffic is not None:
+            self._retime_all(domain, self._traffic)
+            return
         stretches = self._slowing.stretches(domain.number, domain.counts)
         if stretches is not domain.stretches:
             domain.stretches = stretches
@@ -158,6 +207,27 @@ class Rate:
             left = ceil(running.remaining * stretch - END_ROUNDING_TICKS)
             ends[place] = now + left if left > 0 else now
         domain.fresh.clear()
+
+    def _retime_all(self, domain: _Domain, traffic: Traffic) -> None:
+        """Do the same where the tasks of all domains slow each other down."""
+        now, running_at = self._clock.now, domain.running
+        for place, stretch, local in traffic.stretches(running_at):
+            running = running_at[place]
+            assert running is not None
+            if stretch == running.stretch and local == running.local:
+                continue
+            if running.stretch:
+                running.remaining -= (now - running.since) / running.stretch
+                self._account(running, now)
+            running.since, running.stretch, running.local = now, stretch, local
+            left = ceil(running.remaining * stretch - END_ROUNDING_TICKS)
+            domain.ends[place] = now + left if left > 0 else now
+        domain.fresh.clear()
+
+    def _account(self, running: _Running, now: int) -> None:
+        """Note how much longer the homes of its data have made a task, since it was timed."""
+        elapsed, more = now - running.since, running.stretch - running.local
+        self._extra_ticks[running.domain] += elapsed * more / running.stretch
 
     def _set_alarm(self, domain: _Domain) -> None:
         """Wait for the task that ends first."""
@@ -184,6 +254,8 @@ class Rate:
         for place in [place for place, end in enumerate(ends) if end <= when]:
             running = domain.running[place]
             assert running is not None
+            if self._traffic is not None:
+                self._account(running, int(when))
             domain.running[place] = None
             ends[place] = inf
             counts[running.kind] -= 1

@@ -37,6 +37,9 @@ class MachineReplay : public Replay {
   }
   i64 evictions() const override { return node_.copies.evictions; }
   CopyLog *log() override { return node_.several ? &node_.log : nullptr; }
+  void write_numa(double *accessed_bytes, double *extra_s) const override {
+    if (node_.rate) node_.rate->write(accessed_bytes, extra_s);
+  }
 
  private:
   Clock clock_;

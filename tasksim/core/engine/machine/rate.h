@@ -4,8 +4,12 @@
 
 #include <vector>
 
+#include <memory>
+
+#include "../numa.h"
 #include "../routine.h"
 #include "../slowing.h"
+#include "traffic.h"
 
 namespace tasksim {
 
@@ -21,6 +25,10 @@ class Rate {
   bool begin(int task, int worker, i64 work, Routine &routine);
   bool over(int worker) const { return over_[worker]; }
 
+  // Writes the bytes that tasks of each domain accessed in the memory of each, and the ticks by
+  // which they took longer than with all data in their own; nothing where memory is uniform.
+  void write(double *accessed_bytes, double *extra_s) const;
+
  private:
   static constexpr i64 NEVER = std::numeric_limits<i64>::max();
 
@@ -30,6 +38,22 @@ class Rate {
     double remaining, stretch;
     i64 since, begun;  // begun: a number that rises from task to task
     Routine *routine;
+    double local = 0.0;  // stretch with all data in its own domain, where memory is non-uniform
+  };
+
+  // What only machines with non-uniform memory have: their tasks are settled all together.
+  struct Numa {
+    Numa(const Slowing &slowing, const Graph &graph, int workers)
+        : homes(slowing, graph),
+          traffic(slowing),
+          shares(i64{workers} * slowing.domains),
+          extra_ticks(slowing.domains) {}
+
+    Homes homes;
+    Traffic traffic;
+    std::vector<double> shares;       // workers x domains, of the accesses of each one's task
+    std::vector<double> extra_ticks;  // per domain, as in write
+    std::vector<Placed> running;
   };
 
   // The tasks in a memory domain: number of each kind, and per worker its task. Tasks do not move
@@ -58,11 +82,19 @@ class Rate {
   void settle();
   void retime(Domain &domain);
   void retime(Domain &domain, int place);
+  void retime_all(Domain &domain);
+  void account(const Running &running, i64 now);
+  Domain &domain_of(int worker) { return domains_[numa_ ? 0 : slowing_.domain_of[worker]]; }
+  std::span<double> shares_of(int worker) {
+    const std::size_t domains = slowing_.domains;
+    return std::span(numa_->shares).subspan(worker * domains, domains);
+  }
   void set_alarm(Domain &domain);
   void on_alarm(Domain &domain, i64 when);
 
   Clock &clock_;
   const Slowing slowing_;
+  std::unique_ptr<Numa> numa_;  // null: memory is uniform
   const Graph &graph_;
   const Platform &platform_;
   Settling settling_;

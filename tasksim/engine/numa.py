@@ -1,0 +1,153 @@
+"""Homes of data on machines with non-uniform access to memory.
+
+A datum gets its home, a memory domain, when the first task accesses it. From then on, accesses of
+tasks in other domains are remote. The core's ``engine/numa.h`` computes the same, in this order.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.reuse import accessed_bytes
+from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.platform.parts import Numa
+
+__all__ = ["Distances", "Homes", "distances_of"]
+
+NO_HOME: Final = -1
+"""Home of a datum that no task has accessed."""
+BY_TOUCH: Final = -1
+"""Placement of data in the domain of the first task that accesses them."""
+OVER_ALL: Final = -2
+"""Placement of the pages of each datum over all domains; the others are numbers of domains."""
+
+
+class Distances(NamedTuple):
+    """Memory domains as tasks see them, in numbers."""
+
+    names: tuple[str, ...]
+    ratio: list[list[float]]
+    """Per domain and home, the cost of an access in accesses to the domain's own memory."""
+    limit: list[list[float]]
+    """Per domain and home, the bandwidth of the way between them in bytes/s; infinite: no limit."""
+    room: list[float]
+    """Size of each domain's memory in bytes; infinite: no limit."""
+    placement: int
+    cache_bytes: float
+
+    def nearest(self, domain: int) -> list[int]:
+        """Return all domains by their distance from *domain*, itself first, and by number."""
+        row = self.ratio[domain]
+        return sorted(range(len(row)), key=lambda home: (home != domain, row[home]))
+
+
+def distances_of(platform: Platform, numa: Numa) -> Distances:
+    """Return the distances between the memory domains of *platform*, as *numa* has them."""
+    domains = platform.memory_domains
+    numbers = range(len(domains))
+    if numa.placement in (FIRST_TOUCH, INTERLEAVED):
+        placement = BY_TOUCH if numa.placement == FIRST_TOUCH else OVER_ALL
+    else:
+        placement = [domain.name for domain in domains].index(numa.placement)
+    return Distances(
+        tuple(domain.name for domain in domains),
+        [[numa.ratio(source, home) for home in numbers] for source in numbers],
+        [list(row) for row in numa.bandwidths_bytes_per_s] or [[inf] * len(domains)] * len(domains),
+        [inf if domain.size_bytes is None else domain.size_bytes for domain in domains],
+        placement,
+        numa.cache_bytes,
+    )
+
+
+class Homes:
+    """Homes of the data of a graph, given out in the order in which tasks start."""
+
+    def __init__(self, distances: Distances, graph: TaskGraph) -> None:
+        self._distances = distances
+        domains = len(distances.ratio)
+        self._domains = range(domains)
+        self._first: list[int] = graph.access_ptr.tolist()
+        self._handles: list[int] = graph.access_handle.tolist()
+        self._modes: list[int] = graph.access_mode.tolist()
+        self._sizes: list[float] = accessed_bytes(graph).tolist()
+        self._home = [NO_HOME] * graph.handles
+        self._room = list(distances.room)
+        self._nearest = [distances.nearest(domain) for domain in self._domains]
+        self._cache_bytes = distances.cache_bytes
+        self._accessed = [0.0] * domains
+        """Bytes that the tasks of each domain have accessed."""
+        self._last = [[-inf] * graph.handles for _ in self._domains] if self._cache_bytes else []
+        """Per domain and datum, the bytes accessed there up to its last access."""
+        self.accessed_bytes = [[0.0] * domains for _ in self._domains]
+
+    def touch(self, task: int, domain: int) -> list[float]:
+        """Start *task* in *domain*; return the share of its accesses to the memory of each."""
+        accesses = [
+            k
+            for k in range(self._first[task], self._first[task + 1])
+            if self._modes[k] != AccessMode.SCRATCH
+        ]
+        found = [0.0] * len(self._domains)
+        total = 0.0
+        for k in accesses:
+            handle, size = self._handles[k], self._sizes[k]
+            total += size
+            if self._home[handle] == NO_HOME:
+                self._home[handle] = self._place(size, domain)
+            home = self._home[handle]
+            if home == domain or self._is_cached(handle, domain):
+                found[domain] += size
+            elif home == OVER_ALL:
+                for each in self._domains:
+                    found[each] += size / len(self._domains)
+            else:
+                found[home] += size
+        if self._cache_bytes:
+            self._keep(accesses, total, domain)
+        row = self.accessed_bytes[domain]
+        for each in self._domains:
+            row[each] += found[each]
+        if not total:
+            return [1.0 if each == domain else 0.0 for each in self._domains]
+        return [size / total for size in found]
+
+    def _place(self, size: float, domain: int) -> int:
+        """Return the home of a datum that a task in *domain* accesses first.
+
+        That is the domain that the placement names or, if its memory is full, the nearest with
+        room; if there is none, it is the first choice after all.
+        """
+        placement = self._distances.placement
+        if placement == OVER_ALL:
+            return OVER_ALL
+        wanted = domain if placement == BY_TOUCH else placement
+        for home in self._nearest[wanted]:
+            if size <= self._room[home]:
+                self._room[home] -= size
+                return home
+        return wanted
+
+    def _is_cached(self, handle: int, domain: int) -> bool:
+        """Return whether the cache of *domain* still holds what was accessed there."""
+        if not self._cache_bytes:
+            return False
+        return self._last[domain][handle] >= self._accessed[domain] - self._cache_bytes
+
+    def _keep(self, accesses: Sequence[int], total: float, domain: int) -> None:
+        """Note that the cache of *domain* now holds the data; those written leave the others."""
+        self._accessed[domain] += total
+        for k in accesses:
+            handle = self._handles[k]
+            self._last[domain][handle] = self._accessed[domain]
+            if self._modes[k] != AccessMode.R:
+                for other in self._domains:
+                    if other != domain:
+                        self._last[other][handle] = -inf
