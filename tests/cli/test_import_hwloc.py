@@ -17,6 +17,7 @@ links     1, in 0 routes
 notes:
   up to 2 hyper-threads per core: a worker per core (--hyper-threads)
   2 NUMA nodes: one main memory; memory_domains says which workers share a node
+  the distances between NUMA nodes are not told: set numa.distances
   the NUMA nodes differ in workers: each has groups of workers of its own
   latencies of links are not told: they are 0
   bandwidths and latencies of memory are not told: 'tasksim calibrate memory' measures them there

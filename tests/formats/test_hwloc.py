@@ -65,6 +65,48 @@ def test_numa_nodes_are_memory_domains_of_one_main_memory(imported):
     assert any(text.startswith("2 NUMA nodes: one main memory") for text in found.notes)
 
 
+def distances(values, indexing="os", indexes="0 1"):
+    return (
+        f'<distances2 type="NUMANode" nbobjs="2" name="NUMALatency" indexing="{indexing}">'
+        f'<indexes length="4">{indexes}</indexes><u64values length="12">{values}</u64values>'
+        "</distances2>"
+    )
+
+
+def test_distances_between_numa_nodes_are_those_of_the_domains(imported):
+    found = imported(topology(package(0), package(1), beside=distances("10 21 31 11")))
+    numa = found.platform.numa
+    assert (numa.distances, numa.cache_bytes) == (((10.0, 21.0), (31.0, 11.0)), 20 * 2.0**20)
+    assert [it.size_bytes for it in found.platform.memory_domains] == [32 * GIB] * 2
+    assert any("the distances between NUMA nodes count for kernels" in it for it in found.notes)
+    turned = imported(
+        topology(package(0), package(1), beside=distances("11 31 21 10", indexes="1 0")), "turned"
+    )
+    assert turned.platform.numa == numa
+    # A file as a platform by itself says the same.
+    assert load_platform(found.path.parents[2] / "machine.xml").numa == numa
+
+
+def test_a_node_whose_cores_all_drive_devices_is_none_of_the_distances(imported):
+    one = imported(topology(package(0, 1), package(1, 1, GPU), beside=distances("10 21 21 10")))
+    assert (len(one.platform.memory_domains), one.platform.numa) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ("", "the distances between NUMA nodes are not told: set numa.distances"),
+        (distances("10 9 21 10"), "the distances between NUMA nodes (9, 10, 21) are not simulated"),
+        (distances("0 0 0 0"), "the distances between NUMA nodes (0) are not simulated"),
+        (distances("10 21 21 10", indexes="0 7"), "(10, 21) are not simulated: set numa.distanc"),
+    ],
+)
+def test_distances_that_say_nothing_are_none(imported, beside, said):
+    found = imported(topology(package(0), package(1), beside=beside))
+    assert found.platform.numa is None
+    assert any(said in text for text in found.notes)
+
+
 def test_caches_are_levels_with_the_cores_that_share_them(imported):
     levels = imported(TWO).platform.memory_hierarchy
     assert [(it.name, it.size_bytes, it.latency_s, it.cores) for it in levels] == [

@@ -112,11 +112,12 @@ class _Builder:
             "workers": {**self._devices(groups), **_workers(groups)},
             **self._connections(),
             "memory_domains": self._domains(groups, split),
+            "numa": self._numa(groups),
             "memory_hierarchy": self._hierarchy(),
             "fingerprint": self._fingerprint(),
         }
         packages = {id(package) for package in topology.all_of("Package")}
-        self.notes[:0] = self._notes_on_cores(split)
+        self.notes[:0] = self._notes_on_cores(split, found["numa"])
         self.notes += self._notes_on_the_rest()
         return MachineFields(
             self._processor(), len(packages), max(1, len(self.memories)), len(cores),
@@ -228,6 +229,9 @@ class _Builder:
             bandwidth = self._bandwidth(group.domain)
             if bandwidth:
                 found[name]["bandwidth"] = [exact_quantity(bandwidth, "bandwidth")]
+            size = self._domain_size(group.domain, split)
+            if size:
+                found[name]["size"] = exact_quantity(float(size), "size")
         for domain in found.values():
             if len(domain["workers"]) == 1:
                 (domain["workers"],) = domain["workers"]
@@ -236,6 +240,53 @@ class _Builder:
             used = len({core.domain for n, core in enumerate(self.cores) if n not in self.drivers})
             found["numa"]["each"] = workers // used
         return found
+
+    def _domain_size(self, domain: int, split: bool) -> int:
+        """Return the size of the memory of one of several NUMA nodes; 0 where it is not known.
+
+        Domains that are not *split* into groups of their own have one size for all.
+        """
+        if len(self.memories) < 2 or domain >= len(self.memories):
+            return 0
+        sizes = {node.amount("local_memory") for node in self.memories}
+        if not split and len(sizes) > 1:
+            return 0
+        return self.memories[domain].amount("local_memory")
+
+    def _numa(self, groups: Sequence[_Group]) -> dict[str, Any]:
+        """Return distances and caches of the NUMA nodes with workers; empty if none are told."""
+        used = self._used(groups)
+        distances = [[self._distance(one, other) for other in used] for one in used]
+        if len(used) < 2 or not _are_distances(distances):
+            return {}
+        caches = {self._last_caches_bytes(domain) for domain in used}
+        size = caches.pop() if len(caches) == 1 else 0
+        told = {"cache": exact_quantity(float(size), "size")} if size else {}
+        return {"distances": distances, **told}
+
+    def _used(self, groups: Sequence[_Group]) -> list[int]:
+        """Return the NUMA nodes that have workers, in the order of their memory domains."""
+        units = {unit for group in groups for unit in group.units}
+        used = {core.domain for core in self.cores if units.intersection(core.units)}
+        return sorted(used & set(range(len(self.memories))))
+
+    def _distance(self, one: int, other: int) -> int:
+        """Return the distance between two NUMA nodes; 0 where none is told."""
+        nodes = self.memories[one], self.memories[other]
+        for names in (
+            [f"os:{node.index}" for node in nodes],
+            [f"gp:{node.element.attributes.get('gp_index')}" for node in nodes],
+        ):
+            found = self.topology.numa_distances.get((names[0], names[1]))
+            if found is not None:
+                return found
+        return 0
+
+    def _last_caches_bytes(self, domain: int) -> int:
+        """Return the size of the last-level caches of a NUMA node's cores together."""
+        last = {id(it): it for core in self.cores if core.domain == domain
+                for it in list(caches_of(core).values())[-1:]}  # fmt: skip
+        return sum(cache.amount("cache_size") for cache in last.values())
 
     def _hierarchy(self) -> dict[str, Any]:
         """Return the caches of the first core, and the memory behind them."""
@@ -388,7 +439,7 @@ class _Builder:
     def _nodes_near(self, gpu: CoProcessor) -> list[int]:
         return [number for number, node in enumerate(self.memories) if node.cpus & gpu.cpus]
 
-    def _notes_on_cores(self, split: bool) -> Iterator[str]:
+    def _notes_on_cores(self, split: bool, numa: dict[str, Any]) -> Iterator[str]:
         threads = max(len(core.units) for core in self.cores)
         if threads > 1 and not self.hyper_threads:
             yield f"up to {threads} hyper-threads per core: a worker per core (--hyper-threads)"
@@ -397,8 +448,9 @@ class _Builder:
         if len(self.memories) > 1:
             yield (
                 f"{len(self.memories)} NUMA nodes: one main memory; memory_domains says which "
-                f"workers share a node{self._distances()}"
+                f"workers share a node"
             )
+            yield from self._note_on_distances(bool(numa))
         if split:
             yield "the NUMA nodes differ in workers: each has groups of workers of its own"
         alone = sum(core.domain == len(self.memories) > 0 for core in self.cores)
@@ -418,12 +470,17 @@ class _Builder:
         if -1 in self.drivers:
             yield "there are more co-processors than cores to drive them: some share a core"
 
-    def _distances(self) -> str:
-        told = self.topology.numa_distances
-        if not told:
-            return ""
+    def _note_on_distances(self, simulated: bool) -> Iterator[str]:
+        if simulated:
+            yield (
+                "the distances between NUMA nodes count for kernels of which the share of memory "
+                "is known: by a calibration with --contention, or numa.kernels"
+            )
+            return
+        told = sorted(set(self.topology.numa_distances.values()))
         values = ", ".join(map(str, told[:8])) + (", ..." if len(told) > 8 else "")
-        return f"; the distances between nodes ({values}) are not simulated"
+        what = f"({values}) are not simulated" if told else "are not told"
+        yield f"the distances between NUMA nodes {what}: set numa.distances"
 
     def _notes_on_the_rest(self) -> Iterator[str]:
         yield from self._notes_on_memories()
@@ -464,6 +521,11 @@ class _Builder:
         what = "latencies" if self.topology.bandwidths_bytes_per_s else "bandwidths and latencies"
         if not self.topology.latencies_s:
             yield f"{what} of memory are not told: 'tasksim calibrate memory' measures them there"
+
+
+def _are_distances(rows: Sequence[Sequence[int]]) -> bool:
+    """Return whether all are told, and each node is nearest to itself."""
+    return all(min(row) > 0 and row[i] == min(row) for i, row in enumerate(rows))
 
 
 def _count(number: int, noun: str) -> str:

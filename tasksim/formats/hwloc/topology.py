@@ -130,8 +130,8 @@ class Topology:
     latencies_s: list[MemoryValue] = field(default_factory=list)
     nvlinks_bytes_per_s: dict[tuple[str, str], float] = field(default_factory=dict)
     """Pair of objects, each ``TYPE:gp_index`` -> bandwidth from the first to the second."""
-    numa_distances: list[int] = field(default_factory=list)
-    """Distances between different NUMA nodes, each value once, in ascending order."""
+    numa_distances: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Pair of NUMA nodes, each ``os:NUMBER`` or ``gp:NUMBER`` -> distance from first to second."""
     allowed: int = 0
     """Set of the processing units that programs may use."""
 
@@ -305,8 +305,9 @@ class _Reader:
             return
         told = zip(product(range(count), repeat=2), map(int, values), strict=True)
         if of_numa:
-            between = {value for (one, other), value in told if one != other}
-            topology.numa_distances = sorted(between | set(topology.numa_distances))
+            by = "gp" if element.attributes.get("indexing") == "gp" else "os"
+            keys = [f"{by}:{index}" for index in names]
+            topology.numa_distances |= {(keys[i], keys[j]): value for (i, j), value in told}
             return
         prefix = f"{element.attributes['type']}:" if "type" in element.attributes else ""
         for (one, other), value in told:
