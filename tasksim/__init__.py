@@ -103,6 +103,8 @@ check_run                whether a run is possible
 bounds                   lower bounds on the makespan
 compare                  two runs side by side
 practical_critical_path  what the last task waited for, back to the start
+longest_path             the path of a run that costs most: by time, words, flop
+slack_s                  by how much each task could end later
 figure                   draws runs
 figure_sure              draws how sure a makespan is, and which kernels that comes from
 save_figure              writes a drawing to a file
@@ -185,6 +187,7 @@ if TYPE_CHECKING:
     from tasksim.recording.recording import Recording, record
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
+    from tasksim.run.schedulepath import longest_path, slack_s
     from tasksim.scenario.many import Replays, simulate_many
     from tasksim.scenario.prediction import Difference, Prediction, difference
     from tasksim.scenario.public import bounds, durations, execute, simulate
@@ -264,6 +267,7 @@ _HOMES = {
         "save_run",
     ),
     "tasksim.run.recordtables": ("MemoryTable", "TransferTable"),
+    "tasksim.run.schedulepath": ("longest_path", "slack_s"),
     "tasksim.scenario.many": ("Replays", "simulate_many"),
     "tasksim.scenario.prediction": ("Difference", "Prediction", "difference"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
@@ -369,6 +373,7 @@ __all__ = [
     "load_network",
     "load_platform",
     "load_run",
+    "longest_path",
     "machine_figure",
     "plan",
     "practical_critical_path",
@@ -385,6 +390,7 @@ __all__ = [
     "select",
     "simulate",
     "simulate_many",
+    "slack_s",
     "to_networkx",
     "write_schedule",
 ]

@@ -226,7 +226,12 @@ def _path_json(run: Run, trust: bool) -> dict[str, Any]:
 
 def _path_text(run: Run, trust: bool) -> str:
     from tasksim.run.network import path_messages
-    from tasksim.view.texttables import path_cost_table, path_message_line, path_profile_table
+    from tasksim.view.texttables import (
+        path_cost_table,
+        path_message_line,
+        path_profile_table,
+        slack_table,
+    )
 
     profile = _profile(run, trust=trust)
     parts = ["practical critical path", path_profile_table(profile)]
@@ -234,4 +239,4 @@ def _path_text(run: Run, trust: bool) -> str:
         parts += ["", path_message_line(path_messages(run))]
     if profile.costs is None:
         return "\n".join([*parts, "no costs: the graph of this run cannot be made again"])
-    return "\n".join([*parts, "", path_cost_table(profile)])
+    return "\n".join([*parts, "", path_cost_table(profile), "", slack_table(profile)])

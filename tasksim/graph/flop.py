@@ -8,7 +8,7 @@ out the terms of the inner block size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["flop", "flop_kernels", "task_flop"]
+__all__ = ["COLLECTIVES", "flop", "flop_kernels", "task_flop"]
+
+COLLECTIVES: Final = (
+    "bcast", "reduce", "allreduce", "allgather", "gather", "scatter", "sendrecv",
+)  # fmt: skip
+"""Kernels of communication among ranks; they have no operations."""
 
 # Kernel -> the parameters that count, and the number of operations as a function of them.
 _FORMULAS: Mapping[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
@@ -36,6 +41,11 @@ _FORMULAS: Mapping[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "gemqrt": (("m", "n", "k"), lambda m, n, k: (4 * m - 2 * k) * n * k),
     "tpqrt": (("m", "n"), lambda m, n: 2 * m * n**2),
     "tpmqrt": (("m", "n", "k"), lambda m, n, k: 4 * m * n * k),
+    "trmm": (("m", "n"), lambda m, n: m**2 * n),
+    "trtri": (("n",), lambda n: n**3 / 3),
+    "geqrf": (("m", "n"), lambda m, n: 2 * m * n**2 - 2 * n**3 / 3),
+    "ormqr": (("m", "n", "k"), lambda m, n, k: (4 * m - 2 * k) * n * k),
+    **dict.fromkeys(COLLECTIVES, (("bytes", "ranks"), lambda size, ranks: 0.0 * size * ranks)),
 }
 
 
@@ -78,7 +88,14 @@ def flop(kernel: str, **parameters: Any) -> Any:
     gemqrt          4 m n k - 2 n k²                k reflectors of length m on m x n
     tpqrt           2 m n²                          n x n triangle on top of m x n
     tpmqrt          4 m n k                         k such reflectors on k x n and m x n
+    trmm            m² n                            m x m triangle times m x n
+    trtri           n³/3                            inverse of an n x n triangle
+    geqrf           2 m n² - 2n³/3                  m x n, m >= n
+    ormqr           4 m n k - 2 n k²                k reflectors of length m on m x n
     ==============  ==============================  =========================================
+
+    Collective communication (bcast, reduce, allreduce, allgather, gather, scatter, sendrecv, with
+    bytes and ranks) has none.
 
     Examples
     --------

@@ -6,7 +6,7 @@ number of a kernel in the graph.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -40,6 +40,9 @@ __all__ = ["TiledProgram", "Tiles", "failure"]
 
 _OPERANDS: dict[str, Sequence[int]] = {"geqrt": (0, 2)}
 """Indices of the accesses that are operands, by default all: geqrt's V is part of A."""
+
+TOKENS: Final = "step"
+"""Handle block of tokens, data without memory that only order tasks."""
 
 _FAILURES = {
     "potrf": "the leading minor of order {info} is not positive definite",
@@ -203,7 +206,7 @@ class TiledProgram:
         graph = self.graph
         positions = _OPERANDS.get(dense.name, range(len(dense.operands)))
         first = graph.access_ptr[tasks]
-        if np.any(graph.access_ptr[tasks + 1] - first != positions[-1] + 1):
+        if not self._only_tokens_after(tasks, first + positions[-1] + 1):
             raise self._mismatch(dense)
         handles: Ints = graph.access_handle[first[:, None] + np.array(positions)].astype(np.int64)
         shapes = dense.shapes(sizes).values()
@@ -211,6 +214,16 @@ class TiledProgram:
         if np.any(self.tiles.capacity[handles] < needed):
             raise self._mismatch(dense)
         return handles
+
+    def _only_tokens_after(self, tasks: Ints, operands_end: Ints) -> bool:
+        """Return whether all operands of *tasks* are there, and nothing but tokens after them."""
+        graph = self.graph
+        extra = graph.access_ptr[tasks + 1] - operands_end
+        if np.any((extra < 0) | (extra > 1)):
+            return False
+        tokens = graph.access_handle[operands_end[extra > 0]]
+        within = [b for b in graph.handle_blocks if b.name == TOKENS]
+        return all(any(b.first <= token < b.end for b in within) for token in tokens.tolist())
 
     def _mismatch(self, dense: DenseKernel) -> InputError:
         operands = (f"{name} ({' x '.join(shape)})" for name, shape in dense.operands.items())

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
     from tasksim.run.record import TaskTable
 
-__all__ = ["PracticalPath", "Reason", "Step", "practical_critical_path", "tasks_on_path"]
+__all__ = [
+    "PracticalPath",
+    "Reason",
+    "Step",
+    "practical_critical_path",
+    "previous_on_worker",
+    "tasks_on_path",
+]
 
 Reason = Literal["dependency", "worker", "submission", "start"]
 
@@ -181,7 +188,7 @@ def tasks_on_path(
     >>> tasks_on_path(run.tasks)
     [(2, 'dependency'), (1, 'dependency'), (0, 'start')]
     """
-    previous = _previous_on_worker(tasks)
+    previous = previous_on_worker(tasks)
     passed = np.zeros(len(tasks), dtype=bool)
     found: list[tuple[int, Reason]] = []
     task = int(np.argmax(tasks.end_s)) if len(tasks) else -1
@@ -218,7 +225,7 @@ def _waited_for(tasks: TaskTable, task: int, previous: int) -> tuple[int, Reason
     return -1, "submission" if tasks.submitted_s[task] > 0 else "start"
 
 
-def _previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:
+def previous_on_worker(tasks: TaskTable) -> NDArray[np.int64]:
     """Return each task's predecessor on its worker, -1 for the first."""
     order = np.lexsort((tasks.start_s, tasks.worker))
     same = np.diff(tasks.worker[order]) == 0

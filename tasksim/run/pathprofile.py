@@ -3,12 +3,16 @@
 Costs are those of the bulk-synchronous model: a task that depends on a task of another worker
 *synchronises* with it, data that it reads and another worker wrote last are *words*, and its
 operations are *flop*. The costs along the path make up the makespan; the maximum and the mean over
-workers (volume) show the rest.
+workers (volume) show the rest, and the largest cost of any path through the schedule, which is
+the critical path by that cost.
+
+Tasks of communication kernels, whose parameters are ``bytes`` and ``ranks``, move that many bytes
+each and synchronise once. If a graph has such tasks, no others synchronise or move words.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -24,11 +28,23 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.critical import PracticalPath
     from tasksim.run.record import Run
+    from tasksim.run.schedulepath import LongestPath
 
-__all__ = ["WORD_BYTES", "Costs", "KernelOnPath", "PathCosts", "PathProfile", "path_profile"]
+__all__ = [
+    "WORD_BYTES",
+    "Costs",
+    "KernelOnPath",
+    "PathCosts",
+    "PathProfile",
+    "SlackOfKernel",
+    "path_profile",
+    "task_costs",
+]
 
 WORD_BYTES: Final = 8
 """Size of a word: a double, as in the papers that count words."""
+SLACK_RESOLUTION: Final = 1e-12
+"""Slack that counts as none, relative to the makespan: sums of times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +93,31 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class PathCosts:
-    """Costs along the path, and their maximum and mean over workers."""
+    """Costs along the path, their maximum and mean over workers, and those of the longest paths."""
 
     path: Costs
+    longest: Costs
+    """Largest sum of each cost along any path through the schedule, possibly different paths."""
     most: Costs
     """Maximum of each cost over the workers, possibly of different workers."""
     mean: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class SlackOfKernel:
+    """Slack of a kernel's tasks: by how much each could end later without a later end of the run.
+
+    Attributes
+    ----------
+    without : int
+        Number of tasks without slack.
+    median_s, max_s : float
+        Median and maximum of the slack in seconds.
+    """
+
+    without: int
+    median_s: float
+    max_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +137,11 @@ class PathProfile:
         Copies between memories that tasks of the path waited for.
     costs : PathCosts or None
         None if the graph of the run is unknown.
+    longest : dict of str to list of int
+        Tasks of the longest path through the schedule by each cost that is known: ``time``,
+        ``synchronisations``, ``words``, ``flop``; only those that cost something.
+    slack : dict of str to SlackOfKernel
+        Slack per kernel; empty if the graph of the run is unknown.
     """
 
     makespan_s: float
@@ -111,6 +151,8 @@ class PathProfile:
     copies: int
     copied_bytes: int
     costs: PathCosts | None
+    longest: dict[str, list[int]] = field(default_factory=dict)
+    slack: dict[str, SlackOfKernel] = field(default_factory=dict)
 
     @property
     def kernel_s(self) -> float:
@@ -155,7 +197,50 @@ def path_profile(run: Run, graph: TaskGraph | None) -> PathProfile:
         copies=len(copies),
         copied_bytes=sum(copies),
         costs=None if costs is None else costs.compared(on_path),
+        longest={} if costs is None else {n: path.tasks for n, path in costs.paths.items()},
+        slack={} if graph is None else _slack(run, graph),
     )
+
+
+def task_costs(run: Run, graph: TaskGraph) -> dict[str, NDArray[np.float64]]:
+    """Return each task's synchronisations, words and flop; NaN where they are not known."""
+    worker = run.tasks.worker.astype(np.int64)
+    flop = task_flop(graph)
+    moved = _moved_bytes(graph)
+    if moved is not None:
+        return {
+            "synchronisations": (moved > 0).astype(np.float64),
+            "words": moved / WORD_BYTES,
+            "flop": flop,
+        }
+    return {
+        "synchronisations": _synchronisations(graph, worker),
+        "words": _bytes_of_others(graph, worker, run.tasks.start_s) / WORD_BYTES,
+        "flop": flop,
+    }
+
+
+def _moved_bytes(graph: TaskGraph) -> NDArray[np.float64] | None:
+    """Return the bytes that each task of a communication kernel moves; None without such tasks."""
+    found = None
+    for index, names in enumerate(graph.parameter_names):
+        if {"bytes", "ranks"} <= set(names):
+            found = np.zeros(len(graph)) if found is None else found
+            mine = graph.kernel == index
+            found[mine] = graph.parameters[index][:, names.index("bytes")][graph.row[mine]]
+    return found
+
+
+def _slack(run: Run, graph: TaskGraph) -> dict[str, SlackOfKernel]:
+    from tasksim.run.schedulepath import slack_s
+
+    slack, found = slack_s(run, graph), {}
+    for index, name in enumerate(run.kernel_names):
+        mine = slack[run.tasks.kernel == index]
+        if len(mine):
+            without = int((mine <= SLACK_RESOLUTION * run.makespan_s).sum())
+            found[name] = SlackOfKernel(without, float(np.median(mine)), float(mine.max()))
+    return found
 
 
 def _kernels(
@@ -204,11 +289,8 @@ class _TaskCosts:
     def __init__(self, run: Run, graph: TaskGraph) -> None:
         self._worker = run.tasks.worker.astype(np.int64)
         self._workers = len(run.workers)
-        self._columns = {
-            "synchronisations": _synchronisations(graph, self._worker),
-            "words": _bytes_of_others(graph, self._worker, run.tasks.start_s) / WORD_BYTES,
-            "flop": task_flop(graph),
-        }
+        self._columns = task_costs(run, graph)
+        self.paths = _longest_paths(run, graph, self._columns)
 
     def of(self, tasks: NDArray[np.int64]) -> Costs:
         """Return the sums over *tasks*."""
@@ -222,7 +304,22 @@ class _TaskCosts:
         }
         most = {name: float(column.max(initial=0.0)) for name, column in sums.items()}
         mean = {name: float(column.sum()) / max(1, self._workers) for name, column in sums.items()}
-        return PathCosts(self.of(on_path), _costs(most), _costs(mean))
+        longest = {n: self.paths[n].cost if n in self.paths else np.nan for n in self._columns}
+        return PathCosts(self.of(on_path), _costs(longest), _costs(most), _costs(mean))
+
+
+def _longest_paths(
+    run: Run, graph: TaskGraph, columns: dict[str, NDArray[np.float64]]
+) -> dict[str, LongestPath]:
+    """Return the longest path by time and by each cost that all tasks have."""
+    from tasksim.run.schedulepath import schedule_path
+
+    known = {"time": run.tasks.duration_s, **columns}
+    return {
+        name: schedule_path(run, graph, column)
+        for name, column in known.items()
+        if not np.isnan(column).any()
+    }
 
 
 def _costs(sums: dict[str, float]) -> Costs:

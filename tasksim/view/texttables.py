@@ -36,6 +36,7 @@ __all__ = [
     "path_profile_table",
     "path_table",
     "run_summary",
+    "slack_table",
     "table",
     "transfer_table",
     "worker_table",
@@ -434,12 +435,22 @@ def path_cost_table(profile: PathProfile) -> str:
     return table(["costs", "synchronisations", "words", "Mflop"], list(_cost_rows(profile)))
 
 
+def slack_table(profile: PathProfile) -> str:
+    """Return the slack of each kernel's tasks; "" if the graph is unknown."""
+    rows = [
+        [kernel, str(slack.without), format_time(slack.median_s), format_time(slack.max_s)]
+        for kernel, slack in profile.slack.items()
+    ]
+    return table(["slack", "tasks without", "median", "most"], rows) if rows else ""
+
+
 def _cost_rows(profile: PathProfile) -> Iterator[list[str]]:
     assert profile.costs is not None
     yield _row("along the path", profile.costs.path)
     for kernel in profile.kernels:
         if kernel.costs is not None:
             yield _row(f"  {kernel.kernel}", kernel.costs)
+    yield _row("longest of any path", profile.costs.longest)
     yield _row("most of any worker", profile.costs.most)
     yield _row("mean of the workers", profile.costs.mean)
 

@@ -97,9 +97,12 @@ def test_view_says_what_the_critical_path_is_made_of(two_runs):
     path = called.json["runs"][0]["critical_path"]
     in_kernels = sum(kernel["total_s"] for kernel in path["kernels"])
     assert in_kernels + sum(path["waited_s"].values()) == pytest.approx(path["makespan_s"])
-    assert set(path["costs"]) == {"path", "most", "mean"}
+    assert set(path["costs"]) == {"path", "longest", "most", "mean"}
+    assert set(path["longest"]) == {"time", "synchronisations", "words", "flop"}
+    assert set(path["slack"]) == {kernel["kernel"] for kernel in path["kernels"]}
     text = two_runs("view a b -o v.svg --critical-path --force").out
     assert text.count("practical critical path") == text.count("along the path") == 2
+    assert text.count("longest of any path") == text.count("tasks without") == 2
 
 
 def test_view_writes_a_page_and_shows_it(two_runs, tmp_path, monkeypatch):

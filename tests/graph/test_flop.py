@@ -10,17 +10,18 @@ import pytest
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
-from tasksim.graph.flop import flop, flop_kernels, task_flop
+from tasksim.graph.flop import COLLECTIVES, flop, flop_kernels, task_flop
 
 # Bouwmeester et al., SC 2011, table 1, and its counterparts for Cholesky and LU: units of b³/3.
 UNITS = {
     "potrf": 1, "trsm": 3, "syrk": 3, "gemm": 6,
     "getrf": 2, "trsm_ll": 3, "trsm_ru": 3,
     "geqrt": 4, "gemqrt": 6, "tpqrt": 6, "tpmqrt": 12,
+    "trmm": 3, "trtri": 1, "geqrf": 4, "ormqr": 6,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kernel", flop_kernels())
+@pytest.mark.parametrize("kernel", sorted(UNITS))
 def test_square_tiles_take_the_published_multiples(kernel):
     assert flop(kernel, m=6, n=6, k=6, ib=2) == pytest.approx(UNITS[kernel] * 6**3 / 3)
 
@@ -41,6 +42,11 @@ def test_square_tiles_take_the_published_multiples(kernel):
 )
 def test_rectangular_sizes(kernel, sizes, count):
     assert flop(kernel, **sizes) == pytest.approx(count)
+
+
+def test_communication_has_no_operations():
+    assert {*UNITS, *COLLECTIVES} == set(flop_kernels())
+    assert [flop(kernel, bytes=8, ranks=4) for kernel in COLLECTIVES] == [0.0] * len(COLLECTIVES)
 
 
 def test_arrays_give_arrays():

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tasksim.graph.apps.dense import TileTasks, item_bytes, model_names
-from tasksim.graph.apps.parameters import Count, Dtype  # noqa: TC001 - read at run time
+from tasksim.graph.apps.dense import TOKEN_BYTES, TileTasks, item_bytes, model_names
+from tasksim.graph.apps.parameters import Count, Depth, Dtype  # noqa: TC001 - read at run time
 from tasksim.graph.apps.registry import generator
-from tasksim.graph.columns import RW, ColumnBuilder, Commute, R
+from tasksim.graph.columns import RW, ColumnBuilder, Commute, R, W
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
 
 if TYPE_CHECKING:
+    from tasksim.graph.access_mode import AccessMode
     from tasksim.graph.csr import Integers
+    from tasksim.graph.handles import Vector
 
 __all__ = ["cholesky"]
 
@@ -28,6 +30,7 @@ def cholesky(
     dtype: Dtype = "float64",
     flush: Flush | None = None,
     updates: Updates | None = None,
+    lookahead: Depth | None = None,
 ) -> TaskGraph:
     """Cholesky factorisation A = L Lᵀ of a symmetric positive definite matrix, by tiles.
 
@@ -54,12 +57,18 @@ def cholesky(
     updates
         ``commute``: syrks and gemms of a tile run in any order, one at a time, as in that example.
         By default in the order of submission.
+    lookahead
+        Panels that may be factored ahead of the updates, as SLATE's pipelining has it: potrf of
+        step k waits for all updates of step k-1-lookahead; 0: no two steps overlap. By default
+        tasks wait for their data only. On several nodes, a node waits for its own updates.
     """
     N, b = tiles, tile_size
     update = Commute if updates == "commute" else RW
     models = model_names(dtype, "potrf", "trsm", "syrk", "gemm")
     g = ColumnBuilder("cholesky", tasks=N * (N + 1) * (N + 2) // 6, model_names=models)
     A = g.matrix("A", N, N, size_bytes=b * b * item_bytes(dtype))
+    # Updates of a step read its token; a panel that waits for all of them writes it.
+    token = None if lookahead is None else g.vector("step", N, size_bytes=TOKEN_BYTES)
     # Step k goes through the columns n from k on, and each through its rows m from n on.
     k: Integers
     n: Integers
@@ -73,7 +82,13 @@ def cholesky(
     tasks, in_panel, on_diagonal = TileTasks.of(k, m, n), n == k, m == n
 
     place, k, m, n = tasks.where(in_panel & on_diagonal)
-    g.insert("potrf", place, (RW, A.at(k, k)), n=b, priority=2 * N - 2 * k)
+    waits = np.zeros(len(k), bool) if lookahead is None else k > lookahead
+    g.insert("potrf", place[~waits], (RW, A.at(k, k)[~waits]), n=b,
+             priority=(2 * N - 2 * k)[~waits])  # fmt: skip
+    if token is not None and lookahead is not None and waits.any():
+        behind = token.at(k[waits] - 1 - lookahead)
+        g.insert("potrf", place[waits], (RW, A.at(k, k)[waits]), (W, behind), n=b,
+                 priority=(2 * N - 2 * k)[waits])  # fmt: skip
     place, k, m, n = tasks.where(in_panel & ~on_diagonal)
     if flush == "peer":
         g.wont_use(A.at(k, k), after=place + 1)
@@ -83,12 +98,17 @@ def cholesky(
     )  # fmt: skip
     place, k, m, n = tasks.where(~in_panel & on_diagonal)
     g.insert(
-        "syrk", place, (R, A.at(n, k)), (update, A.at(n, n)),
+        "syrk", place, (R, A.at(n, k)), (update, A.at(n, n)), *_read(token, k),
         n=b, k=b, priority=2 * N - 2 * k - n,
     )  # fmt: skip
     place, k, m, n = tasks.where(~in_panel & ~on_diagonal)
     g.insert(
-        "gemm", place, (R, A.at(m, k)), (R, A.at(n, k)), (update, A.at(m, n)),
+        "gemm", place, (R, A.at(m, k)), (R, A.at(n, k)), (update, A.at(m, n)), *_read(token, k),
         m=b, n=b, k=b, priority=2 * N - 2 * k - m - n,
     )  # fmt: skip
     return g.build()
+
+
+def _read(token: Vector | None, step: Integers) -> list[tuple[AccessMode, Integers]]:
+    """Return the access to the tokens of the steps, if there are tokens."""
+    return [] if token is None else [(R, token.at(step))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from tasksim.graph.apps.parameters import Dtype
     from tasksim.graph.csr import Integers
 
-__all__ = ["TileTasks", "grids", "item_bytes", "model_names"]
+__all__ = ["TOKEN_BYTES", "TileTasks", "grids", "item_bytes", "model_names"]
+
+TOKEN_BYTES: Final = 8
+"""Size of a datum that only orders tasks."""
 
 
 class TileTasks(NamedTuple):

@@ -34,6 +34,7 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Count",
+    "Depth",
     "Dtype",
     "Parameter",
     "Seconds",
@@ -60,6 +61,7 @@ class AtMost:
 
 
 Count = Annotated[int, AtLeast(1)]
+Depth = Annotated[int, AtLeast(0)]
 Seed = Annotated[int, AtLeast(0)]
 Seconds = Annotated[float, AtLeast(0)]
 Dtype = Literal["float64", "float32"]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tasksim.graph.apps.dense import TOKEN_BYTES
 from tasksim.graph.builder import RW, R, W
 
 if TYPE_CHECKING:
     from tasksim.graph.builder import GraphBuilder
 
 __all__ = ["Phases"]
-
-TOKEN_BYTES = 8
 
 
 class Phases:

@@ -162,6 +162,8 @@ GENERATORS: Registry[Generator] = Registry(
         "fmm": "tasksim.graph.apps.fmm:fmm",
         "loop": "tasksim.applications.loop:loop",
         "bulk-cholesky": "tasksim.graph.apps.bulk_cholesky:bulk_cholesky",
+        "recursive-cholesky": "tasksim.graph.apps.recursive_cholesky:recursive_cholesky",
+        "pipelined-qr": "tasksim.graph.apps.pipelined_qr:pipelined_qr",
         "summa": "tasksim.graph.apps.summa:summa",
         "cg": "tasksim.graph.apps.conjugate_gradient:conjugate_gradient",
         "jacobi": "tasksim.graph.apps.jacobi:jacobi",

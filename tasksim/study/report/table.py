@@ -13,7 +13,7 @@ import pandas as pd
 
 from tasksim.base.errors import InputError, nearest, readable
 from tasksim.study.report.axes import ABSENT, Axis, ordered
-from tasksim.study.sweep.metrics import METRICS
+from tasksim.study.sweep.metrics import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,12 +29,12 @@ _WORKERS: Final = re.compile(r"\d+ workers?")
 RESULT_COLUMNS: Final = frozenset(
     (
         "cell", "status", "error", "makespan_s", "lower_bound_s", "critical_path_s", "tasks",
-        "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *METRICS,
+        "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *NAMES,
     )
 )  # fmt: skip
 """Columns of results: those of all studies, and the optional metrics."""
 NUMBER_COLUMNS: Final = (
-    "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds", *METRICS,
+    "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds", *NAMES,
 )  # fmt: skip
 DONE: Final = "done"
 MIN_MAKESPAN_S: Final = 1e-30

@@ -1,19 +1,23 @@
 """Metrics of cells, optional columns of a study's table.
 
 They need whole runs, with tables of tasks and transfers, which the fast batch simulation does not
-make.
+make. Those of paths also need the graph.
 """
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.run.record import Run
 
-__all__ = ["METRICS", "measured"]
+__all__ = ["METRICS", "METRICS_OF_PATHS", "NAMES", "measured"]
 
 
 def _copies(run: Run) -> float:
@@ -41,6 +45,33 @@ def _energy_j(run: Run) -> float:
     return energy(run).total_j
 
 
+def _longest(cost: str) -> Callable[[Run, TaskGraph], float]:
+    def longest(run: Run, graph: TaskGraph) -> float:
+        from tasksim.run.pathprofile import task_costs
+        from tasksim.run.schedulepath import schedule_path
+
+        costs = task_costs(run, graph)[cost]
+        return nan if np.isnan(costs).any() else schedule_path(run, graph, costs).cost
+
+    return longest
+
+
+def _kernels_on_path_s(run: Run, _: TaskGraph) -> float:
+    from tasksim.run.critical import tasks_on_path
+
+    on_path = [task for task, _ in tasks_on_path(run.tasks, run.label)]
+    return float(run.tasks.duration_s[on_path].sum())
+
+
+METRICS_OF_PATHS: Final[dict[str, Callable[[Run, TaskGraph], float]]] = {
+    "path_kernel_s": _kernels_on_path_s,
+    "path_synchronisations": _longest("synchronisations"),
+    "path_words": _longest("words"),
+    "path_flop": _longest("flop"),
+}
+"""Metrics of paths through the schedule: the time of kernels on the practical critical path, and
+the largest cost of any path in the bulk-synchronous model."""
+
 METRICS: Final[dict[str, Callable[[Run], float]]] = {
     "copies": _copies,
     "energy_j": _energy_j,
@@ -52,7 +83,13 @@ METRICS: Final[dict[str, Callable[[Run], float]]] = {
 }
 """Functions that compute the metrics of a run, by name."""
 
+NAMES: Final = (*METRICS, *METRICS_OF_PATHS)
+"""Names of all metrics."""
 
-def measured(run: Run, names: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the metrics *names* of a *run*."""
-    return tuple(METRICS[name](run) for name in names)
+
+def measured(run: Run, graph: TaskGraph, names: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the metrics *names* of a *run* of *graph*."""
+    return tuple(
+        METRICS[name](run) if name in METRICS else METRICS_OF_PATHS[name](run, graph)
+        for name in names
+    )

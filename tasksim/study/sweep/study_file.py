@@ -28,7 +28,7 @@ from tasksim.base.documents.yaml_document import ProblemReport, YamlDocument
 from tasksim.base.errors import InputError, nearest
 from tasksim.scenario.setup import CLOCKS, NOISES
 from tasksim.study.sweep.axes import VALUES, SettingsOf
-from tasksim.study.sweep.metrics import METRICS
+from tasksim.study.sweep.metrics import NAMES
 from tasksim.study.sweep.study import Entry, Limits, Study
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class _File(Section):
     durations = given(Maybe(_PerKernel()), None)
     model_names = given(Maybe(_PerKernel()), None)
     library = given(Maybe(TEXT), None)
-    metrics = given(ListOf(_OneOf(tuple(METRICS))), [])
+    metrics = given(ListOf(_OneOf(NAMES)), [])
     where = given(_Texts(), [])
     limits = given(SectionOf(_Limits), {})
 

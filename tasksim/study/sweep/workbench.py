@@ -206,7 +206,7 @@ class Workbench:
             moved_bytes=_moved_bytes(run),
             engine=run.engine or None,
             warnings=warnings,
-            metrics=measured(run, job.metrics),
+            metrics=measured(run, resolved.graph, job.metrics),
         )
 
     def _forget(self) -> None:

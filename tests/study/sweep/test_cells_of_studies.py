@@ -54,6 +54,20 @@ def test_more_metrics_are_more_columns(study_file, tmp_path):
     assert not set(table["cell"]) & set(plain["cell"])
 
 
+def test_costs_of_paths_are_metrics(study_file, tmp_path):
+    text = BASE + "durations: {potrf: 1, trsm: 3, syrk: 3, gemm: 6}\n"
+    text += "metrics: [path_kernel_s, path_synchronisations, path_words, path_flop]\n"
+    table = done(study_file, tmp_path / "study", text)
+    assert table["path_kernel_s"].tolist() == [27.0, 20.0]
+    seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    graph = tasksim.generate("cholesky", tiles=3, tile_size=16)
+    runs = [tasksim.simulate(graph, workers=workers, durations=seconds) for workers in (1, 2)]
+    for name in ("synchronisations", "words", "flop"):
+        longest = [tasksim.longest_path(run, graph, name).cost for run in runs]
+        assert table[f"path_{name}"].tolist() == longest
+    assert table["path_words"][0] == 0.0 < table["path_words"][1]
+
+
 def test_a_recorded_run_is_a_graph_and_files_are_found_beside_the_study(study_file, tmp_path):
     run = tasksim.simulate(
         "cholesky tiles=3", workers=2, durations={"potrf": 1, "trsm": 3, "syrk": 3, "gemm": 6}
