@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from experiments.chunk_sizes.measuring import SCHEDULES, flop, is_vector
 from experiments.frame import Shown
@@ -65,6 +66,8 @@ REPORTED: Final = {
     ),
     "beyond-2": "nothing is simulated.",
 }
+MOST_DISTURBED: Final = 0.2
+"""Share of the runs beyond which a report says that its figures are the machine's, too."""
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#777777")
 ALIKE: Final = 0.03
 """Share of the performance by which two choices differ that are called alike: what runs of a few
@@ -116,7 +119,7 @@ def teaching(found: Found, settings: Found) -> Shown:
     return Shown(
         f"{len(rows)} examples of {len(names)} operations on {threads} threads, each with "
         f"{len(settings['chunks'])} chunk sizes run {settings['repetitions']} times; the full "
-        "design has three times as many as the quick one.",
+        f"design has three times as many as the quick one. {_calm(rows)}",
         None, None, table,
     )  # fmt: skip
 
@@ -223,7 +226,8 @@ def methods(found: Found, _: Found) -> Shown:
     axes.barh([row["method"] for row in shown], [row["MSOP (%)"] for row in shown],
               color=COLOURS[0])  # fmt: skip
     axes.invert_yaxis()
-    axes.set_xlim(min(50.0, min(row["MSOP (%)"] for row in shown)), 100.0)
+    least = min(row["MSOP (%)"] for row in shown)
+    axes.set_xlim(max(0.0, 10 * (least // 10) - 10), 100.0)
     _dress(axes, "MSOP (%)", "", legend=False)
     return Shown(f"{said}.", agrees, figure, table)
 
@@ -255,6 +259,9 @@ def sweep(found: Found, settings: Found) -> Shown:
                           color=COLOURS[0 if way == "learned" else 1 if way == "old" else 2],
                           marker="o", markersize=3, label=way)  # fmt: skip
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+            axes.xaxis.set_minor_locator(NullLocator())
             axes.set_title(f"{name}, {_threads(count)}", fontsize=9, loc="left")
             _dress(axes, "n", "MFlop/s", legend=axes is panels[0, 0])
     table = pd.DataFrame(
@@ -344,6 +351,16 @@ def simulated(found: Found, _: Found) -> Shown:
         f"{table['median error of MFlop/s (%)'].median():.0f} % off in the median."
     )
     return Shown(said, None, figure, table)
+
+
+def _calm(rows: Sequence[Found]) -> str:
+    """Say how many runs others disturbed."""
+    runs = sum(row["runs"] for row in rows if row["disturbed"] is not None)
+    if not runs:
+        return "Nobody looked whether the machine was calm."
+    share = sum(row["disturbed"] or 0 for row in rows) / runs
+    said = f"Others took more than 2 % of the workers' time of {100 * share:.0f} % of the runs"
+    return f"{said}: what differs is then theirs." if share > MOST_DISTURBED else f"{said}."
 
 
 def _best(values: Mapping[str, float]) -> str:

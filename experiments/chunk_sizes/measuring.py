@@ -65,10 +65,10 @@ def sizes(operation: str, count: int) -> list[int]:
     return [round(n) for n in np.geomspace(low, high, count)]
 
 
-def measured(work: Work, asked: Mapping[str, Any], choices: Iterable[str]) -> dict[str, float]:
-    """Return the performance of each choice in MFlop/s: the median of interleaved runs.
+def measured(work: Work, asked: Mapping[str, Any], choices: Iterable[str]) -> dict[str, Any]:
+    """Return the performance of each choice in MFlop/s, the median of interleaved runs.
 
-    A choice is a chunk size, or the name of a schedule.
+    A choice is a chunk size, or the name of a schedule. Beside it, how many runs others disturbed.
     """
     names = list(choices)
     scenarios = [
@@ -81,9 +81,11 @@ def measured(work: Work, asked: Mapping[str, Any], choices: Iterable[str]) -> di
     done = tasksim.execute_many(
         scenarios, work.settings["repetitions"], patience_s=work.settings["patience_s"]
     )
+    pairs = zip(names, done.scenarios, strict=True)
     return {
-        choice: 1e-6 * asked["flop"] / runs.median_s
-        for choice, runs in zip(names, done.scenarios, strict=True)
+        "mflops": {choice: 1e-6 * asked["flop"] / runs.median_s for choice, runs in pairs},
+        "runs": len(names) * work.settings["repetitions"],
+        "disturbed": None if done.calm is None else done.calm.disturbed,
     }
 
 
@@ -131,9 +133,7 @@ def examples(work: Work) -> list[dict[str, Any]]:
         for n in sizes(operation, work.settings["sizes"])
         for threads in work.settings["threads"]
     ]
-    return _each(
-        work, loops, lambda asked: {"mflops": measured(work, asked, chunk_choices(work, asked))}
-    )
+    return _each(work, loops, lambda asked: measured(work, asked, chunk_choices(work, asked)))
 
 
 def curves(work: Work) -> list[dict[str, Any]]:
@@ -144,9 +144,7 @@ def curves(work: Work) -> list[dict[str, Any]]:
         for operation in work.settings["shown"]
         for threads in work.settings["threads"]
     ]
-    return _each(
-        work, loops, lambda asked: {"mflops": measured(work, asked, chunk_choices(work, asked))}
-    )
+    return _each(work, loops, lambda asked: measured(work, asked, chunk_choices(work, asked)))
 
 
 def judging(work: Work) -> dict[str, Any]:
@@ -218,8 +216,8 @@ def sweep(work: Work) -> list[dict[str, Any]]:
         found = measured(work, asked, {equal, learned, "static"})
         return {
             "learned_chunk": int(learned), "equal_chunk": int(equal),
-            "mflops": {"old": found["static"], "equal share": found[equal],
-                       "learned": found[learned]},
+            "mflops": {way: found["mflops"][choice] for way, choice in
+                       (("old", "static"), ("equal share", equal), ("learned", learned))},
         }  # fmt: skip
 
     return _each(work, loops, ask)
@@ -235,7 +233,7 @@ def schedules(work: Work) -> list[dict[str, Any]]:
     ]
 
     def ask(asked: Mapping[str, Any]) -> dict[str, Any]:
-        return {"mflops": measured(work, asked, [*chunk_choices(work, asked), *SCHEDULES])}
+        return measured(work, asked, [*chunk_choices(work, asked), *SCHEDULES])
 
     return _each(work, loops, ask)
 

@@ -29,11 +29,14 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_page_can_be_reached_from_the_readme():
-    """From the README to a page, or from there through the index of the design."""
+    """From the README to a page, or from there through an index: of the design, of the papers."""
     readme = (ROOT / "README.md").read_text()
     index = (ROOT / DESIGN / "index.md").read_text()
     listed = {f"{DESIGN}{name}.md" for name in re.findall(r"^([a-z-]+)$", index, re.MULTILINE)}
+    papers = (ROOT / "docs/papers/index.md").read_text()
+    listed |= {f"docs/papers/{name}" for name in re.findall(r"\]\(([a-z_]+\.md)\)", papers)}
     assert f"({DESIGN}index.md)" in readme
+    assert "(docs/papers/index.md)" in readme
     assert [page for page in PAGES[1:] if f"({page})" not in readme and page not in listed] == []
 
 
