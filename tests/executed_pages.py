@@ -16,6 +16,8 @@ before a block or a table change what is done:
   need nothing but its files, and nothing needs them;
 - ``<!-- starpu -->``: it reads ``~/.starpu/sampling``, and is executed where the folder ``shared``
   beside the checkout has the files that StarPU is shipped with;
+- ``<!-- starpu examples -->``: it runs StarPU's examples, and is executed where Debian's package
+  ``starpu-examples`` of StarPU 1.3 is installed;
 - ``<!-- openmp -->``: it records an OpenMP program, and is executed where GCC and a runtime are
   that can be recorded;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
@@ -57,7 +59,9 @@ LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c"}
 
 FENCE = re.compile(r"```(\S*)$")
 STARPU = ROOT.parent / "shared" / "data" / "starpu"
-COMMENT = re.compile(r"<!-- (?:(timings vary|slow|starpu|openmp)|(file|keys): (.+?)) -->$")
+COMMENT = re.compile(
+    r"<!-- (?:(timings vary|slow|starpu examples|starpu|openmp)|(file|keys): (.+?)) -->$"
+)
 LONG_MEASUREMENT = re.compile(r"--max-time \d\ds")
 PROGRESS = re.compile(r"^\w+: \d+ %, .*\n", re.MULTILINE)
 CHECKER = doctest.OutputChecker()
@@ -150,6 +154,8 @@ class Session:
         for block in blocks_of(text):
             if "starpu" in block.flags and not STARPU.is_dir():
                 continue
+            if "starpu examples" in block.flags and not has_starpu_examples():
+                continue
             if "openmp" in block.flags and not can_record_openmp():
                 continue
             if "file" not in block.named and self.slow != ("slow" in block.flags):
@@ -220,6 +226,15 @@ class Session:
 
     def _report(self, line: int, what: str) -> None:
         self.problems.append(f"{self.page}:{line}: {what}")
+
+
+def has_starpu_examples() -> bool:
+    """Return whether StarPU 1.3 and its examples are installed: 1.4 has other names of kernels."""
+    library = Path("/usr/lib")
+    return all(
+        next(library.glob(name), None) is not None
+        for name in ("*/starpu/examples/cholesky_implicit", "*/libstarpu-1.3.so*")
+    )
 
 
 def can_record_openmp() -> bool:

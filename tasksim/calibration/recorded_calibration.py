@@ -40,6 +40,7 @@ from tasksim.models.files.store import (
     Machine,
     Measured,
     kernel_path,
+    load_kernel,
     read_samples,
     samples_path,
     save_kernel,
@@ -401,6 +402,7 @@ class _Fitting:
             path = samples_path(self.destination.models_folder, name[0])
             known = read_samples(path).get(name[1]) if path.exists() else None
             if known is None:
+                self._note_replaced(name)
                 continue
             if sorted(known.names) != sorted(some.names):
                 raise InputError(
@@ -410,6 +412,16 @@ class _Fitting:
                 )
             found[name] = known
         return found
+
+    def _note_replaced(self, name: Name) -> None:
+        """Say that a model without samples, as imported ones are, gives way."""
+        path = kernel_path(self.destination.models_folder, name[0])
+        entry = load_kernel(path).architectures.get(name[1]) if path.exists() else None
+        if entry is not None:
+            self.notes.append(
+                f"{path}: the model for {name[1]}, {entry.measured.how}, is replaced: it has no "
+                "samples to add to"
+            )
 
     def _all_earlier(self) -> Iterator[Samples]:
         """Yield the samples of all kernels here: their runs have numbers that are taken."""

@@ -108,6 +108,16 @@ def test_another_run_adds_to_the_samples_and_replace_forgets_them(tmp_path):
     assert samples.durations_s == pytest.approx([3 * duration for duration in durations])
 
 
+def test_a_model_without_samples_is_replaced_and_that_is_said(tmp_path):
+    run = recorded(*several_sizes(8))
+    calibrate_from(run, tmp_path, machine="here")
+    (tmp_path / "models" / "here" / "work.samples.csv").unlink()
+    notes = calibrate_from(run, tmp_path, machine="here").notes
+    assert notes[0].endswith(
+        "work.json: the model for cpu, tasks of sizes, is replaced: it has no samples to add to"
+    )
+
+
 def test_architectures_have_models_of_their_own(tmp_path):
     graph = graph_of_sizes(8, 8, 8, 8)
     run = recorded(graph, [1.0, 2.0, 1.0, 2.0], workers=[0, 1, 0, 1], architectures=("cpu", "main"))

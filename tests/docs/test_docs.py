@@ -1,9 +1,21 @@
 """Every example in the documentation runs, and prints what the page says."""
 
 import pytest
-from executed_pages import DESIGN, LANGUAGES, PAGES, ROOT, STARPU, Session, blocks_of
+from executed_pages import (
+    DESIGN,
+    LANGUAGES,
+    PAGES,
+    ROOT,
+    STARPU,
+    Session,
+    blocks_of,
+    has_starpu_examples,
+)
 
-LONG = {f"docs/{name}.md" for name in ("recording", "studies", "tuning", "tutorial", "uncertainty")}
+LONG = {
+    f"docs/{name}.md"
+    for name in ("cli", "irregular", "recording", "studies", "tuning", "tutorial", "uncertainty")
+}
 """Pages whose examples take from 2 to 20 seconds of a processor; the other 15 take 6 together."""
 
 
@@ -20,7 +32,7 @@ def has_slow_examples(page: str) -> bool:
     [
         pytest.param(page, marks=pytest.mark.slow if page in LONG else ())
         for page in PAGES
-        if is_executed(page) and (page == "README.md" or not has_slow_examples(page))
+        if is_executed(page)
     ],
 )
 def test_examples_print_what_the_page_says(page, folder):
@@ -34,9 +46,19 @@ def test_the_files_of_starpu_are_at_hand():
     assert {path.name for path in (STARPU / "sampling").iterdir()} >= {"bus", "codelets"}
 
 
+def test_the_examples_of_starpu_are_installed():
+    if not has_starpu_examples():
+        pytest.skip(
+            "blocks marked `starpu examples` are not executed: no StarPU 1.3 with examples "
+            "(apt-get install starpu-examples)"
+        )
+    blocks = blocks_of((ROOT / "docs/starpu.md").read_text())
+    assert sum("starpu examples" in block.flags for block in blocks) == 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if has_slow_examples(page)])
-def test_slow_examples_and_others_print_what_the_page_says(page, folder, monkeypatch):
+def test_slow_examples_print_what_the_page_says(page, folder, monkeypatch):
     if page != "README.md":  # there is the whole demo; elsewhere, only the form of what it prints
         monkeypatch.setattr("tasksim.reports.demo.CALIBRATION_S", 2.0)
         monkeypatch.setattr("tasksim.reports.demo.REPETITIONS", 2)
