@@ -45,6 +45,7 @@ from tasksim.models.files.store import (
     samples_path,
     save_kernel,
 )
+from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.rows import DURATION
 from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import AUTO
@@ -465,7 +466,8 @@ class _Fitting:
         few = [
             f"{labels[name]} ({fewest})"
             for name, some in self.samples.items()
-            if name[0] not in self.choice.linear and (fewest := _fewest(some)) < MIN_SAMPLES
+            if self.fits.models[labels[name]].kind == HistoryModel.kind
+            and (fewest := _fewest(some)) < MIN_SAMPLES
         ]
         if not few:
             return []

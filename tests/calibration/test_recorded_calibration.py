@@ -74,6 +74,13 @@ def test_runs_of_four_sizes_give_a_formula_that_predicts_a_fifth(tmp_path):
     assert note.startswith("work: histories, which predict no other configurations; search='all'")
 
 
+def test_too_few_samples_are_told_also_where_terms_could_not_be_searched_for(tmp_path):
+    run = recorded(graph_of_sizes(8), [1.0])
+    notes = calibrate_from(run, tmp_path, machine="here", search="all").notes
+    assert notes[0].startswith("fewer than 10 samples of a configuration")
+    assert "work (1)" in notes[0]
+
+
 @pytest.mark.slow
 def test_given_terms_are_fitted_and_kept_by_the_next_calibration(tmp_path):
     run = recorded(*several_sizes(8, 16))
