@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "calibrate": ("tasksim.cli.calibrate:calibrate", "Measure kernels here and fit models."),
     "measure": ("tasksim.cli.measure:measure", "Measure a kernel over a domain of sizes."),
     "counters": ("tasksim.cli.counters:counters", "Count instructions and accesses of a kernel."),
+    "profile": ("tasksim.cli.profile:profile", "Name the functions that a program spends time in."),
     "fit": ("tasksim.cli.fit:fit", "Make a kernel model of measured durations."),
     "predict": ("tasksim.cli.predict:predict", "Ask a kernel model how long a kernel takes."),
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),

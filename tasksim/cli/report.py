@@ -341,6 +341,39 @@ def _account_lines(found: Account, workers: int) -> list[str]:
     return [*lines, *(line(f"  {WAITED[name]}", s / workers) for name, s in waited)]
 
 
+@reporting.command(
+    "functions", cls=Command,
+    examples=["tasksim report functions 4=four.csv 9=nine.csv 16=sixteen.csv"],
+    short_help="Say which functions of a program are critical, by its profiles.",
+)  # fmt: skip
+@click.argument("profiles", nargs=-1, required=True, metavar="PROCESSES=FILE...")
+@click.option(
+    "--threshold", type=SHARE, default=0.05, show_default="5%",
+    help="Share of the cost, in any run, from which a function is critical.",
+)  # fmt: skip
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Profile of the run on fewest processes by another profiler: how far the shares of"
+    " functions differ.",
+)
+@click.option("--of-one", is_flag=True, help="Each FILE is of one of the processes, not of all.")
+@json_option
+def functions(
+    profiles: tuple[str, ...], threshold: float, against: Path | None, of_one: bool, as_json: bool
+) -> None:
+    """Say which functions of a program are critical, by its profiles.
+
+    FILE is what 'tasksim profile -o' wrote of a run on so many processes; three runs or more.
+    Critical are those with more than a share of the cost in one run, and those whose cost per
+    process does not fall with the processes. All others count as one.
+    """
+    from tasksim.cli.profile import print_critical
+
+    print_critical(profiles, threshold, against, of_one=of_one, as_json=as_json)
+
+
 SCALING_EXAMPLES = (
     "tasksim report scaling one two four --counters counted --to 16 --to 64",
     "tasksim report scaling runs/* --counters counted --fitted 4 --network cluster.yaml -o scaling",

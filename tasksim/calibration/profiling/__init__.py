@@ -1,0 +1,1 @@
+"""Profiles of any program: its functions, from samples or from counted instructions."""

@@ -1,0 +1,189 @@
+"""The ``tasksim profile`` command, which runs a program and names its critical functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.base.errors import InputError
+from tasksim.cli.command import command
+from tasksim.cli.options import SHARE, force_option, json_option
+from tasksim.cli.output import note, print_json, refuse_file, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tasksim.calibration.profiling.functions import CriticalFunctions, FunctionProfile
+    from tasksim.calibration.profiling.profilers import Profiled
+
+__all__ = ["critical_text", "print_critical", "profile", "read_profiles"]
+
+
+@command(
+    "profile",
+    examples=[
+        "tasksim profile ./solver 1024",
+        "tasksim profile --source callgrind -o four.csv mpiexec -n 4 ./solver 1024",
+        "tasksim profile --overhead --json ./solver 1024",
+    ],
+)
+@click.option(
+    "--source",
+    type=click.Choice(["auto", "callgrind", "perf"]),
+    default="auto",
+    show_default=True,
+    help="Profiler: perf samples with little overhead, callgrind counts instructions exactly in"
+    " Valgrind's processor; auto is perf where it may sample.",
+)
+@click.option(
+    "--threshold", type=SHARE, default=0.05, show_default="5%",
+    help="Share of the cost from which a function is listed by itself.",
+)  # fmt: skip
+@click.option(
+    "--overhead", is_flag=True, help="Run the program by itself, too: processor time with and"
+    " without the profiler."
+)  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A .csv file for the costs of all functions: 'tasksim report functions' reads it.",
+)
+@force_option
+@json_option
+@click.argument(
+    "program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENT]..."
+)
+def profile(
+    source: str,
+    threshold: float,
+    overhead: bool,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+    program: tuple[str, ...],
+) -> None:
+    """Run any program, and say which of its functions take the time.
+
+    The functions of all its processes count, also of those that mpiexec starts. What the program
+    prints goes to the standard error. Options stand before the program.
+    """
+    from tasksim.calibration.profiling.profilers import profile_program
+
+    if not 0 < threshold < 1:
+        raise InputError(f"--threshold: got {threshold:g}; legal: between 0% and 100%")
+    if output is not None:
+        refuse_file(output, "costs of functions", (".csv",), force=force)
+    found = profile_program(program, source, alone=overhead)
+    if found.exit_code:
+        warn(f"the program ended with exit code {found.exit_code}")
+    if output is not None:
+        found.profile.write(output)
+    if as_json:
+        print_json(_json(found, output))
+    else:
+        click.echo("\n".join(_text(found, threshold)))
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+# Options after the program are the program's.
+profile.allow_interspersed_args = False
+
+
+def _json(found: Profiled, output: Path | None) -> dict[str, Any]:
+    functions = [
+        {"function": name, "object": place, "cost": found.profile.costs[name, place],
+         "share": share}
+        for (name, place), share in found.profile.shares().items()
+    ]  # fmt: skip
+    return {
+        "program": found.profile.program, "source": found.source, "unit": found.profile.unit,
+        "functions": functions, "seconds": found.seconds, "alone_s": found.alone_s,
+        "overhead": found.overhead, "exit_code": found.exit_code, "output": output,
+    }  # fmt: skip
+
+
+def _text(found: Profiled, threshold: float) -> Iterator[str]:
+    from tasksim.base.units import duration_text
+    from tasksim.view.texttables import table
+
+    shares = found.profile.shares()
+    large = {name: share for name, share in shares.items() if share > threshold}
+    cells = [(name, place, f"{share:.1%}") for (name, place), share in large.items()]
+    rest = len(shares) - len(large)
+    cells.append((f"{rest} other functions", "", f"{1 - sum(large.values()):.1%}"))
+    yield table(("function", "in", "share"), cells, left=2)
+    yield f"\n{found.profile.total:.4g} {found.profile.unit}, by {found.source}"
+    if found.overhead is not None and found.alone_s is not None:
+        yield (
+            f"{duration_text(found.seconds)} of processor time, {duration_text(found.alone_s)} "
+            f"without the profiler ({found.overhead:+.1%})"
+        )
+
+
+def read_profiles(texts: Sequence[str]) -> dict[int, FunctionProfile]:
+    """Return the profiles of ``PROCESSES=FILE`` by the number of processes."""
+    from tasksim.calibration.profiling.functions import read_profile
+
+    found: dict[int, FunctionProfile] = {}
+    for text in texts:
+        number, equals, path = text.partition("=")
+        if not equals or not number.isdecimal() or int(number) < 1:
+            raise InputError(f"got '{text}'; legal: PROCESSES=FILE, as 4=four.csv")
+        if int(number) in found:
+            raise InputError(f"{text}: {number} processes are given twice")
+        found[int(number)] = read_profile(Path(path))
+    return found
+
+
+def print_critical(
+    profiles: Sequence[str], threshold: float, against: Path | None, *, of_one: bool, as_json: bool
+) -> None:
+    """Print which functions are critical, and how far the first profile is from another."""
+    from tasksim.calibration.profiling.functions import (
+        critical_functions,
+        read_profile,
+        shares_distance,
+    )
+
+    known = read_profiles(profiles)
+    found = critical_functions(known, threshold, of_one=of_one)
+    distance = None
+    if against is not None:
+        distance = shares_distance(known[found.processes[0]], read_profile(against))
+    if as_json:
+        print_json({
+            "processes": found.processes,
+            "functions": [vars(function) for function in found.functions],
+            "critical": [function.name for function in found.critical],
+            "not_scaling": [function.name for function in found.not_scaling],
+            "covered": found.covered,
+            "distance": distance,
+        })  # fmt: skip
+        return
+    click.echo("\n".join(critical_text(found)))
+    if distance is not None:
+        click.echo(f"distance of the shares from {against}: {distance:.2g} (normalized)")
+
+
+def critical_text(found: CriticalFunctions) -> Iterator[str]:
+    """Yield the table of critical functions, and the rest as one."""
+    from tasksim.view.texttables import table
+
+    header = ("function", "in", *(f"on {P}" for P in found.processes), "exponent", "critical")
+    cells = [
+        (f.name, f.place, *(f"{share:.1%}" for share in f.shares), f"{f.exponent:+.2f}",
+         f.reason or "")
+        for f in found.critical
+    ]  # fmt: skip
+    rest = [f for f in found.functions if f.reason is None]
+    left = [f"{sum(f.shares[i] for f in rest):.1%}" for i in range(len(found.processes))]
+    cells.append((f"{len(rest)} others", "", *left, "", "no: one kernel"))
+    yield table(header, cells, left=2)
+    yield (
+        f"\n{len(found.critical)} of {len(found.functions)} functions are critical, "
+        f"{len(found.not_scaling)} of them as they do not scale; they take {found.covered:.1%}"
+    )
