@@ -13,6 +13,7 @@ from tasksim.base.errors import InputError
 from tasksim.platform.description import MAX_WORKERS
 
 __all__ = [
+    "FREQUENCY",
     "SHARE",
     "TIME",
     "WORKERS",
@@ -89,6 +90,28 @@ class Time(FloatType):
         return seconds
 
 
+class Frequency(FloatType):
+    """A clock with its unit, such as ``2.6GHz``, in hertz."""
+
+    name = "frequency"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the clock in hertz."""
+        from tasksim.base.units import parse_quantity
+
+        if isinstance(value, float):
+            return value
+        try:
+            hertz = parse_quantity(value, "frequency")
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        if hertz <= 0:
+            self.fail(f"{value!r}: must be more than 0", param, ctx)
+        return hertz
+
+
 class WholeNumber(click.IntRange):
     """A whole number within limits, called "integer" in messages and not "integer range"."""
 
@@ -101,7 +124,7 @@ class WholeNumber(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-SHARE, TIME = Share(), Time()
+SHARE, TIME, FREQUENCY = Share(), Time(), Frequency()
 WORKERS = WholeNumber(1, MAX_WORKERS)
 
 json_option = click.option(

@@ -10,7 +10,7 @@ import click
 from tasksim.base.errors import InputError, OutOfDomainError, unknown
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, force_option, json_option
+from tasksim.cli.options import FREQUENCY, SHARE, force_option, json_option
 from tasksim.cli.output import note, print_json, refuse_file
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
+CLOCK = "frequency_hz"
+"""Parameter that is the clock, as :data:`tasksim.models.rows.CLOCK`, which takes long to import."""
 UNSEEN_CHOICES = ("refuse", "pooled")
 
 
@@ -32,6 +34,7 @@ UNSEEN_CHOICES = ("refuse", "pooled")
         "tasksim predict general.json --kernel gemm m=256 n=256 k=256",
         "tasksim predict transpose.json n=512 layout=row",
         "tasksim predict gemm.json --file configurations.csv -o predictions.csv",
+        "tasksim predict gemm-counters.json m=256 n=256 k=256 --frequency 2GHz",
     ],
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="MODEL")
@@ -66,6 +69,13 @@ UNSEEN_CHOICES = ("refuse", "pooled")
     help="Prediction for a category that was not measured: an error, or that over all others.",
 )
 @click.option(
+    "--frequency",
+    type=FREQUENCY,
+    metavar="HZ",
+    help="Clock of the core, for models of counters, which know what it changes: computing and"
+    " not memory. [default: the highest that was measured]",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
@@ -81,6 +91,7 @@ def predict(
     architecture: str | None,
     table: Path | None,
     unseen: str,
+    frequency: float | None,
     output: Path | None,
     force: bool,
     as_json: bool,
@@ -88,7 +99,7 @@ def predict(
     """Say how long a kernel takes with some parameters, after a coefficient or model file.
 
     With the interval in which a measurement is, and how far outside what was measured the
-    parameters are.
+    parameters are. Models of counters also say which part is computing, and which is memory.
     """
     if not 0 < level < 1:
         raise InputError(f"--level: got {level:g}; legal: between 0% and 100%")
@@ -98,16 +109,22 @@ def predict(
         refuse_file(output, "predictions", (".csv",), force=force)
     loaded = _of_kernel(file, kernel)
     architecture, model = _model(loaded, architecture, file)
+    clock_hz = _clock(model, frequency, settings)
     if table is not None:
+        if frequency is not None:
+            raise InputError(f"--frequency is for one configuration; with --file: {_CLOCK_COLUMN}")
         about = {"kernel": loaded.kernel, "architecture": architecture, "kind": model.kind}
         _predict_file(model, table, settings, level, unseen, about, output, as_json=as_json)
         return
     values = _values(model, settings)
+    if clock_hz is not None and CLOCK in model.names_:
+        values[CLOCK] = clock_hz
     if unseen == "refuse":
         _refuse_unseen(model, values)
     outside = dict(_outside(model, values))
     predicted = _predicted(model, [[values[name] for name in model.names_]], level, unseen)
     predicted["inside"] = predicted["inside"] and not model.fixed_.keys() & outside
+    predicted |= _parts(model, [values[name] for name in model.names_], predicted, clock_hz)
     result = {
         "kernel": loaded.kernel,
         "architecture": architecture,
@@ -120,6 +137,50 @@ def predict(
         print_json(result)
     else:
         click.echo("\n".join(_text(result, model)))
+
+
+_CLOCK_COLUMN = f"a column {CLOCK}, if the model was measured at several clocks"
+
+
+def _clock(model: KernelModel, frequency: float | None, settings: Sequence[str]) -> float | None:
+    """Return the clock that is asked for; raise :exc:`InputError` if it changes nothing known."""
+    from tasksim.models.kinds.counted import CounterModel
+
+    if frequency is None:
+        return None
+    if not isinstance(model, CounterModel):
+        raise InputError(
+            f"--frequency: {model.label} is a model of kind {model.kind}; legal: models of "
+            "counters ('tasksim fit --kind counters'), which know what the clock changes"
+        )
+    if any(text.partition("=")[0].strip() == CLOCK for text in settings):
+        raise InputError(f"--frequency and {CLOCK}: give only one")
+    return frequency
+
+
+def _parts(
+    model: KernelModel,
+    row: Sequence[float | str],
+    predicted: dict[str, Any],
+    clock_hz: float | None,
+) -> dict[str, Any]:
+    """Return the parts of a prediction by counters, and the prediction at another clock."""
+    from tasksim.models.kinds.counted import CounterModel
+
+    if not isinstance(model, CounterModel):
+        return {}
+    parts = [float(part[0]) for part in model.parts([row], frequency_hz=clock_hz)]
+    found: dict[str, Any] = {
+        "parts": dict(zip(("computing_s", "memory_s", "messages_s"), parts, strict=True))
+    }
+    if clock_hz is None or CLOCK in model.names_:
+        return found
+    # The interval's width is relative: it scales with the prediction.
+    factor = sum(parts) / predicted["duration_s"]
+    found["duration_s"] = sum(parts)
+    for name in ("low_s", "high_s"):
+        found[name] = None if predicted[name] is None else factor * predicted[name]
+    return found
 
 
 def _of_kernel(path: Path, kernel: str | None) -> CoefficientFile:
@@ -181,7 +242,6 @@ def _predict_file(
 def _values(model: KernelModel, settings: Sequence[str]) -> dict[str, float | str]:
     """Return the value of each parameter of *model*, in its order, then those of fixed ones."""
     from tasksim.models.fitted import highest_clock
-    from tasksim.models.rows import CLOCK
 
     given = _given(model, settings)
     if CLOCK in model.names_:
@@ -281,7 +341,6 @@ def _outside(
 
 def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     from tasksim.base.units import format_time
-    from tasksim.models.rows import CLOCK
 
     yield f"duration  {format_time(result['duration_s'])}"
     level = f"{100 * result['level']:g} %"
@@ -290,6 +349,12 @@ def _text(result: dict[str, Any], model: KernelModel) -> Iterator[str]:
     else:
         low, high = format_time(result["low_s"]), format_time(result["high_s"])
         yield f"interval  {low} to {high} ({level} of measurements)"
+    if "parts" in result:
+        total = result["duration_s"] or 1.0
+        yield "parts     " + ", ".join(
+            f"{name.removesuffix('_s')} {format_time(seconds)} ({seconds / total:.0%})"
+            for name, seconds in result["parts"].items()
+        )
     if CLOCK in result["parameters"]:
         yield f"clock     {result['parameters'][CLOCK] / 1e9:.3g} GHz"
     yield f"domain    {_domain(result, model)}"

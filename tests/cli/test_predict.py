@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tasksim as public
+from tasksim.formats.samples import read_samples
 from tasksim.models.conformance import example_samples
 from tasksim.models.files.coefficients import Entry, Machine, Measured
 from tasksim.models.files.store import save_kernel, save_models
+from tasksim.models.kinds.counted import CounterModel
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.samples import Samples
+from tasksim.models.samples import Samples, with_clock
 from tasksim.models.uncertainty.conformal import calibrate
 
 
@@ -247,3 +251,80 @@ def test_a_file_for_a_history_names_the_line_that_it_does_not_know(tasksim, tmp_
     assert called.err.startswith(
         "Error: some.csv:3:1: gemm on cpu: no samples with (m=1, n=2, k=3)"
     )
+
+
+def _counted(path, clocks_hz):
+    """Write samples of half a cycle per instruction, and a quarter of memory's time."""
+    rows = ["n,frequency_hz,instructions,l1_hits,memory_accesses,duration_s"]
+    for n in (64, 128, 256, 512):
+        for hertz in clocks_hz:
+            for run in range(3):
+                seconds = 0.5 * 9 * n * n / hertz + 0.25 * (n * 100 * 5e-9)
+                rows.append(f"{n},{hertz:g},{9 * n * n},0,{100 * n},{seconds * (1 + 1e-6 * run)}")
+    Path(path).write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def counter_model(tasksim):
+    def fit(*clocks_hz):
+        _counted("counted.csv", clocks_hz)
+        samples = read_samples(Path("counted.csv"))
+        model = CounterModel(latencies_s={"l1": 1e-9, "memory": 5e-9}).fit(samples)
+        calibrate(model, with_clock(samples))
+        public.save_models("model.json", {"kernel": {"cpu": model}}, machine="made")
+        return model
+
+    return fit
+
+
+def test_at_another_clock_computing_takes_longer_and_memory_does_not(tasksim, counter_model):
+    counter_model(2e9)
+    fast, slow = (
+        tasksim(f"predict model.json n=256 {more} --json").json for more in ("", "--frequency 1GHz")
+    )
+    assert fast["parts"]["computing_s"] == pytest.approx(0.5 * 9 * 256**2 / 2e9, rel=1e-3)
+    assert slow["parts"]["computing_s"] == pytest.approx(2 * fast["parts"]["computing_s"])
+    assert slow["parts"]["memory_s"] == pytest.approx(fast["parts"]["memory_s"])
+    assert slow["duration_s"] == pytest.approx(sum(slow["parts"].values()))
+    ratio = slow["duration_s"] / fast["duration_s"]
+    assert slow["high_s"] == pytest.approx(ratio * fast["high_s"])
+    assert "parts     computing" in tasksim("predict model.json n=256").out
+
+
+def test_a_model_of_two_clocks_predicts_at_those_that_were_measured(tasksim, counter_model):
+    counter_model(2e9, 3e9)
+    told = {
+        more: tasksim(f"predict model.json n=256 {more} --json").json
+        for more in ("", "--frequency 2GHz", "frequency_hz=2e9")
+    }
+    assert told[""]["parameters"]["frequency_hz"] == 3e9
+    assert told["--frequency 2GHz"]["duration_s"] == told["frequency_hz=2e9"]["duration_s"]
+    truth = {hertz: 0.5 * 9 * 256**2 / hertz + 0.25 * 256 * 100 * 5e-9 for hertz in (2e9, 3e9)}
+    assert told[""]["duration_s"] == pytest.approx(truth[3e9], rel=1e-3)
+    assert told["--frequency 2GHz"]["duration_s"] == pytest.approx(truth[2e9], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--frequency 0GHz", "must be more than 0"),
+        ("--frequency fast", "write e.g. '2.6 GHz'"),
+        ("--frequency 2GHz frequency_hz=2e9", "--frequency and frequency_hz: give only one"),
+        ("--frequency 2GHz --file counted.csv", "a column frequency_hz"),
+    ],
+)
+def test_a_clock_that_is_none_is_refused(tasksim, counter_model, words, said):
+    counter_model(2e9, 3e9)
+    called = tasksim(f"predict model.json n=256 {words}")
+    assert called.code == 2
+    assert said in called.err
+
+
+def test_models_without_counters_do_not_know_what_a_clock_changes(tasksim):
+    model = public.PowerLaw().fit(
+        Samples(("n",), np.array([[1.0], [2.0], [4.0]] * 3), np.array([1.0, 2.0, 4.0] * 3))
+    )
+    public.save_models("power.json", {"kernel": {"cpu": model}}, machine="made")
+    called = tasksim("predict power.json n=2 --frequency 1GHz")
+    assert called.code == 2
+    assert "is a model of kind power; legal: models of counters" in called.err

@@ -47,7 +47,9 @@ def test_functions_with_much_time_and_those_that_do_not_scale_are_critical(tasks
     functions = {found["name"]: found for found in told["functions"]}
     assert functions["shared"]["exponent"] == pytest.approx(-1.0)
     assert functions["each"]["exponent"] == pytest.approx(0.0, abs=1e-12)
-    assert functions["each"]["shares"] == pytest.approx([20 / 999.6, 40 / 1019.7, 80 / 1059.9], rel=1e-3)
+    assert functions["each"]["shares"] == pytest.approx(
+        [20 / 999.6, 40 / 1019.7, 80 / 1059.9], rel=1e-3
+    )
     assert functions["tiny"]["reason"] is None
     large = tasksim(f"report functions {profiles} --threshold 10% --json").json
     assert (large["critical"], large["not_scaling"]) == (["shared", "each"], ["each"])
