@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tasksim.models.terms.leastsquares import Weights
     from tasksim.reports.bulk.report import ScalingReport
     from tasksim.reports.kernelpages import Format
+    from tasksim.reports.refinement import Refinement
     from tasksim.run.account import Account
     from tasksim.run.criticalkernels import CriticalKernels
     from tasksim.run.samples import RecordedRun, Repeated
@@ -372,6 +373,72 @@ def functions(
     from tasksim.cli.profile import print_critical
 
     print_critical(profiles, threshold, against, of_one=of_one, as_json=as_json)
+
+
+@reporting.command(
+    "refinement", cls=Command,
+    examples=[
+        "tasksim report refinement gemm-two-loads.csv --memory mine -o refined",
+    ],
+    short_help="Tell computing from memory, by two clocks or loads of the memory.",
+)  # fmt: skip
+@click.argument("samples", type=click.Path(path_type=Path), metavar="SAMPLES")
+@click.option(
+    "--memory",
+    metavar="PLATFORM",
+    help="Platform whose memory_hierarchy has the latencies. [default: guessed latencies]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A new folder: points.csv, lines.csv, refinement.png.",
+)
+@force_option
+@json_option
+def refinement(
+    samples: Path, memory: str | None, output: Path | None, force: bool, as_json: bool
+) -> None:
+    """Tell computing from memory, by two clocks or loads of the memory.
+
+    SAMPLES are what 'tasksim counters' wrote with --load, or what was counted at two clocks. Cycles
+    per instruction lie on a line over those of memory: it begins at the cycles without waiting, and
+    its slope is the part of memory's time that computing does not hide.
+    """
+    from tasksim.cli.fit import latencies_of
+    from tasksim.formats.samples import read_samples
+    from tasksim.models.kinds.counted import guessed_latencies
+    from tasksim.reports.refinement import refinement as refined
+
+    found = read_samples(samples)
+    known = guessed_latencies(found) if memory is None else latencies_of(memory)
+    told = refined(found, known)
+    if output is not None:
+        told.write(output, force=force)
+    if as_json:
+        print_json({
+            "points": told.points.to_dict("records"),
+            "lines": told.lines.to_dict("records"),
+            "latencies_s": dict(known),
+            "output": output,
+        })  # fmt: skip
+    else:
+        click.echo("\n".join(_refinement_text(told, guessed=memory is None)))
+    if output is not None:
+        note(f"Wrote {output}")
+
+
+def _refinement_text(told: Refinement, *, guessed: bool) -> Iterator[str]:
+    from tasksim.view.texttables import table
+
+    cells = [
+        (*(f"{row[name]:g}" for name in told.names), f"{row['cpi_core']:.3g}",
+         f"{row['bf_mem']:.3g}", row["note"])
+        for row in told.lines.to_dict("records")
+    ]  # fmt: skip
+    yield table((*told.names, "CPI_core", "BF_mem", "note"), cells, left=0)
+    if guessed:
+        yield "note: latencies are guessed: 'tasksim calibrate memory' measures this machine's"
 
 
 SCALING_EXAMPLES = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.models.quantiles import Draw
     from tasksim.models.samples import Samples
 
-__all__ = ["CounterModel"]
+__all__ = ["CounterModel", "guessed_latencies"]
 
 DEFAULT_LATENCY_CYCLES: Final = {"l1": 4.0, "l2": 14.0, "l3": 60.0, "memory": 250.0}
 """Typical latencies of current processors in cycles, used if those of the machine are not given."""
@@ -36,6 +36,16 @@ CRITERIA: Final = ("cv", "r2")
 COST_CHOICES: Final = ("cv", "two")
 LINE_BYTES: Final = 64
 """Bytes per memory access: a cache line of x86 and of most ARM processors."""
+
+
+def guessed_latencies(samples: Samples) -> dict[str, float]:
+    """Return typical latencies of the levels that *samples* count, at their median clock."""
+    counters = samples.counters or {}
+    hertz = float(np.median(counters.get(CLOCK, np.array([DEFAULT_HZ]))))
+    if CLOCK in samples.names:
+        hertz = float(np.median(samples.parameters[:, samples.names.index(CLOCK)]))
+    levels = [level for level in MEMORY_LEVELS if HITS[level] in counters]
+    return {level: DEFAULT_LATENCY_CYCLES[level] / hertz for level in levels}
 
 
 class CounterModel(KernelModel):
