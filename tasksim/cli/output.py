@@ -100,6 +100,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
             s.kernel: {"tasks": s.count, "total_s": s.total_s, "mean_s": s.mean_s}
             for s in kernel_statistics(run)
         },
+        **({} if run.numa is None else {"numa": run.numa.to_json()}),
         **_energy_of(run),
         **_disturbance_of(run),
     }

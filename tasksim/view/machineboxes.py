@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from tasksim.base.units import format_bandwidth, format_size
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from tasksim.formats.hwloc.devices import CoProcessor
     from tasksim.formats.hwloc.topology import HwlocObject, Topology
-    from tasksim.platform.description import MemoryLevel, Platform, Worker
+    from tasksim.platform.description import MemoryDomain, MemoryLevel, Platform, Worker
 
 __all__ = ["Box", "boxes_of_platform", "boxes_of_topology", "facts_of", "folded"]
 
@@ -197,8 +198,30 @@ def boxes_of_platform(platform: Platform) -> Box:
     """Return the boxes of a platform: memories, domains, caches, workers, links."""
     nodes = [_node_box(platform, node) for node in range(platform.nodes)]
     if len(nodes) == 1:
-        return Box("machine", platform.name, (), nodes[0].children, nodes[0].beside)
+        facts = _numa_facts(platform)
+        return Box("machine", platform.name, facts, nodes[0].children, nodes[0].beside)
     return Box("machine", platform.name, (f"{len(nodes)} nodes",), nodes)
+
+
+def _numa_facts(platform: Platform) -> tuple[str, ...]:
+    """Return what an access to another domain costs, and what goes between two."""
+    numa, domains = platform.numa, range(len(platform.memory_domains))
+    if numa is None or len(domains) < 2:
+        return ()
+    pairs = [(one, other) for one in domains for other in domains if one != other]
+    costs = sorted(numa.ratio(*pair) for pair in pairs)
+    facts = [f"remote access {_from_to(f'{costs[0]:.3g}', f'{costs[-1]:.3g}')} times local"]
+    if numa.bandwidths_bytes_per_s:
+        limits = sorted(numa.bandwidths_bytes_per_s[one][other] for one, other in pairs)
+        texts = ["no limit" if limit == inf else format_bandwidth(limit) for limit in limits]
+        facts.append(f"{_from_to(texts[0], texts[-1])} between two")
+    if numa.cache_bytes:
+        facts.append(f"{format_size(numa.cache_bytes)} of caches per domain")
+    return tuple(facts)
+
+
+def _from_to(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def _node_box(platform: Platform, node: int) -> Box:
@@ -216,7 +239,7 @@ def _node_box(platform: Platform, node: int) -> Box:
         own = [worker for worker in cores if worker.id in domain.workers]
         inside |= {worker.id for worker in own}
         if own:
-            facts = _speeds(domain.bandwidths_bytes_per_s)
+            facts = _domain_facts(domain)
             children = _cores(platform, own)
             box.children.append(Box("domain", _plain(domain.name), facts, children))
     box.children += _cores(platform, [worker for worker in cores if worker.id not in inside])
@@ -229,6 +252,12 @@ def _node_box(platform: Platform, node: int) -> Box:
 def _plain(name: str) -> str:
     """Return the name on a node: ``ram`` of ``node0/ram``."""
     return name.rpartition("/")[2]
+
+
+def _domain_facts(domain: MemoryDomain) -> tuple[str, ...]:
+    size = domain.size_bytes
+    sizes = () if size is None else (format_size(size),)
+    return (*sizes, *_speeds(domain.bandwidths_bytes_per_s))
 
 
 def _speeds(bandwidths: Sequence[float]) -> tuple[str, ...]:

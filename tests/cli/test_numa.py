@@ -44,6 +44,7 @@ def test_a_remote_task_takes_longer(tasksim, two, engine):
     done = tasksim(LINE.format(f"--check --json --engine {engine}"))
     assert done.err == ""
     assert done.json["makespan_s"] == 3.5
+    assert done.json["numa"]["extra_s"] == [0.0, 0.5]
     near = tasksim(LINE.format("--json --set platform.numa.distances=10"))
     assert near.json["makespan_s"] == 3.0
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
+
 import pytest
+from contended import sockets
 from hwloc_files import GPU, OLD, TWO, package, topology
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,8 +64,27 @@ def test_a_platform_has_domains_caches_and_links(machine):
 
     platform = load_platform(machine(topology(package(0), package(1, devices=GPU))))
     texts = texts_of(machine_figure(platform))
-    assert texts[:5] == ["m", "ram", "64 GiB", "numa0", "L3 20 MiB"]
+    assert texts[:6] == ["m", "ram", "64 GiB", "numa0", "32 GiB", "L3 20 MiB"]
     assert texts[-3:] == ["cuda-numa1-0", "gpu0 16 GiB", "from ram 15.8 GB/s"]
+
+
+def test_domains_have_distances_and_what_goes_between_them():
+    near = sockets(2, 1, 8e9, distance=21.0, sizes=(2.0**30, None), cache_bytes=2.0**20)
+    assert texts_of(machine_figure(near))[:9] == [
+        "identical-2", "remote access 2.1 times local", "1 MiB of caches per domain", "ram",
+        "no limit", "numa0", "1 GiB", "8 GB/s together", "cpu0",
+    ]  # fmt: skip
+    numa = replace(
+        near.numa,
+        distances=((10.0, 15.0), (20.0, 10.0)),
+        bandwidths_bytes_per_s=((inf, 5e9), (inf, inf)),
+        cache_bytes=0.0,
+    )
+    assert texts_of(machine_figure(replace(near, numa=numa)))[1:3] == [
+        "remote access 1.5 to 2 times local", "5 GB/s to no limit between two"
+    ]  # fmt: skip
+    alone = sockets(1, 2)
+    assert texts_of(machine_figure(alone))[:2] == ["identical-2", "ram"]
 
 
 def test_nodes_are_boxes():
