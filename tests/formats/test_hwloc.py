@@ -87,6 +87,27 @@ def test_distances_between_numa_nodes_are_those_of_the_domains(imported):
     assert load_platform(found.path.parents[2] / "machine.xml").numa == numa
 
 
+def test_distances_of_version_1_are_inside_the_machine(imported):
+    def latencies(*values):
+        return "".join(f'<latency value="{value}"/>' for value in values)
+
+    def with_distances(count, depth, inside):
+        head = OLD.index('  <object type="NUMANode"')
+        told = f'<distances nbobjs="{count}" relative_depth="{depth}" latency_base="10.000000">'
+        return f"{OLD[:head]}{told}{inside}</distances>{OLD[head:]}"
+
+    told = latencies("1.000000", "2.100000", "2.100000", "1.000000")
+    numa = imported(with_distances(2, 1, told), "two").platform.numa
+    assert numa.distances == ((10.0, 21.0), (21.0, 10.0))
+    # Where the second node is nearer to the first than to itself, they say nothing.
+    wrong = latencies("1.000000", "2.100000", "1.000000", "2.100000")
+    assert imported(with_distances(2, 1, wrong), "wrong").platform.numa is None
+    # Those of other objects are none of NUMA nodes.
+    assert imported(with_distances(2, 2, told), "sockets").platform.numa is None
+    with pytest.raises(InputError, match="expected 9 latencies between 3 objects, found 4"):
+        imported(with_distances(3, 1, told), "three")
+
+
 def test_a_node_whose_cores_all_drive_devices_is_none_of_the_distances(imported):
     one = imported(topology(package(0, 1), package(1, 1, GPU), beside=distances("10 21 21 10")))
     assert (len(one.platform.memory_domains), one.platform.numa) == (1, None)

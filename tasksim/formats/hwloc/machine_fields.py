@@ -270,17 +270,13 @@ class _Builder:
         used = {core.domain for core in self.cores if units.intersection(core.units)}
         return sorted(used & set(range(len(self.memories))))
 
-    def _distance(self, one: int, other: int) -> int:
+    def _distance(self, one: int, other: int) -> float:
         """Return the distance between two NUMA nodes; 0 where none is told."""
         nodes = self.memories[one], self.memories[other]
-        for names in (
-            [f"os:{node.index}" for node in nodes],
-            [f"gp:{node.element.attributes.get('gp_index')}" for node in nodes],
-        ):
-            found = self.topology.numa_distances.get((names[0], names[1]))
-            if found is not None:
-                return found
-        return 0
+        by_os = [f"os:{node.index}" for node in nodes]
+        by_gp = [f"gp:{node.element.attributes.get('gp_index')}" for node in nodes]
+        told = self.topology.numa_distances
+        return told.get((by_os[0], by_os[1]), told.get((by_gp[0], by_gp[1]), 0))
 
     def _last_caches_bytes(self, domain: int) -> int:
         """Return the size of the last-level caches of a NUMA node's cores together."""
@@ -478,7 +474,7 @@ class _Builder:
             )
             return
         told = sorted(set(self.topology.numa_distances.values()))
-        values = ", ".join(map(str, told[:8])) + (", ..." if len(told) > 8 else "")
+        values = ", ".join(f"{value:g}" for value in told[:8]) + (", ..." if len(told) > 8 else "")
         what = f"({values}) are not simulated" if told else "are not told"
         yield f"the distances between NUMA nodes {what}: set numa.distances"
 
@@ -523,7 +519,7 @@ class _Builder:
             yield f"{what} of memory are not told: 'tasksim calibrate memory' measures them there"
 
 
-def _are_distances(rows: Sequence[Sequence[int]]) -> bool:
+def _are_distances(rows: Sequence[Sequence[float]]) -> bool:
     """Return whether all are told, and each node is nearest to itself."""
     return all(min(row) > 0 and row[i] == min(row) for i, row in enumerate(rows))
 

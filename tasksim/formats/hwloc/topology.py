@@ -27,6 +27,11 @@ INSTRUCTION_CACHE: Final = "2"
 NVLINK: Final = "NVLinkBandwidth"
 """Name of the matrix of bandwidths between GPUs, switches and packages, in MB/s."""
 NUMA_LATENCY: Final = "NUMALatency"
+MAX_DISTANCES_DEPTH: Final = 64
+"""Maximum depth of objects below the one that has their distances: trees of hwloc have a dozen."""
+DISTANCE_DIGITS: Final = 3
+"""Decimals of distances in files of version 1, which divide what firmware tells, whole numbers, by
+the smallest of them."""
 MIB_BYTES: Final = 2**20
 """Unit of hwloc's memory attribute ``Bandwidth``, in bytes/s."""
 NS_S: Final = 1e-9
@@ -130,7 +135,7 @@ class Topology:
     latencies_s: list[MemoryValue] = field(default_factory=list)
     nvlinks_bytes_per_s: dict[tuple[str, str], float] = field(default_factory=dict)
     """Pair of objects, each ``TYPE:gp_index`` -> bandwidth from the first to the second."""
-    numa_distances: dict[tuple[str, str], int] = field(default_factory=dict)
+    numa_distances: dict[tuple[str, str], float] = field(default_factory=dict)
     """Pair of NUMA nodes, each ``os:NUMBER`` or ``gp:NUMBER`` -> distance from first to second."""
     allowed: int = 0
     """Set of the processing units that programs may use."""
@@ -167,6 +172,7 @@ def read_topology(path: Path, text: str | None = None) -> Topology:
     topology.allowed = told & machine.cpus
     for element in root.children:
         reader.add(element, topology)
+    reader.add_old_distances(topology)
     problems.raise_any()
     return topology
 
@@ -178,6 +184,7 @@ class _Reader:
         self.problems = problems
         self.version = version
         self._seen: dict[tuple[str, int], Element] = {}
+        self._old_distances: list[tuple[HwlocObject, Element]] = []
 
     def object_of(self, element: Element, parent: HwlocObject | None) -> HwlocObject:
         """Return the object of an *element*, with those inside."""
@@ -196,6 +203,8 @@ class _Reader:
             elif child.name == "info":
                 name = self.problems.attribute(child, "name")
                 found.infos[name] = child.attributes.get("value", "")
+            elif child.name == "distances":
+                self._old_distances.append((found, child))
         return found
 
     def _check(self, found: HwlocObject) -> None:
@@ -314,6 +323,24 @@ class _Reader:
             if one != other and value:
                 pair = prefix + names[one], prefix + names[other]
                 topology.nvlinks_bytes_per_s[pair] = value * 1e6
+
+    def add_old_distances(self, topology: Topology) -> None:
+        """Add the distances of version 1, which are inside the object above those they are of."""
+        for above, element in self._old_distances:
+            below = [above]
+            for _ in range(min(self._whole(element, "relative_depth"), MAX_DISTANCES_DEPTH)):
+                below = [child for it in below for child in it.children]
+            count, base = self._whole(element, "nbobjs"), self._number(element, "latency_base")
+            told = [child for child in element.children if child.name == "latency"]
+            values = [self._number(child, "value") for child in told]
+            if len(values) != count * count:
+                expected = f"{count * count} latencies between {count} objects"
+                self.problems.at(element, expected, f"{len(values)}")
+            elif len(below) == count and all(it.kind == "NUMANode" for it in below):
+                names = [f"os:{it.index}" for it in below]
+                pairs = product(names, names)
+                costs = (round(base * value, DISTANCE_DIGITS) for value in values)
+                topology.numa_distances |= dict(zip(pairs, costs, strict=True))
 
     @staticmethod
     def _texts(element: Element, name: str) -> list[str]:
