@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.arguments import all_of, whole_number
+from tasksim.base.arguments import all_of, short, whole_number
 from tasksim.base.errors import InputError
 from tasksim.platform.costs import Allocation, Copying, Overheads
 from tasksim.platform.parts import (
@@ -22,6 +22,7 @@ from tasksim.platform.parts import (
     Memory,
     MemoryDomain,
     MemoryLevel,
+    Numa,
     Route,
     Worker,
     WorkerClass,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.platform.parts import Numa
     from tasksim.platform.power import Frequency, Power
 
 __all__ = [
@@ -557,11 +557,14 @@ def _memory_domains(platform: Platform) -> Iterator[str]:
 
 
 def _numa(platform: Platform) -> Iterator[str]:
-    if platform.numa is not None:
+    given: object = platform.numa
+    if given is not None and not isinstance(given, Numa):
+        yield f"numa: got {short(given)}; legal: a Numa, or None"
+    elif given is not None:
         from tasksim.platform.numa import numa_problems
 
         names = [domain.name for domain in platform.memory_domains]
-        yield from numa_problems(platform.numa, names, platform.nodes)
+        yield from numa_problems(given, names, platform.nodes)
 
 
 def _domain_worker(platform: Platform, name: str, worker: int) -> Iterator[str]:

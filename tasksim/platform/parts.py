@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from numbers import Real
+from typing import Any, Final
+
+from tasksim.base.arguments import finite_number, short
+from tasksim.base.errors import InputError
 
 __all__ = [
     "FIRST_TOUCH",
@@ -302,6 +306,12 @@ class NumaKernel:
     memory_share: float
     demand_bytes_per_s: float | None = None
 
+    def __post_init__(self) -> None:
+        """Check that the values are numbers; :class:`Platform` checks their limits."""
+        finite_number(self.memory_share, "memory_share")
+        if self.demand_bytes_per_s is not None:
+            finite_number(self.demand_bytes_per_s, "demand_bytes_per_s")
+
 
 @dataclass(frozen=True, slots=True)
 class Numa:
@@ -339,9 +349,32 @@ class Numa:
     cache_bytes: float = 0.0
     kernels: dict[str, NumaKernel] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Make tuples of the rows, and check the types; :class:`Platform` checks the rest."""
+        for name in ("distances", "bandwidths_bytes_per_s"):
+            object.__setattr__(self, name, _rows(getattr(self, name), name))
+        finite_number(self.cache_bytes, "cache_bytes")
+        if not isinstance(self.kernels, dict) or not all(
+            isinstance(use, NumaKernel) for use in self.kernels.values()
+        ):
+            raise InputError(f"kernels: got {short(self.kernels)}; legal: NumaKernel by name")
+
     def ratio(self, source: int, home: int) -> float:
         """Return the cost of an access from *source* to *home*; 1 for a domain's own memory."""
         return self.distances[source][home] / self.distances[source][source]
+
+
+def _rows(values: Any, what: str) -> tuple[tuple[float, ...], ...]:
+    """Return a matrix as tuples of floats; raise :exc:`InputError` unless it has numbers only."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what}: got {short(values)}; legal: rows of numbers")
+    rows = []
+    for row in values:
+        numbers = () if isinstance(row, str) or not hasattr(row, "__iter__") else tuple(row)
+        if not numbers or not all(isinstance(it, Real) for it in numbers):
+            raise InputError(f"{what}: got the row {short(row)}; legal: rows of numbers")
+        rows.append(tuple(map(float, numbers)))
+    return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)

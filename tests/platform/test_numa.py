@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 
+import numpy as np
 import pytest
 from contended import sockets
 
@@ -151,7 +152,7 @@ GOOD = TWO.numa
         (replace(GOOD, placement="numa2"), "numa: unknown placement (got 'numa2', legal first_tou"),
         (replace(GOOD, cache_bytes=-1.0), "numa: cache has -1.0 bytes, must be 0 or more"),
         (replace(GOOD, kernels={"gemm": NumaKernel(2.0)}), "memory share 2.0, must be 0 to 1"),
-        (replace(GOOD, kernels={"gemm": NumaKernel(1.0, inf)}), "demands inf bytes/s, must be 0"),
+        (replace(GOOD, kernels={"gemm": NumaKernel(1.0, -1.0)}), "demands -1.0 bytes/s, must be 0"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_python(wrong, what):
@@ -170,3 +171,28 @@ def test_domains_and_one_node_are_needed_in_python():
     sized = tuple(replace(domain, size_bytes=0.0) for domain in TWO.memory_domains)
     with pytest.raises(InputError, match=r"memory domain numa0 has size 0\.0, must be positive"):
         replace(TWO, memory_domains=sized)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: Numa("near"), "distances: got 'near' (str); legal: rows of numbers"),
+        (lambda: Numa(21.0), "distances: got 21.0 (float); legal: rows of numbers"),
+        (lambda: Numa((10.0, 21.0)), "distances: got the row 10.0 (float); legal: rows of numbers"),
+        (lambda: Numa((("10", 21.0),)), "distances: got the row ('10', 21.0) (tuple); legal: rows"),
+        (lambda: Numa(((10.0,),), cache_bytes="1 MiB"), "cache_bytes: got '1 MiB' (str)"),
+        (lambda: Numa(((10.0,),), kernels={"gemm": 0.5}), "legal: NumaKernel by name"),
+        (lambda: NumaKernel("half"), "memory_share: got 'half' (str)"),
+        (lambda: NumaKernel(0.5, "1 GB/s"), "demand_bytes_per_s: got '1 GB/s' (str)"),
+        (lambda: replace(TWO, numa={"distances": 21}), "numa: got {'distances': 21} (dict); legal"),
+    ],
+)
+def test_arguments_that_are_no_numbers(make, what):
+    with pytest.raises(InputError) as refused:
+        make()
+    assert what in str(refused.value)
+
+
+def test_rows_may_be_lists_or_arrays():
+    rows = np.array([[10, 21], [21, 10]])
+    assert Numa(rows) == Numa(rows.tolist()) == Numa(((10.0, 21.0), (21.0, 10.0)))
