@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.models import selection
 from tasksim.models.samples import Samples
 from tasksim.models.selection import AUTO, check_separable, select, size_bytes
 
@@ -135,6 +136,18 @@ def test_a_history_is_compared_whatever_the_number_of_configurations():
     found = select(samples, ("power", "history", "mlr"), options={"mlr": {"terms": "n"}})
     assert found.model.kind == "history"
     assert [row.kind for row in found.table] == ["power", "history", "mlr"]
+
+
+def test_intervals_take_all_that_the_fit_left_out(monkeypatch):
+    """A comparison leaves out two folds of many configurations, a learned model's fit all five."""
+    monkeypatch.setattr(selection, "MAX_ALL_FOLDS", 40)
+    monkeypatch.setattr(selection, "RESAMPLES", 2)
+    samples = samples_of(lambda table: 1e-6 * (2 + np.sin(table[:, 0] / 90)) * table[:, 1], 2)
+    options = {"mlr": {"terms": "m*n"}, "learned": {"trees": 0}}
+    found = select(samples, ["mlr", "learned"], options=options)
+    assert found.model.kind == "learned"
+    assert found.out.known.sum() == len(samples) * 2 // 5
+    assert found.model.uncertainty_.count == len(samples)
 
 
 def test_a_small_budget_compares_on_fewer():

@@ -33,6 +33,7 @@ __all__ = [
     "errors_on",
     "fold_of_each",
     "left_out",
+    "own_left_out",
     "predicted_where_possible",
 ]
 
@@ -121,7 +122,7 @@ def left_out(
     TasksimError
         The error of the first fit, if all of them fail.
     """
-    if own and (found := _own(model, samples)) is not None:
+    if own and (found := own_left_out(model, samples)) is not None:
         return found
     # A configuration at another clock counts as the same configuration.
     rows, group = without_clock(samples).configurations()
@@ -135,8 +136,11 @@ def left_out(
     return LeftOut(predicted, "sample", None if parts is None else fold < parts)
 
 
-def _own(model: FittedModel, samples: Samples) -> LeftOut | None:
-    """Return what the fit of *model* to these *samples* predicted of configurations left out."""
+def own_left_out(model: FittedModel, samples: Samples) -> LeftOut | None:
+    """Return what the fit of *model* to these *samples* predicted of configurations left out.
+
+    None if it did not cross-validate itself.
+    """
     rows, group = samples.configurations()
     found = model._held_out
     if found is None or len(found) != len(rows):
