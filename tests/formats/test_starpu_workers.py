@@ -233,6 +233,8 @@ def test_shares_below_half_a_percent_are_told_together():
             "activity.data:2: got",
         ),
         ({"activity_data": "0\t1.0\tnan\t0.0\t0.0\n"}, "activity.data:1: got"),
+        ({"data_rec": "Handle: 55aa\nHomeNode: 4294967296\n"}, "data.rec:1: HomeNode: got '42"),
+        ({"data_rec": "\nHandle: 55aa\nSize: big\n"}, "data.rec:2: Size: got 'big'; legal: bytes"),
         ({"trace_rec": "E: SetState\nW: 0\nS: x\n"}, "trace.rec:1: an event whose W or S is no"),
         ({"trace_rec": "\nE: SetState\nW: a\nS: 1.0\n"}, "trace.rec:2: an event whose W or S"),
     ],

@@ -97,7 +97,16 @@ def _codelet() -> str:
 
 
 def starpu_codelets(folder: Path) -> dict[str, Input]:
-    return {"all": {"work.laptop": _codelet().encode()}}
+    names = ("45", "44")
+    texts = (_codelet(), _codelet_of_version_44())
+    return {name: {"work.laptop": text.encode()} for name, text in zip(names, texts, strict=True)}
+
+
+def _codelet_of_version_44() -> str:
+    """Return a codelet as StarPU 1.2 has written it: without multiple regressions."""
+    named = "# n\tintercept\tM^2*N\t\tN^3*K\n3\t1.5e+00\t2.5e-01\t1e-05\n"
+    without = _codelet().replace("# not multiple-regression-base\n0\n", "").replace(named, "")
+    return without.replace("\n45\n", "\n44\n")
 
 
 def starpu_xml(folder: Path) -> dict[str, Input]:
@@ -113,6 +122,7 @@ def starpu_machines(folder: Path) -> dict[str, Input]:
         "bus/laptop.affinity": AFFINITY,
         "bus/laptop.platform.v4.xml": XML,
         "codelets/45/chol_model_potrf.laptop": _codelet(),
+        "codelets/44/chol_model_trsm.laptop": _codelet_of_version_44(),
         "codelets/tmp/chol_model_potrf.out": "Duration, M, N, K\n12.5, 4, 2, 6\n25, 8, 2, 6\n",
     }
     return {"laptop": {name: text.encode() for name, text in texts.items()}}

@@ -131,13 +131,25 @@ BESIDE = {
 }
 
 
+ONE_NODE = TASKS_REC.replace(b"0_1", b"1").replace(b"1_1", b"2")
+ONE_NODE = ONE_NODE.replace(b"MPIRank: 0", b"MPIRank: -1").replace(b"MPIRank: 1", b"MPIRank: -1")
+WORKERS = {
+    "tasks.rec": ONE_NODE,
+    "data.rec": b"Handle: a0\nHomeNode: 0\nName: A\nSize: 8\nCoordinates: 1 2\n",
+    "activity.data": b"name\t0\tCPU 0\ncnt_ready\t1.0\t1\n0\t4.0\t3.5\t1.5\t1.0\n",
+    "trace.rec": b"#\n# E: Event type\n#\n\n"
+    b"E: SetState\nN: Sleeping\nC: Other\nW: 0\nT: 9\nS: 1.0\n\n"
+    b"E: PushState\nN: a\nC: Task\nW: 0\nT: 9\nS: 2.0\n\nE: PopState\nW: 0\nT: 9\nS: 3.0\n",
+}
+
+
 def tasks_rec(folder: Path) -> dict[str, Input]:
-    """Return what StarPU writes of two ranks, and what tasksim does of a run with copies."""
+    """Return what StarPU writes of ranks and of workers, and tasksim of a run with copies."""
     from tasksim.formats.registry import FORMATS
 
     FORMATS.find("tasks.rec").writes_run(_with_copies(), folder / "tasks.rec", True)
     own = {"tasks.rec": (folder / "tasks.rec").read_bytes()}
-    return {"ranks": {"tasks.rec": TASKS_REC, **BESIDE}, "own": own}
+    return {"ranks": {"tasks.rec": TASKS_REC, **BESIDE}, "workers": WORKERS, "own": own}
 
 
 def task_table(folder: Path) -> dict[str, Input]:

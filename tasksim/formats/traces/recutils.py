@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tasksim.formats.traces.records import Records
 
 __all__ = [
+    "LONGEST_NODE",
     "add_record",
     "counted",
     "job_id",
@@ -30,6 +31,8 @@ __all__ = [
 
 TIMES: Final = ("StartTime", "EndTime", "SubmitTime", "ReadyTime", "PopTime")
 """Fields of times; the last is tasksim's own, and StarPU has it in sched_tasks.rec."""
+LONGEST_NODE: Final = 5
+"""Largest number of digits of a memory node: records of runs number them with 16 bits."""
 LONGEST_RANK: Final = 6
 """Upper bound (exclusive) of the digits of a rank: no machine has a million nodes."""
 

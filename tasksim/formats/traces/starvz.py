@@ -17,7 +17,14 @@ from tasksim.base.parquetfile import read_parquet_table
 from tasksim.formats.recorded import graph_if_any
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import Records
-from tasksim.formats.traces.recutils import add_record, counted, job_id, nanoseconds, rank_of
+from tasksim.formats.traces.recutils import (
+    LONGEST_NODE,
+    add_record,
+    counted,
+    job_id,
+    nanoseconds,
+    rank_of,
+)
 from tasksim.formats.traces.textlines import csv_rows
 from tasksim.run.recordtables import TransferTable
 
@@ -78,11 +85,12 @@ def read_starvz(path: Path, skip_bad: bool = False) -> RecordedTrace:
             "no rec.data_handles.csv: that all data are at home in the first memory is assumed"
         )
     elif handles is not None:
-        for _, row in _rows(handles):
-            if row.get("HomeNode", "").isdigit():
-                rank = rank_of(row)
-                handle = row.get("Handle", "")
-                found.home[f"{rank}_{handle}" if rank else handle] = int(row["HomeNode"])
+        for line, row in _rows(handles):
+            rank, handle, home = rank_of(row), row.get("Handle", ""), row.get("HomeNode", "")
+            if home.isdecimal() and len(home) > LONGEST_NODE:
+                found.bad(f"HomeNode: got '{home[:40]}'; legal: a memory node", line, handles)
+            elif home.isdecimal():
+                found.home[f"{rank}_{handle}" if rank else handle] = int(home)
     return assembled(found)
 
 

@@ -20,6 +20,7 @@ from tasksim.formats.recorded import graph_if_any, predecessors
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.records import LARGEST_SIZE, REASONS, CopyRecords, Records
 from tasksim.formats.traces.recutils import (
+    LONGEST_NODE,
     add_record,
     job_id,
     ms_text,
@@ -251,7 +252,7 @@ def read_tasks_rec(path: Path, skip_bad: bool = False) -> RecordedTrace:
     found = Records(path, skip_bad=skip_bad)
     found.name = path.resolve().parent.name if path.name == FILE else found.name
     own = own_notes(path)
-    data = _data_beside(path) if not own.workers else None
+    data = _data_beside(found, path) if not own.workers else None
     left_out = dict[str, None]()
     for line, fields in records(path):
         if "Control" not in fields:
@@ -299,27 +300,29 @@ def _beside(path: Path, name: str) -> Path | None:
     return other if other.is_file() else None
 
 
-def _data_beside(path: Path) -> _DataRecords | None:
-    """Return what ``data.rec`` says of data; None without one."""
-    data = _beside(path, "data.rec")
-    if data is None:
+def _data_beside(found: Records, path: Path) -> _DataRecords | None:
+    """Return what ``data.rec`` says of data, None without one; tell *found* what is wrong."""
+    beside = _beside(path, "data.rec")
+    if beside is None:
         return None
-    found = _DataRecords()
-    for _, fields in records(data):
-        rank, home = rank_of(fields), fields.get("HomeNode", "")
+    data = _DataRecords()
+    for line, fields in records(beside):
+        rank, home, size = rank_of(fields), fields.get("HomeNode", ""), fields.get("Size", "")
         handle = fields.get("Handle", "")
         key = f"{rank}_{handle}" if rank else handle
-        if home.isdecimal():
-            if rank:
-                found.home_memories[key] = node_memory(int(rank))
-            else:
-                found.homes[key] = int(home)
-        size = fields.get("Size", "")
+        if home.isdecimal() and len(home) > LONGEST_NODE:
+            found.bad(f"HomeNode: got '{home[:40]}'; legal: a memory node", line, beside)
+        elif home.isdecimal() and rank:
+            data.home_memories[key] = node_memory(int(rank))
+        elif home.isdecimal():
+            data.homes[key] = int(home)
         if size.isdecimal() and len(size) <= LONGEST_SIZE:
-            found.sizes[key] = int(size)
+            data.sizes[key] = int(size)
+        elif size:
+            found.bad(f"Size: got '{size[:40]}'; legal: bytes", line, beside)
         if name := fields.get("Name", ""):
-            found.names[key] = " ".join([name, *fields.get("Coordinates", "").split()])
-    return found
+            data.names[key] = " ".join([name, *fields.get("Coordinates", "").split()])
+    return data
 
 
 def _add_beside(found: Records) -> None:
