@@ -165,6 +165,7 @@ def test_what_otf2_print_has_printed_is_read_as_the_archive(archive, tmp_path):
     )
     (tmp_path / "trace.txt").write_text(done.stdout)
     assert tasks_of(read_trace(tmp_path / "trace.txt")) == tasks_of(read_trace(anchor))
+    assert tasks_of(read_trace(anchor.parent)) == tasks_of(read_trace(anchor))
 
 
 def test_an_archive_without_its_events_is_refused_in_words(archive):

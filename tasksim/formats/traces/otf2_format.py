@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.files import is_file, is_folder
 from tasksim.formats.registry import Format
 from tasksim.formats.traces.textlines import head_text
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OTF2"]
 
+ANCHOR: Final = "traces.otf2"
+"""Anchor file of the archives of Score-P and of others that follow it."""
 _MAGIC: Final = b"OTF2"
 _MAGIC_WITHIN: Final = 16
 _PRINTED: Final = "=== OTF2-PRINT ==="
@@ -22,17 +25,19 @@ _PRINTED: Final = "=== OTF2-PRINT ==="
 def _read(path: Path, skip_bad: bool) -> RecordedTrace:
     from tasksim.formats.traces.otf2.reader import read_otf2
 
-    return read_otf2(path, skip_bad)
+    return read_otf2(path / ANCHOR if is_folder(path) else path, skip_bad)
 
 
-def _is_otf2(path: Path, head: bytes) -> bool:  # noqa: ARG001
+def _is_otf2(path: Path, head: bytes) -> bool:
+    if not head and is_folder(path):
+        return is_file(path / ANCHOR)
     return _MAGIC in head[:_MAGIC_WITHIN] or (
         bool(head) and head_text(head).lstrip().startswith(_PRINTED)
     )
 
 
 OTF2: Final = Format(
-    summary="An archive of OTF2, by its anchor file, or what 'otf2-print -A' prints of it.",
+    summary="An archive of OTF2, its folder or anchor file, or what 'otf2-print -A' prints of it.",
     suffixes=(".otf2",),
     recognises=_is_otf2,
     reads_trace=_read,
