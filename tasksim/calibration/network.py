@@ -45,6 +45,7 @@ __all__ = [
     "ping_pong",
     "runtime_messages",
     "sizes_of",
+    "warn_of_crowds",
 ]
 
 BURST_S: Final = 30e-6
@@ -365,7 +366,7 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
             "calibrate network: one rank has no partner; start it with: "
             "mpiexec -n 2 tasksim calibrate network"
         )
-    _warn_of_crowds(ranks)
+    warn_of_crowds(ranks, "as network time, mostly as receiving; calibrate with")
     sizes = sizes_of(quick=quick)
     large = [size for size in sizes if size >= 2**16]
     share = seconds / 8
@@ -380,8 +381,11 @@ def calibrate_network(ranks: Ranks, *, seconds: float, quick: bool = False) -> C
     return Calibration(ranks.size, single, both, of_pairs, to_one, *messages)
 
 
-def _warn_of_crowds(ranks: Ranks) -> None:
-    """Warn on rank 0 if ranks of a machine share cores; collective."""
+def warn_of_crowds(ranks: Ranks, counts: str) -> None:
+    """Warn on rank 0 if ranks of a machine share cores; collective.
+
+    *counts* says what the wait for a core counts as, and what to do with fewer ranks.
+    """
     cores_of: dict[str, list[list[int]]] = {}
     for name, cores in ranks.comm.allgather((node(), usable_cores())):
         cores_of.setdefault(name, []).append(cores)
@@ -390,8 +394,7 @@ def _warn_of_crowds(ranks: Ranks) -> None:
         if len(each) > together and not ranks.rank:
             warnings.warn(
                 f"{len(each)} ranks share {together} {'core' if together == 1 else 'cores'} of "
-                f"{name}: their wait for a core counts as network time, mostly as receiving; "
-                "calibrate with at most a rank per core",
+                f"{name}: their wait for a core counts {counts} at most a rank per core",
                 stacklevel=3,
             )
 

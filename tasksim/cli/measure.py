@@ -42,6 +42,8 @@ __all__ = ["measure"]
         "tasksim measure geqrt m=64..1024:log n=64..512:log ib=32 --samples 1000 -o geqrt.csv",
         "tasksim measure gemm m=32..512 n=32..512 k=32..512 --where 'm*n*k <= 1e7' -o g.csv",
         "tasksim measure fmm particles=1000..9000 distribution=cube,ellipsoid --samples 20 -o s",
+        "mpiexec -n 4 tasksim measure collective operation=bcast ranks=2,4 "
+        "size_bytes=65536..16777216:log --samples 50 -o bcast.csv",
         "tasksim measure stencil.py n=64..4096:log steps=2 --samples 50 --budget 5min -o samples",
     ],
 )
@@ -137,21 +139,13 @@ def measure(
     uniform, or another parameter: n=m; of an application's texts a list: layout=row,col. The result
     is what models are fitted to. On Ctrl-C, what was measured so far is kept; --resume goes on.
 
+    Under mpiexec, KERNEL may be 'collective': operations of the MPI library between ranks.
+
     With --until, a model is fitted again and again, and each time what is measured next is what it
     needs most, for the time that it takes; --samples is then how many there are to choose from.
     """
-    from tasksim.graph.apps.registry import GENERATORS
-
-    if not (own := is_own(kernel) or kernel in GENERATORS):
-        from tasksim.calibration.domain import parse_domain
-
-        domain = parse_domain(kernel, settings).where(*where)
-    elif resume or dtype is not None or until is not None:
-        raise click.UsageError(
-            "--resume, --dtype and --until are for kernels that come with tasksim"
-        )
-    refuse_unwritable(output)
     from tasksim.calibration.domain_campaign import MeasureOptions
+    from tasksim.graph.apps.registry import GENERATORS
 
     options = MeasureOptions(
         samples=samples,
@@ -165,6 +159,19 @@ def measure(
         until=_error(until),
         kind=kind,
     )
+    if kernel == "collective":
+        _refuse_of_kernels(resume, dtype, until)
+        from tasksim.cli.measure_collective import measure_collective
+
+        measure_collective(settings, where, output, options, force=force, as_json=as_json)
+        return
+    if not (own := is_own(kernel) or kernel in GENERATORS):
+        from tasksim.calibration.domain import parse_domain
+
+        domain = parse_domain(kernel, settings).where(*where)
+    else:
+        _refuse_of_kernels(resume, dtype, until)
+    refuse_unwritable(output)
     summary: DomainSummary | ApplicationSummary
     with showing("measuring") as progress:
         if own:
@@ -185,6 +192,14 @@ def measure(
     if summary.interrupted:
         note(f"Interrupted: what was measured so far is kept{'' if own else '; --resume goes on'}.")
         ctx.exit(INTERRUPTED_EXIT_CODE)
+
+
+def _refuse_of_kernels(resume: bool, dtype: str | None, until: str | None) -> None:
+    """Refuse options of kernels that come with tasksim."""
+    if resume or dtype is not None or until is not None:
+        raise click.UsageError(
+            "--resume, --dtype and --until are for kernels that come with tasksim"
+        )
 
 
 def _measured(

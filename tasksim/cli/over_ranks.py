@@ -26,8 +26,8 @@ __all__ = ["agreed", "end_together", "grid_of"]
 
 TOGETHER = ("run", "autotune")
 """Commands that meet the other ranks whenever there are any."""
-NETWORK = ("calibrate", "network")
-"""The only calibration that does; the others measure on each rank by itself."""
+PAIRS = (("calibrate", "network"), ("measure", "collective"))
+"""The only measurements that do; the others measure on each rank by itself."""
 
 
 def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
@@ -64,7 +64,7 @@ def agreed(error: BaseException, arguments: Sequence[str]) -> BaseException:
 def _to_be_met(arguments: Sequence[str]) -> bool:
     """Return whether there are other ranks, and they will be met, which has not happened yet."""
     words = [word for word in arguments if not word.startswith("-")]
-    if words[:1] not in ([name] for name in TOGETHER) and tuple(words[:2]) != NETWORK:
+    if words[:1] not in ([name] for name in TOGETHER) and tuple(words[:2]) not in PAIRS:
         return False
     from tasksim.native.cluster.launch import launched_ranks
 
