@@ -6,6 +6,9 @@ import json
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from tasksim import CheckFailed
@@ -13,7 +16,6 @@ from tasksim.base.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 __all__ = ["Work"]
 
@@ -29,6 +31,8 @@ class Work:
         The step's own, which is there; what it writes there is kept.
     progress
         Called with what goes on and the share of the step that is done.
+    mpiexec
+        The program that starts MPI's ranks, or None.
 
     Examples
     --------
@@ -66,25 +70,41 @@ class Work:
         write_text(path, json.dumps(made))
         return made
 
-    def tasksim(self, *words: object, module: str = "tasksim") -> str:
+    @property
+    def mpiexec(self) -> str | None:
+        """The program that starts ranks, where mpi4py is; None if either is not installed."""
+        if find_spec("mpi4py") is None:
+            return None
+        # The wheel of MPICH puts it beside Python.
+        return which("mpiexec", path=Path(sys.executable).parent) or which("mpiexec")
+
+    def tasksim(self, *words: object, module: str = "tasksim", ranks: int = 0) -> str:
         """Run a command of tasksim in the step's folder; return what it printed.
 
         The report lists it. *module* is another one that is run as a program, as for example
-        ``benchmarks.models``.
+        ``benchmarks.models``. It runs on so many *ranks* under :attr:`mpiexec`, unless 0.
 
         Raises
         ------
         CheckFailed
-            If it fails: with its last line.
+            If it fails: with its last line; if ranks are asked for without ``mpiexec``.
         """
         texts = [str(word) for word in words]
-        self._commands(shlex.join(["python", "-m", module, *texts] if module != "tasksim"
-                                  else ["tasksim", *texts]))  # fmt: skip
-        command = [sys.executable, "-m", module, *texts]
+        plain = ["tasksim", *texts] if module == "tasksim" else ["python", "-m", module, *texts]
+        launch: list[str] = []
+        if ranks:
+            if self.mpiexec is None:
+                raise CheckFailed("no mpiexec: install it with: pip install 'tasksim[mpi]'")
+            launch = [self.mpiexec, "-n", str(ranks)]
+            plain = ["mpiexec", "-n", str(ranks), *plain]
+        self._commands(shlex.join(plain))
+        command = [*launch, sys.executable, "-m", module, *texts]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         if done.returncode < 0 or done.returncode == 130:
             raise KeyboardInterrupt
         if done.returncode:
             said = (done.stderr or done.stdout).strip().splitlines() or ["nothing said"]
-            raise CheckFailed(f"{shlex.join(command[2:])}: exit code {done.returncode}: {said[-1]}")
+            raise CheckFailed(
+                f"{shlex.join([module, *texts])}: exit code {done.returncode}: {said[-1]}"
+            )
         return done.stdout

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-__all__ = ["AMG", "KRIPKE", "Application", "Axis", "broadcast", "fmm", "kernel"]
+__all__ = ["AMG", "KRIPKE", "Application", "Axis", "broadcast", "fmm", "kernel", "mpi"]
 
 DRAWN_ROWS: Final = 4096
 """Number of configurations drawn at once, of which conditions leave some."""
@@ -72,9 +72,9 @@ class Axis:
     def text(self) -> str:
         """Return the values as a text: ``32 to 1024``, ``{1, 2, 4}``."""
         if self.values:
-            known = (v if isinstance(v, str) else f"{v:g}" for v in self.values)
+            known = (v if isinstance(v, str) else f"{v:.10g}" for v in self.values)
             return f"{{{', '.join(known)}}}"
-        return f"{self.low:g} to {self.high:g}"
+        return f"{self.low:.10g} to {self.high:.10g}"
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,17 @@ def broadcast(most_ranks: int) -> Application:
             "size_bytes": Axis(2**16, 2**26),
         },
         legal=lambda t: (t["nodes"] * t["ppn"] >= 2) & (t["nodes"] * t["ppn"] <= most_ranks),
+    )  # fmt: skip
+
+
+def mpi(most_bytes: float) -> Application:
+    """Return the broadcast of the MPI library that is installed here, among 2 and 4 ranks."""
+    return Application(
+        "mpi", "MPI broadcast, ranks of this machine", "measured here",
+        {
+            "ranks": Axis(values=(2.0, 4.0), role="architecture"),
+            "size_bytes": Axis(2**12, most_bytes),
+        },
     )  # fmt: skip
 
 

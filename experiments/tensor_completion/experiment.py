@@ -25,7 +25,8 @@ from experiments.tensor_completion.tensor_exhibits import show_cells, show_densi
 
 __all__ = ["EXPERIMENT"]
 
-OTHERS: Final = ("broadcast", "fmm", "amg", "kripke")
+OTHERS: Final = ("broadcast", "mpi", "fmm", "amg", "kripke")
+"""Applications beside the kernels; mpi only where mpiexec is."""
 
 SETTINGS: Final = (
     Setting("kernels", "Kernels measured here; the first is extrapolated. See 'tasksim list "
@@ -87,8 +88,9 @@ EXPERIMENT: Final = Experiment(
     "E. Hutter, E. Solomonik, Application Performance Modeling via Tensor Completion, SC 2023",
     "Does a tensor of low rank over a grid of the parameters, completed from few measured cells, "
     "predict durations better than other models, with fewer bytes, and beyond what was measured? "
-    "Matrix products and QR are measured here; a broadcast among up to 128 nodes and an FMM of six "
-    "parameters, with kernels measured here, are simulated; two functions with the parameters of "
+    "Matrix products, QR and, under mpiexec, a broadcast among 2 and 4 ranks are measured here; a "
+    "broadcast among up to 128 nodes and an FMM of six parameters, with kernels measured here, are "
+    "simulated; two functions with the parameters of "
     "AMG and KRIPKE, made up, stand in for these.",
     SETTINGS,
     STEPS,

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["COLOURS", "MARKERS", "MOST_SHOWN_ERROR", "error_axis", "panels", "powers_axis"]
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "MOST_SHOWN_ERROR",
+    "error_axis",
+    "panels",
+    "powers_axis",
+    "size_text",
+]
 
 PANEL_INCHES: Final = (3.6, 3.0)
 """Width and height of a panel: three fit a page."""
@@ -79,13 +87,17 @@ def powers_axis(axes: Axes, values: Sequence[float], label: str, base: int = 2) 
     """Make the horizontal axis a logarithm with *values* as ticks."""
     axes.set_xscale("log", base=base)
     if values:
-        axes.set_xticks(list(values), [_short(value) for value in values])
+        axes.set_xticks(list(values), [size_text(value) for value in values])
         axes.minorticks_off()
     axes.set_xlabel(label, fontsize=8)
 
 
-def _short(value: float) -> str:
-    """Return a tick as a text: 64, 4096, 1 Mi."""
+def size_text(value: float) -> str:
+    """Return a size as a text.
+
+    >>> size_text(64), size_text(4096), size_text(2**20), size_text(2**25)
+    ('64', '4096', '1024 Ki', '32 Mi')
+    """
     for size, unit in ((2**20, " Mi"), (2**10, " Ki")):
         if value >= 10 * size and value % size == 0:
             return f"{value / size:g}{unit}"

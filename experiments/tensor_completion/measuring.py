@@ -17,6 +17,7 @@ from experiments.tensor_completion.applications import (
     broadcast,
     fmm,
     kernel,
+    mpi,
 )
 from experiments.tensor_completion.datasets import DURATION, write_means
 from tasksim import InputError
@@ -35,6 +36,10 @@ NETWORK: Final = (
     "fat-tree:children=[{ppn},{nodes}],parents=[1,1],cables=[1,1],bandwidth=12.5GB/s,latency=1us"
 )
 """Network of the broadcast: ranks of a node share its cable to the switch between nodes."""
+MOST_MPI_BYTES: Final = 2**22
+"""Largest message of the broadcast that is measured here, in bytes: some milliseconds."""
+LEAST_MPI: Final = 60
+"""Smallest number of configurations of that broadcast: of fewer, too few are left to judge by."""
 SIZES_BEYOND: Final = (8, 4, 2, 1)
 """Largest sizes that models learn from, as parts of half the range: N = 2^8 to 2^11 in the paper,
 where the test is from 2^11 to 2^12."""
@@ -56,8 +61,14 @@ def applications(work: Work) -> dict[str, Application]:
             raise InputError(f"--kernels: unknown '{name}'{hint} (known: {', '.join(known)})")
         parameters = tuple(word.partition("=")[0] for word in known[name].split())
         found[name] = kernel(name, parameters, settings["largest"])
-    others = (broadcast(settings["broadcast_ranks"]), fmm(settings["particles"]), AMG, KRIPKE)
-    return found | {a.name: a for a in others if a.name in settings["applications"]}
+    others = (
+        broadcast(settings["broadcast_ranks"]), mpi(MOST_MPI_BYTES), fmm(settings["particles"]),
+        AMG, KRIPKE,
+    )  # fmt: skip
+    wanted = set(settings["applications"])
+    if work.mpiexec is None:
+        wanted.discard("mpi")
+    return found | {a.name: a for a in others if a.name in wanted}
 
 
 def file_of(work: Work, name: str) -> Path:
@@ -87,7 +98,9 @@ def _check(settings: Mapping[str, Any]) -> None:
 
 def _dataset(work: Work, application: Application, done: float, share: float) -> dict[str, Any]:
     settings, path = work.settings, work.folder / f"{application.name}.csv"
-    if application.source == "measured here":
+    if application.name == "mpi":
+        count = _broadcast_here(work, application, path)
+    elif application.source == "measured here":
         count = _measured(work, application, path, settings["measured"], settings["seconds"])
     else:
         if application.law is not None:
@@ -117,10 +130,10 @@ def _measured(
     words = []
     for name, axis in application.axes.items():
         low, high = limits.get(name, axis.ends)
-        words.append(f"{name}={low:g}..{high:g}" + ("" if axis.even else ":log"))
+        words.append(f"{name}={low:.0f}..{high:.0f}" + ("" if axis.even else ":log"))
     if application.legal is not None:
         square = application.axes["n"].high
-        words += ["--where", f"m >= n and m*n <= {square * square:g}"]
+        words += ["--where", f"m >= n and m*n <= {square * square:.0f}"]
     raw = path.with_name(f"{path.stem}-samples.csv")
     # What was measured before an interruption is not measured again.
     begun = ["--resume"] if raw.exists() else []
@@ -130,6 +143,22 @@ def _measured(
         "--seed", work.settings["seed"], "-o", str(raw.relative_to(work.folder)), *begun,
     )  # fmt: skip
     return write_means(pd.read_csv(raw), path, application.axes)
+
+
+def _broadcast_here(work: Work, application: Application, path: Path) -> int:
+    """Measure the MPI library's broadcast; return for how many configurations."""
+    settings, size = work.settings, application.axes["size_bytes"]
+    raw, count = path.with_name("mpi-samples.csv"), max(LEAST_MPI, settings["measured"] // 4)
+    work.tasksim(
+        "measure", "collective", "operation=bcast", "ranks=2,4",
+        f"size_bytes={size.low:.0f}..{size.high:.0f}:log", "--samples", count,
+        "--budget", f"{settings['seconds'] / 2:g}s", "--repetitions", 4 * settings["repetitions"],
+        "--seed", settings["seed"], "-o", raw.name, "--force", ranks=4,
+    )  # fmt: skip
+    # Ranks that share cores wait for each other now and then: the median is what is typical.
+    samples = pd.read_csv(raw)
+    typical = samples.groupby(list(application.axes))[DURATION].median()
+    return write_means(typical.reset_index(), path, application.axes)
 
 
 def _simulated(
@@ -171,7 +200,7 @@ def _simulate(
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    return value if isinstance(value, str) else f"{value:.15g}"
 
 
 def _fmm_models(work: Work) -> Path:
@@ -260,7 +289,7 @@ def make_beyond(work: Work) -> dict[str, Any]:
         (case, top) for case in cases(applications(work)) for top in (*case.tops, None)
     ]  # fmt: skip
     for number, (case, top) in enumerate(todo):
-        label = f"{case.name}-{'test' if top is None else f'{top:g}'}"
+        label = f"{case.name}-{'test' if top is None else f'{top:.0f}'}"
         work.progress(label, number / len(todo))
         made = work.kept(f"made-{label}", partial(_limited, work, case, top, label))
         about = found.setdefault(
@@ -268,7 +297,7 @@ def make_beyond(work: Work) -> dict[str, Any]:
             {"application": case.application.name, "parameters": case.parameters,
              "tops": case.tops, "beyond": case.beyond, "configurations": {}},
         )  # fmt: skip
-        about["configurations"]["test" if top is None else f"{top:g}"] = made
+        about["configurations"]["test" if top is None else f"{top:.0f}"] = made
     return found
 
 

@@ -12,6 +12,7 @@ from experiments.tensor_completion.figures import (
     error_axis,
     panels,
     powers_axis,
+    size_text,
 )
 from experiments.tensor_completion.judged import (
     all_errors,
@@ -143,7 +144,7 @@ def show_beyond(found: Found, settings: Found) -> Shown:
     def title(name: str) -> str:
         case = known[name]
         low, high = case["beyond"]
-        tested = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        tested = size_text(low) if low == high else f"{size_text(low)} to {size_text(high)}"
         return f"{case['application']}: {', '.join(case['parameters'])} = {tested}"
 
     def draw(axes: Axes, name: str) -> None:

@@ -142,14 +142,14 @@ def judge_beyond(work: Work) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     todo = [(name, case, top) for name, case in work["beyond"].items() for top in case["tops"]]
     for number, (name, _, top) in enumerate(todo):
-        work.progress(f"{name} up to {top:g}", number / len(todo))
-        made = work.kept(f"{name}-{top:g}", partial(_case, work, name, top))
+        work.progress(f"{name} up to {top:.0f}", number / len(todo))
+        made = work.kept(f"{name}-{top:.0f}", partial(_case, work, name, top))
         rows += [{"case": name, "top": top, **row} for row in made]
     return {"rows": rows}
 
 
 def _case(work: Work, name: str, top: float) -> list[dict[str, Any]]:
-    train = pd.read_csv(_file(work, "beyond", f"{name}-{top:g}"))
+    train = pd.read_csv(_file(work, "beyond", f"{name}-{top:.0f}"))
     test = pd.read_csv(_file(work, "beyond", f"{name}-test"))
     samples, measured_s = samples_of(train), test[DURATION].to_numpy(dtype=float)
     table, rows = encoded(test, samples), []

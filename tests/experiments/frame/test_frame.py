@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.frame import Exhibit, Experiment, Headline, Setting, Shown, Step, command_of
+from experiments.frame import Exhibit, Experiment, Headline, Setting, Shown, Step, Work, command_of
 from tasksim.view.style import new_figure
 
 MADE = []
@@ -163,6 +163,31 @@ def test_a_command_that_fails_says_which(run):
     assert code == 3
     assert "tasksim simulate nothing-of-that-name: exit code 2: Error: unknown" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_command_runs_on_ranks_where_mpiexec_is(run, tmp_path):
+    def count_workers(work):
+        if work.mpiexec is None:
+            pytest.skip("no mpiexec")
+        said = work.tasksim("run", "chain", "length=2", "--workers", 1, "--json", ranks=2)
+        return {"workers": json.loads(said)["workers"]}
+
+    steps = [Step("price", "counting", count_workers)]
+    of = experiment(steps=steps, exhibits=[], headline=lambda *_: Headline("", "", ""))
+    code, out, err = run("--json", of=of)
+    assert code == 0, err
+    assert json.loads(out)["found"]["price"] == {"workers": 2}  # one on each rank
+    (line,) = (tmp_path / "chains" / "commands.txt").read_text().splitlines()
+    assert line == "mpiexec -n 2 tasksim run chain length=2 --workers 1 --json"
+
+
+def test_ranks_without_mpiexec_are_a_failure_that_says_so(run, monkeypatch):
+    monkeypatch.setattr(Work, "mpiexec", None)
+    steps = [Step("price", "counting", lambda work: work.tasksim("doctor", ranks=2))]
+    code, _, err = run(of=experiment(steps=steps))
+    assert code == 3
+    assert "no mpiexec: install it with: pip install 'tasksim[mpi]'" in err
 
 
 def test_help_names_settings_designs_and_the_paper(run):
