@@ -6,11 +6,16 @@ from typing import Final
 
 from experiments.frame import Experiment, Setting, Step
 from experiments.selective_execution.exhibits import EXHIBITS, headline
+from experiments.selective_execution.machine import make_machine
+from experiments.selective_execution.paths import follow_paths
+from experiments.selective_execution.tradeoffs import compare_costs
 from experiments.selective_execution.tunings import tune_all
 
 __all__ = ["EXPERIMENT"]
 
 POLICIES: Final = ("conditional", "local", "online", "apriori", "eager", "shares")
+
+BASES: Final = ("gather", "allgather", "layer")
 
 SETTINGS: Final = (
     Setting("policies", "Policies of selective execution.", POLICIES[:5], POLICIES,
@@ -25,10 +30,28 @@ SETTINGS: Final = (
     Setting("full_runs", "Full runs of each configuration beside each selective one.", 1, 5,
             least=1),
     Setting("schedulers", "Schedulers to choose from.", ("lws",), ("lws", "eager")),
+    Setting("side", "Ranks along each side of the emulated cube of ranks.", 2, 4, least=2),
+    Setting("gflops", "GFlop/s of an emulated rank.", 20.0, 20.0, least=1e-3),
+    Setting("latency_us", "Microseconds that a message takes at least.", 2.0, 2.0, least=0.0),
+    Setting("bandwidth_gbs", "GB/s that a rank sends.", 0.2, 0.2, least=1e-6),
+    Setting("scatter", "Standard deviation of emulated durations, as a share.", 0.1, 0.1,
+            least=0.0),
+    Setting("recursive_n", "Rows of the matrix of the recursive Cholesky factorisation.", 2048,
+            4096, least=1),
+    Setting("recursive_blocks", "Its block sizes.", (64, 128, 256, 512),
+            (64, 128, 256, 512, 1024), least=1),
+    Setting("recursive_bases", "How it solves base cases.", BASES, BASES, choices=BASES),
+    Setting("pipelined_n", "Rows of the matrix of the pipelined QR factorisation.", 768, 2048,
+            least=1),
+    Setting("pipelined_blocks", "Its block sizes.", (32, 64, 128), (32, 64, 128), least=1),
+    Setting("pipelined_rows", "Rows of its grid of ranks.", (1, 2, 4, 8), (4, 8, 16, 32, 64),
+            least=1),
+    Setting("path_tiles", "Tile rows of the schedule whose paths are drawn.", 5, 5, least=2),
     Setting("cholesky_n", "Rows of the matrix of the tiled Cholesky factorisation.", 1728, 3456,
             least=1),
     Setting("cholesky_tiles", "Its tile sizes.", (144, 192, 216, 288), (144, 192, 216, 288, 384),
             least=1),
+    Setting("cholesky_lookahead", "Its look-ahead depths.", (0, 1), (0, 1, 2), least=0),
     Setting("qr_n", "Rows of the matrix of the tiled QR factorisation.", 1152, 2304, least=1),
     Setting("qr_tiles", "Its tile sizes.", (144, 192, 288), (128, 144, 192, 256, 288), least=1),
     Setting("qr_inner", "Its inner block sizes.", (16, 32), (16, 32, 48), least=1),
@@ -40,11 +63,18 @@ EXPERIMENT: Final = Experiment(
     paper="E. Hutter, E. Solomonik, Accelerating distributed-memory autotuning via statistical "
     "analysis of execution paths, IPDPS 2021",
     question="How much faster is a tuning whose runs execute only the kernels that are not known "
-    "well enough, how far are its predictions off, and does it choose as well? Cholesky and QR "
-    "factorisations are tuned here, on all cores, under every policy and tolerance; a full run "
-    "stands beside each selective one.",
+    "well enough, how far are its predictions off, and does it choose as well? Four factorisations "
+    "are tuned under every policy and tolerance; a full run stands beside each selective one. "
+    "Tiled Cholesky and QR, as SLATE's, run on all cores of this machine. Recursive Cholesky, as "
+    "Capital's, and pipelined QR, as CANDMC's, run on an emulated machine, where executed kernels "
+    "and messages take durations that are drawn.",
     settings=SETTINGS,
-    steps=(Step("tunings", "tuning", tune_all, (6.0, 90.0)),),
+    steps=(
+        Step("machine", "models of the emulated machine", make_machine, (0.1, 0.1)),
+        Step("paths", "critical paths of a schedule", follow_paths, (0.1, 0.1)),
+        Step("costs", "costs of configurations", compare_costs, (0.5, 10.0)),
+        Step("tunings", "tuning", tune_all, (7.0, 120.0)),
+    ),
     exhibits=EXHIBITS,
     headline=headline,
     examples=(

@@ -8,11 +8,20 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
+from experiments.selective_execution.problems import problem
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["LOOKS", "draw_configurations", "draw_errors", "draw_times"]
+__all__ = [
+    "LOOKS",
+    "draw_configurations",
+    "draw_errors",
+    "draw_paths",
+    "draw_times",
+    "draw_tradeoffs",
+]
 
 LOOKS: Final = {
     "conditional": ("#0072b2", "o"),
@@ -39,7 +48,8 @@ def draw_times(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     full = rows.groupby("tolerance", sort=False)[f"full {column}"].median()
     axes.plot(tolerance, full.to_numpy(), label="full execution", **FULL)
     axes.set_yscale("log", base=2)
-    _plain_numbers(axes)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e3 * value:.3g}"))
+    axes.tick_params(axis="y", labelsize=8)
     axes.set_ylabel(label)
     _over_tolerance(axes)
 
@@ -69,6 +79,56 @@ def draw_configurations(axes: Axes, rows: pd.DataFrame, column: str, label: str)
     axes.set_ylabel(label)
     axes.legend(fontsize=6, frameon=False, ncols=2)
     axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def draw_tradeoffs(grid: Any, rows: pd.DataFrame) -> None:
+    """Draw words and flop over synchronisations, and times, a column per problem."""
+    letters = iter("abcdefghijkl")
+    for row, (y, label) in enumerate(
+        (("words", "words"), ("flop", "flop"), ("time_s", "time (s)"))
+    ):
+        for column, name in enumerate(dict.fromkeys(rows["problem"])):
+            axes, mine = grid[row][column], rows[rows["problem"] == name]
+            axes.set_title(f"({next(letters)}) {problem(name).label}", fontsize=8)
+            if y == "time_s":
+                axes.bar(range(1, len(mine) + 1), mine[y], color="#0072b2")
+                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+                axes.set_xlabel("configuration, by number", fontsize=8)
+            else:
+                shade = np.arange(len(mine))
+                axes.scatter(mine["synchronisations"], mine[y], c=shade, cmap="viridis", s=22)
+                for number, (_, one) in enumerate(mine.iterrows(), 1):
+                    axes.annotate(str(number), (one["synchronisations"], one[y]), fontsize=6,
+                                  xytext=(3, 3), textcoords="offset points")  # fmt: skip
+                axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+                axes.set_xlabel("synchronisations along a path", fontsize=8)
+            if column == 0:
+                axes.set_ylabel(label if y == "time_s" else f"{label} along a path", fontsize=8)
+            axes.tick_params(labelsize=7, which="both")
+            axes.yaxis.get_offset_text().set_fontsize(7)
+            axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def draw_paths(grid: Any, schedule: dict[str, Any]) -> None:
+    """Draw a schedule per path, the tasks of the path in red."""
+    for axes, (by, path) in zip(grid, schedule["paths"].items(), strict=True):
+        on_path = set(path["tasks"])
+        for task, one in enumerate(schedule["tasks"]):
+            mine = task in on_path
+            axes.barh(
+                one["worker"], 1e3 * (one["end_s"] - one["start_s"]), left=1e3 * one["start_s"],
+                height=0.8, color="#c1272d" if mine else "#d7dde4", edgecolor="white",
+                linewidth=0.5,
+            )  # fmt: skip
+            if mine:
+                middle = 5e2 * (one["start_s"] + one["end_s"])
+                axes.text(middle, one["worker"], one["kernel"], fontsize=5, color="white",
+                          ha="center", va="center", clip_on=True)  # fmt: skip
+        axes.set_title(f"critical path by {by}", fontsize=9)
+        axes.set_yticks(range(3), [f"worker {worker}" for worker in range(3)], fontsize=8)
+        axes.invert_yaxis()
+    grid[-1].set_xlabel("time in ms")
 
 
 def _line(axes: Axes, policy: str, x: Any, y: Any) -> None:

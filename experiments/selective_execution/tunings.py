@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 from experiments.selective_execution.problems import PROBLEMS, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from experiments.frame import Work
 
@@ -65,12 +66,21 @@ def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any
         "speedup": told["speedup"],
         "mean_error": told["mean_error"],
         "regret": told["regret"],
+        "others_percent": _others(told["notes"]),
         "choices": [
             {"values": choice["values"], **{name: choice[name] for name in COLUMNS}}
             for choice in told["choices"]
             if choice["error"] is None
         ],
     }
+
+
+def _others(notes: Sequence[str]) -> float:
+    """Return the share of the cores' time that others had, if *notes* tell it; in percent."""
+    for note in notes:
+        if found := re.search(r"others had the cores for (\d+) %", note):
+            return float(found[1])
+    return 0.0
 
 
 def _statistics(settings: Mapping[str, Any], policy: str) -> str:
@@ -96,6 +106,8 @@ def tunings(found: Mapping[str, Any]) -> pd.DataFrame:
             "full longest kernel time (s)": sum(c["full_busiest_s"] for c in choices),
             "executed (%)": 100.0 * sum(c["executed"] for c in choices)
             / sum(c["tasks"] for c in choices),
+            "bias (%)": 100.0 * sum(c["prediction_error"] for c in choices) / len(choices),
+            "others (%)": one["others_percent"],
             "mean error (%)": 100.0 * one["mean_error"],
             "error of path's kernel time (%)": 100.0 * sum(path) / len(path),
             "regret (%)": 100.0 * one["regret"],

@@ -55,6 +55,8 @@ __all__ = ["autotuning"]
         " --search halving",
         "tasksim autotune cholesky n=1536 --over tile_size=96,128,192 --by simulation"
         " --platform mymachine --judge 1",
+        "tasksim autotune cholesky n=8192 --over tile_size=128,256,512 --by emulation"
+        " --platform xeon-24c --policy online --judge 3",
         "mpiexec -n 2 tasksim autotune cholesky n=3072 --over tile_size=192,256,384 --grid 1x2"
         " --tolerance 5% --policy local",
     ],
@@ -74,9 +76,10 @@ __all__ = ["autotuning"]
 @click.option(
     "--by",
     "way",
-    type=click.Choice(["selective", "full", "simulation"]),
+    type=click.Choice(["selective", "full", "simulation", "emulation"]),
     default="selective",
-    help="Run what is not known and charge the rest; run all; or run nothing, and ask the models.",
+    help="Run what is not known and charge the rest; run all; run nothing, and ask the models; or"
+    " selectively as well, but executed tasks take durations drawn from the models.",
 )
 @click.option(
     "--policy",
@@ -111,6 +114,13 @@ __all__ = ["autotuning"]
     help="Tasks of a kernel that are executed: spread over the run; the same, but those"
     " that touch data first apart from the others; or the first ones, as in the"
     " paper.",
+)
+@click.option(
+    "--scatter",
+    type=SHARE,
+    default="0%",
+    help="With --by emulation: standard deviation of durations relative to their mean, besides"
+    " that of the models.",
 )
 @click.option(
     "--search",
@@ -164,6 +174,7 @@ def autotuning(
     confidence: float,
     statistics: str | None,
     sampling: Sampling,
+    scatter: float,
     how: Search,
     repetitions: int,
     judge: int,
@@ -187,11 +198,14 @@ def autotuning(
     """
     from tasksim.native.cluster.launch import launched_ranks, watch_over_rank
 
-    if way == "simulation" and launched_ranks() > 1:
+    if way in ("simulation", "emulation") and launched_ranks() > 1:
         raise InputError(
-            "--by simulation runs nothing: legal without mpiexec, with --nodes and --network"
+            f"--by {way} runs nothing: legal without mpiexec, with --nodes and --network"
         )
-    over_ranks = way != "simulation" and (scenario.grid is not None or launched_ranks() > 1)
+    modelled = way in ("simulation", "emulation")
+    if scatter and way != "emulation":
+        raise InputError("--scatter is for --by emulation")
+    over_ranks = not modelled and (scenario.grid is not None or launched_ranks() > 1)
     if over_ranks:
         watch_over_rank()
     from tasksim.tuning.autotune import Selection, autotune
@@ -211,7 +225,7 @@ def autotuning(
         selection.statistics()
         axes.update(axes_of(over))
         base = scenario.vary(scheduler=scheduler)
-        return candidates(base if way == "simulation" else natively(base), axes)
+        return candidates(base if modelled else natively(base), axes)
 
     def tuned(some: Sequence[Candidate], site: Site | None = None) -> Autotuned:
         # Over ranks the others include ranks.
@@ -235,7 +249,13 @@ def autotuning(
     if over_ranks:
         _over_ranks(asked, selection, scenario.grid, scenario.owner, tuned, tell)
         return
-    found = tuned(asked())
+    some = asked()
+    if way == "emulation":
+        from tasksim.tuning.emulated import Emulated
+
+        found = tuned(some, Emulated(some, selection, scatter))
+    else:
+        found = tuned(some)
     tell(found)
     if found.interrupted:
         ctx.exit(INTERRUPTED_EXIT_CODE)
@@ -269,7 +289,7 @@ def natively(base: Scenario) -> Scenario:
 def _result(
     graph: str, selection: Selection, way: Way, how: Search, found: Autotuned
 ) -> dict[str, Any]:
-    selective = way == "selective"
+    selective = way in ("selective", "emulation")
     return {
         "format": "tasksim-autotuned",
         "version": 1,
@@ -361,10 +381,12 @@ def _text(result: dict[str, Any], paths: list[str]) -> Iterator[str]:
 
 def _way(result: dict[str, Any]) -> str:
     runs = f"{result['search']}, {result['runs']} runs"
-    if result["by"] != "selective":
+    if result["by"] not in ("selective", "emulation"):
         return f"by {result['by']}, {runs}"
     tolerance = f"tolerance {100 * result['tolerance']:.3g} %"
-    return f"selective, {result['policy']}, {tolerance}, {runs}"
+    return (
+        f"{result['by'].replace('emulation', 'emulated')}, {result['policy']}, {tolerance}, {runs}"
+    )
 
 
 def _prepared(result: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.tuning.emulated import Emulated
 from tasksim.tuning.one_node import OneNode
 from tasksim.tuning.search import Tried, Tuned, ordered, search
 from tasksim.tuning.selection import Ran, Selection
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Autotuned", "Ran", "Selection", "Way", "autotune"]
 
-Way = Literal["selective", "full", "simulation"]
+Way = Literal["selective", "full", "simulation", "emulation"]
 
 
 @dataclass
@@ -129,8 +130,9 @@ def autotune(
     ----------
     candidates : sequence of Candidate
         What there is to choose from: with the native clock, but for simulation.
-    by : {"selective", "full", "simulation"}
-        Native runs that skip what is known; whole ones; or none.
+    by : {"selective", "full", "simulation", "emulation"}
+        Native runs that skip what is known; whole ones; none; or emulated ones that skip what is
+        known, whose tasks take durations drawn from models.
     selection : Selection, optional
         What selective execution is told.
     repetitions : int, default 1
@@ -142,7 +144,7 @@ def autotune(
     progress : callable, optional
         Called with the number of runs done, and of all.
     site : Site, optional
-        Where runs are made: by default here, on one node.
+        Where runs are made: by default here, on one node, or emulated.
     watch : Watch, optional
         What says whether selective runs are of use; where they are not, all is executed.
 
@@ -158,6 +160,8 @@ def autotune(
     if how == "halving" and repetitions == 1:
         raise InputError("--search halving: there is one run to begin with; give --repetitions")
     watch = watch or Watch()
+    if by == "emulation" and site is None:
+        site = Emulated(candidates, told)
     answers = _Runs(candidates, by, site or OneNode(candidates, told), judge, watch)
     begun = perf_counter()
     interrupted = False
@@ -235,6 +239,8 @@ class _Runs:
 
     def _answer(self, place: int) -> Ran:
         """Return a run of the configuration at *place*: a full one where only that is of use."""
+        if self.by == "emulation":
+            return self.site.selective()
         if self.by != "selective" or self.watch.gave_up:
             return self._noted(self.site.full())
         ran = self.site.selective()

@@ -114,6 +114,13 @@ def test_tasks_of_the_pipelined_qr():
     assert [s["stride"] for s in sizes(graph, "bcast")] == [2, 1, 1, 2]
 
 
+def test_the_grid_follows_from_all_ranks():
+    one = tasksim.generate("pipelined-qr", n=32, block=8, rows=4, ranks=8)
+    other = tasksim.generate("pipelined-qr", n=32, block=8, rows=4, columns=2)
+    assert counts(one) == counts(other)
+    assert one.edges == other.edges
+
+
 @settings(max_examples=20, deadline=None)
 @given(
     wide=st.integers(1, 5), more=st.integers(0, 3), rows=st.integers(1, 4),
@@ -148,6 +155,8 @@ def test_a_shrinking_matrix_has_many_signatures():
         ("recursive-cholesky", {"n": 8, "block": 8, "base": "gathr"}, "gather"),
         ("pipelined-qr", {"n": 30, "block": 8}, "n=30; legal: a multiple of block, 8"),
         ("pipelined-qr", {"n": 32, "m": 16, "block": 8}, "m=16; legal: at least n, 32"),
+        ("pipelined-qr", {"n": 8, "block": 8, "rows": 3, "ranks": 8}, "ranks=8, rows=3; legal"),
+        ("pipelined-qr", {"n": 8, "block": 8, "columns": 3, "ranks": 6}, "columns=3; legal"),
         ("cholesky", {"tiles": 2, "lookahead": -1}, "legal"),
     ],
 )

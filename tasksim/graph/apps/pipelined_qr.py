@@ -28,7 +28,12 @@ ITEM_BYTES: Final = 8
 
 @generator("pipelined-qr")
 def pipelined_qr(
-    n: Count, m: Count | None = None, block: Count = 64, rows: Count = 2, columns: Count = 2
+    n: Count,
+    m: Count | None = None,
+    block: Count = 64,
+    rows: Count = 2,
+    columns: Count | None = None,
+    ranks: Count | None = None,
 ) -> TaskGraph:
     """QR factorisation of m x n on a grid of ranks, panel by panel, bulk-synchronous.
 
@@ -45,8 +50,15 @@ def pipelined_qr(
     block
         Columns of a panel, and rows of a block.
     rows, columns
-        Ranks along each side of the grid.
+        Ranks along each side of the grid; columns are 2 by default.
+    ranks
+        Ranks of the grid, in the place of columns: a multiple of rows.
     """
+    if ranks is not None and (columns is not None or ranks % rows):
+        got = f"pipelined-qr: ranks={ranks}, rows={rows}"
+        got += "" if columns is None else f", columns={columns}"
+        raise InputError(f"{got}; legal: a multiple of rows, or columns instead")
+    columns = columns or (2 if ranks is None else ranks // rows)
     m = n if m is None else m
     for name, value in (("n", n), ("m", m)):
         if value % block:

@@ -1,0 +1,174 @@
+"""Selective runs of tasks that take drawn durations instead of being executed.
+
+An emulated run is a selective run on a platform that is not here, or of a graph whose kernels do
+not execute. It has the account, the statistics and the policies of a real one; a task that would be
+executed takes a duration drawn from its model. What the run would take for real is known, too: the
+longest path through its schedule on which only executed tasks take time.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.native.execute import refuse_devices
+from tasksim.platform.description import class_of
+from tasksim.run.record import Run, WorkerInfo
+from tasksim.run.schedulepath import schedule_path
+from tasksim.runtime.facts import Facts
+from tasksim.runtime.pathrecords import PathRecords
+from tasksim.schedulers.registry import create
+from tasksim.selective.execute import Selective
+from tasksim.selective.execution import SelectiveExecution
+from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
+from tasksim.selective.statistics import Statistics, signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.platform.description import Platform
+    from tasksim.selective.execution import Chooses
+    from tasksim.selective.policies import Sampling
+
+__all__ = ["emulate_fully", "emulate_selectively"]
+
+
+def emulate_selectively(
+    graph: TaskGraph,
+    platform: Platform,
+    scheduler: str,
+    seconds: NDArray[np.float64],
+    *,
+    policy: str = "online",
+    tolerance: float = 0.05,
+    statistics: Statistics | None = None,
+    sampling: Sampling = "spread",
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+) -> Selective:
+    """Return a selective run whose executed tasks take *seconds*.
+
+    Parameters
+    ----------
+    graph, platform, scheduler
+        Tasks, workers, and the name of the policy that chooses among tasks.
+    seconds : ndarray, shape (classes, tasks)
+        Duration of each task in each class of workers, should it be executed.
+    policy, tolerance, statistics, sampling
+        As in :func:`tasksim.selective.execute.execute_selectively`.
+    estimates : sequence of sequences of float, optional
+        Durations that the scheduler believes; by default *seconds*.
+    seed : int, default 0
+        For the scheduler's random choices.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is out of range, the policy is unknown, or a worker is a device.
+    """
+    chosen = policy_of(policy)
+    checked_tolerance(tolerance)
+    known = Statistics() if statistics is None else statistics
+    emulation = _Emulation(graph, platform, scheduler, seconds, estimates, seed)
+    signed = signatures(graph, apart=sampling == "apart")
+    profile: Sequence[int] = ()
+    before_s = 0.0
+    if chosen.counts == "profile":
+        first = emulation.run_all(apart=sampling == "apart")
+        profile, before_s = first.path.counts, first.wall_s
+    rules = Rules(chosen, known, tolerance, *signed, len(platform.workers), profile, sampling)
+    made = emulation.run(Chooser(*rules), signed[1])
+    return Selective(made.run, made.effort, before_s + made.wall_s, made.path)
+
+
+def emulate_fully(
+    graph: TaskGraph,
+    platform: Platform,
+    scheduler: str,
+    seconds: NDArray[np.float64],
+    *,
+    estimates: Sequence[Sequence[float]] | None = None,
+    seed: int = 0,
+) -> Selective:
+    """Return a run in which all tasks are executed; as :func:`emulate_selectively`."""
+    emulation = _Emulation(graph, platform, scheduler, seconds, estimates, seed)
+    return emulation.run_all()
+
+
+class _DrawnTasks:
+    """Tasks that take prescribed durations on the account, and none to execute."""
+
+    def __init__(self, seconds: Sequence[Sequence[float]], class_of: Sequence[int]) -> None:
+        self._seconds, self._class_of = seconds, class_of
+        self._taken_s = [0.0] * len(class_of)
+        self.executed: list[int] = []
+
+    def expect(self, worker: int) -> None:
+        """Note that a task of *worker* is about to be executed."""
+        self._taken_s[worker] = 0.0
+
+    def elapsed_s(self, worker: int) -> float:
+        """Return the duration of the task of *worker*; 0 before it is executed."""
+        return self._taken_s[worker]
+
+    def run(self, task: int, worker: int, *, safe: bool) -> None:  # noqa: ARG002 - no data
+        """Note that *task* is executed."""
+        self.executed.append(task)
+        self._taken_s[worker] = self._seconds[self._class_of[worker]][task]
+
+
+class _Emulation:
+    """Emulated runs of one graph on one platform under one scheduler."""
+
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        scheduler: str,
+        seconds: NDArray[np.float64],
+        estimates: Sequence[Sequence[float]] | None,
+        seed: int,
+    ) -> None:
+        refuse_devices(platform)
+        self._graph, self._platform, self._scheduler = graph, platform, scheduler
+        self._seconds = seconds.tolist()
+        self._estimates = self._seconds if estimates is None else estimates
+        self._seed = seed
+
+    def run_all(self, *, apart: bool = False) -> Selective:
+        """Return a run in which nothing is known well enough."""
+        signed, workers = signatures(self._graph, apart=apart), len(self._platform.workers)
+        everything = Chooser(policy_of("conditional"), Statistics(), 0.0, *signed, workers)
+        return self.run(everything, signed[1])
+
+    def run(self, chooses: Chooses, of_task: Sequence[int]) -> Selective:
+        """Return one run; its wall time is what it would take for real."""
+        graph, platform = self._graph, self._platform
+        able = [(1 << len(platform.classes)) - 1] * len(graph)
+        facts = Facts(graph, platform, create(self._scheduler), self._estimates, able)
+        tasks = _DrawnTasks(self._seconds, class_of(platform))
+        paths = PathRecords(of_task, len(platform.workers))
+        # Company would take no time here, either.
+        execution = SelectiveExecution(facts, tasks, chooses, paths, company=False)
+        execution.run_at_once(random.Random(self._seed))
+        run = Run(
+            kind="simulated",
+            graph_name=graph.name,
+            graph_arguments=dict(graph.arguments),
+            kernel_names=graph.kernels,
+            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+            platform=platform.name,
+            scheduler=self._scheduler,
+            seed=self._seed,
+            tasks=execution.table(),
+            engine="python",
+        )
+        taken_s = np.zeros(len(graph))
+        taken_s[tasks.executed] = run.tasks.duration_s[tasks.executed]
+        wall_s = schedule_path(run, graph, taken_s).cost
+        return Selective(run, execution.effort, wall_s, paths.longest)
