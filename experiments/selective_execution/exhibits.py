@@ -287,10 +287,11 @@ EXHIBITS: Final = (
         "Capital's Cholesky, 15 configurations: tuning is up to 7.1 times as fast; eager "
         "propagation is 2.4 to 7.1 times as fast as conditional execution, local and online "
         "propagation up to 1.2 times, a-priori no faster. SLATE's Cholesky, 20 configurations: "
-        "propagating counts makes tuning up to 1.8 times as fast as conditional execution, the longest kernel time of "
-        "a processor falls by up to 75 times, the error of the critical path's kernel time falls "
-        "steadily with the tolerance; the error of the execution time does not, since non-blocking "
-        "messages overlap. The chosen configuration is within a few percent of the best.",
+        "propagating counts makes tuning up to 1.8 times as fast as conditional execution, the "
+        "longest kernel time of a processor falls by up to 75 times, the error of the critical "
+        "path's kernel time falls steadily with the tolerance; the error of the execution time "
+        "does not, since non-blocking messages overlap. The chosen configuration is within a few "
+        "percent of the best.",
         _figure_4,
     ),
     Exhibit(
