@@ -99,7 +99,7 @@ class Graph(ctypes.Structure):
         "i:tasks,handles,kernels,hints,edges,accesses,waits,apart"
         " p:kernel,priority,successor_ptr,successors,access_ptr,"
         "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,"
-        "hint_ptr,hint_waits,hint_drops"
+        "hint_ptr,hint_waits,hint_drops,at_once"
     )
 
 

@@ -166,6 +166,7 @@ Graph::Graph(const tasksim_graph &given) {
   home = array(given.handle_home, handles);
   hint_after = array(given.hint_after, given.hints);
   hint_handle = array(given.hint_handle, given.hints);
+  if (given.at_once) at_once = array(given.at_once, tasks);
   expect_within(kernel, 0, kernels - 1);
   expect_within(successors, 0, tasks - 1);
   expect_within(access_handle, 0, handles - 1);

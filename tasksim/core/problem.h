@@ -76,6 +76,10 @@ class Graph {
   std::span<const i64> size;            // per handle, bytes
   std::span<const std::int32_t> home;   // per handle
   std::span<const std::int32_t> hint_after, hint_handle;
+  std::span<const std::int8_t> at_once;  // per task, or empty
+
+  // Whether the worker of the task before it goes on to *task* without asking the runtime.
+  bool goes_on_at_once(int task) const { return !at_once.empty() && at_once[task]; }
 
   std::vector<std::int32_t> predecessors;  // number per task
   Ragged<Need> needs;                      // written data first, then by handle, as StarPU does

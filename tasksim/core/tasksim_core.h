@@ -57,6 +57,7 @@ typedef struct {
   const int64_t *hint_ptr;                 // hints + 1
   const int32_t *hint_waits;               // waits
   const int8_t *hint_drops;                // per hint
+  const int8_t *at_once; // per task, whether its worker goes on to it at no cost; null: none
 } tasksim_graph;
 
 typedef struct {

@@ -21,8 +21,10 @@ SUFFIX = ".npz"
 _FORMAT, _VERSION = "tasksim task graph", 2
 _WITHOUT_CATEGORIES = 1
 """The version of graphs whose parameters are all numbers, which older programs can read."""
-_ADDED = ("hint_handle", "hint_after")
-"""Columns that files lack if they were written before there were hints."""
+_ADDED = ("hint_handle", "hint_after", "continues", "creator", "binding")
+"""Columns that files lack if they were written before there were such."""
+_RARE = ("continues", "creator", "binding")
+"""Columns that files also lack if they are empty."""
 
 
 def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
@@ -63,7 +65,11 @@ def save(graph: TaskGraph, path: str | Path, *, force: bool = False) -> None:
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: the name of a task graph file ends in {SUFFIX}")
     refuse_existing(path, force=force)
-    arrays: dict[str, Any] = {name: getattr(graph, name) for name in COLUMNS}
+    arrays: dict[str, Any] = {
+        name: getattr(graph, name)
+        for name in COLUMNS
+        if name not in _RARE or len(getattr(graph, name))
+    }
     arrays |= {f"parameters_{kernel}": table for kernel, table in enumerate(graph.parameters)}
     header = np.frombuffer(json.dumps(_header(graph)).encode(), dtype=np.uint8)
     with writing(path, force=force) as temporary:

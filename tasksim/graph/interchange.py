@@ -9,6 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import CycleError, GraphError, InputError, expect, unknown
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.binding import Binding
 from tasksim.graph.builder import GraphBuilder, access
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = ["from_networkx", "task_order", "to_networkx"]
+
+_LIVES = {"continues": -1, "creator": -1, "binding": Binding.TIED}
+"""Attributes of nodes of which some go on from others, with their defaults."""
 
 
 def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.DiGraph:
@@ -36,7 +40,8 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
     networkx.DiGraph
         Nodes are task numbers with attributes ``kernel``, ``priority``, ``parameters`` (a
         dictionary), ``accesses`` (pairs of handle and mode name), ``wont_use`` (the handles
-        that were hinted at after this task), if any, and ``duration_s``, if given.
+        that were hinted at after this task), if any, and ``duration_s``, if given. Where tasks
+        go on from others also ``continues`` and ``creator`` (task numbers) and ``binding``.
         The graph has ``name``, ``arguments``, ``model_names``, ``handle_size``,
         ``handle_home``, ``handle_blocks`` and ``wont_use`` (hints before the first task).
 
@@ -79,6 +84,8 @@ def to_networkx(graph: TaskGraph, durations_s: ArrayLike | None = None) -> nx.Di
             parameters=graph.parameters_of(task),
             accesses=[(handle, mode.name) for handle, mode in graph.accesses_of(task)],
         )
+        for name in _LIVES if len(graph.continues) else ():
+            G.nodes[task][name] = int(getattr(graph, name)[task])
     if durations_s is not None:
         durations = np.asarray(durations_s, dtype=np.float64).tolist()
         nx.set_node_attributes(G, dict(zip(G, durations, strict=True)), "duration_s")
@@ -146,9 +153,23 @@ def from_networkx(G: nx.DiGraph) -> TaskGraph:
         handle_home=np.array(G.graph.get("handle_home", [0] * len(sizes)), dtype=np.int32),
         handle_blocks=tuple(HandleBlock(*block) for block in G.graph.get("handle_blocks", ())),
         by_rank=bool(G.graph.get("by_rank", False)),
+        **_lives(G, order, number),
     )
     graph.validate()
     return graph
+
+
+def _lives(G: nx.DiGraph, order: list[Any], number: dict[Any, int]) -> dict[str, Any]:
+    """Return the columns of the tasks that go on from others; none, if no node has one."""
+    if not any(name in G.nodes[node] for node in order for name in _LIVES):
+        return {}
+    columns = {}
+    for name, default in _LIVES.items():
+        values = [G.nodes[node].get(name, default) for node in order]
+        if name != "binding":  # a node, by its number in G
+            values = [-1 if value == -1 else number.get(value, value) for value in values]
+        columns[name] = values
+    return columns
 
 
 def task_order(G: nx.DiGraph) -> list[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from tasksim.base.errors import CycleError, GraphError, expect
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.binding import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +62,13 @@ COLUMNS: Mapping[str, type[np.generic]] = {
     "handle_home": np.int32,
     "hint_handle": np.int32,
     "hint_after": np.int32,
+    "continues": np.int32,
+    "creator": np.int32,
+    "binding": np.int8,
 }
 """Types of the columns of a :class:`TaskGraph`, in memory and in files."""
+_LIVES = ("continues", "creator", "binding")
+"""Columns that are empty together, unless tasks continue others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,6 +122,13 @@ class TaskGraph:
         When: how many tasks had been submitted by then, ascending.
     categories : mapping, default {}
         Kernel -> parameter -> the names of its categories, whose numbers the table holds, from 0.
+    continues : ndarray, int32 [tasks or 0], default none
+        The task that each goes on from on the same worker, as pieces of one task of OpenMP do; -1
+        for one that begins. Empty, as the next two: no task goes on from another.
+    creator : ndarray, int32 [tasks or 0], default none
+        The task at whose end each that begins was created by the program; -1: by none.
+    binding : ndarray, int8 [tasks or 0], default none
+        Which workers may begin it: a :class:`Binding`.
     by_rank : bool, default False
         Whether nodes are ranks of MPI and no runtime's: a task's messages are asked for only when
         the data are ready that it reads and writes, and go by MPI's own protocol.
@@ -155,6 +168,9 @@ class TaskGraph:
     handle_blocks: tuple[HandleBlock, ...] = ()
     hint_handle: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     hint_after: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    continues: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    creator: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    binding: NDArray[np.int8] = field(default_factory=lambda: np.empty(0, dtype=np.int8))
     by_rank: bool = False
     categories: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     apart: ClassVar[bool] = False
@@ -218,6 +234,15 @@ class TaskGraph:
         counts = np.bincount(self.successors, minlength=len(self))
         return _frozen(counts, np.int32, "predecessors")
 
+    @cached_property
+    def goes_on_at_once(self) -> NDArray[np.bool_]:
+        """Per task, whether its worker goes on to it without a wait; empty: none does."""
+        if not len(self.continues):
+            return _frozen([], np.bool_, "goes_on_at_once")
+        return _frozen(
+            (self.continues >= 0) & (self.predecessor_count == 1), np.bool_, "goes_on_at_once"
+        )
+
     def kernel_of(self, task: int) -> str:
         """Return the name of the kernel of *task*."""
         return self.kernels[int(self.kernel[task])]
@@ -279,6 +304,7 @@ class TaskGraph:
         _check_categories(self)
         _check_data(self)
         _check_order(self)
+        _check_continuations(self)
 
     def same_as(self, other: TaskGraph) -> bool:
         """Return whether *other* is the same graph: names, columns, tables, everything."""
@@ -339,6 +365,7 @@ def _check_columns(graph: TaskGraph) -> None:
         "access_mode": len(graph.access_handle),
         "handle_home": graph.handles,
         "hint_after": graph.hints,
+        **({name: tasks for name in _LIVES} if any(len(getattr(graph, n)) for n in _LIVES) else {}),
     }
     for name, length in lengths.items():
         if (got := len(getattr(graph, name))) != length:
@@ -467,6 +494,31 @@ def _check_order(graph: TaskGraph) -> None:
         f"{graph.label(earlier)}: depends on {graph.label(later)}, which is submitted later; "
         "number tasks so that dependencies lead from smaller to larger numbers"
     )
+
+
+def _check_continuations(graph: TaskGraph) -> None:
+    """Raise :exc:`GraphError` unless tasks continue, and are created by, earlier ones."""
+    if not len(graph.continues):
+        return
+    number = np.arange(len(graph))
+    for name in ("continues", "creator"):
+        values: Int32 = getattr(graph, name)
+        if (task := _first((values < -1) | (values >= number))) is not None:
+            raise GraphError(
+                f"{graph.label(task)}: {name} is {values[task]}; legal: the number of an earlier "
+                "task, or -1"
+            )
+    again = np.flatnonzero(graph.continues >= 0)
+    _, first = np.unique(graph.continues[again], return_index=True)
+    if len(first) < len(again):
+        task = int(np.delete(again, first)[0])
+        raise GraphError(
+            f"{graph.label(task)}: continues task #{graph.continues[task]}, as another one does"
+        )
+    binding = graph.binding
+    if (task := _first((binding < 0) | (binding > max(Binding)))) is not None:
+        legal = ", ".join(f"{legal.value} {legal.name}" for legal in Binding)
+        raise GraphError(f"{graph.label(task)}: binding {binding[task]} (legal: {legal})")
 
 
 def _find_cycle(graph: TaskGraph) -> list[int]:

@@ -54,6 +54,8 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "random": "tasksim.schedulers.weighted_random:Random",
         "ws": "tasksim.schedulers.ws:WorkStealing",
         "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
+        "libomp": "tasksim.schedulers.libomp:LibOmp",
+        "libgomp": "tasksim.schedulers.libgomp:LibGomp",
         "dm": "tasksim.schedulers.dm:DequeModel",
         "dmda": "tasksim.schedulers.dm:DataAware",
         "dmdap": "tasksim.schedulers.dm:DataAwarePriority",

@@ -45,6 +45,8 @@ def given_orders(platform):
 
 SCHEDULERS = [
     *names(bare=True),
+    "libomp:deque=2,max_priority=2",
+    "libgomp:throttle=1,max_priority=2",
     "dm:prefetch=0",
     "dmda:alpha=0",
     "dmda:beta=0,prefetch=0",

@@ -30,6 +30,20 @@ def test_there_and_back(tmp_path, name, arguments):
     assert not copy.priority.flags.writeable
 
 
+def test_pieces_of_tasks_are_kept_there_and_back(tmp_path):
+    graph = replace(
+        generate("chain", length=3), continues=[-1, 0, -1], creator=[-1, -1, 0], binding=[2, 3, 1]
+    )
+    save(graph, tmp_path / "graph.npz")
+    assert load(tmp_path / "graph.npz").same_as(graph)
+
+
+def test_files_of_other_graphs_have_no_columns_of_pieces(tmp_path):
+    save(generate("lu", tiles=3), tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as data:
+        assert not {"continues", "creator", "binding"} & set(data)
+
+
 def test_files_from_before_there_were_hints(tmp_path):
     graph = generate("lu", tiles=3)
     save(graph, tmp_path / "graph.npz")

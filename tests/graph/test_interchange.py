@@ -94,6 +94,19 @@ def test_hints_go_with_the_task_that_they_follow():
     assert from_networkx(G).hint_after.tolist() == [0, 1]
 
 
+def test_pieces_of_tasks_are_kept_there_and_back():
+    graph = replace(
+        generate("chain", length=3), continues=[-1, 0, -1], creator=[-1, -1, 0], binding=[2, 3, 1]
+    )
+    nodes = to_networkx(graph)
+    assert nodes.nodes[1]["continues"] == 0
+    assert from_networkx(nodes).same_as(graph)
+    named = nx.relabel_nodes(nodes, {0: "a"})  # the numbers of the others stay
+    named.nodes[1]["continues"] = named.nodes[2]["creator"] = "a"
+    assert from_networkx(named).same_as(graph)
+    assert "continues" not in to_networkx(generate("chain", length=3)).nodes[0]
+
+
 def test_parallel_edges_count_once():
     G = nx.MultiDiGraph([("a", "b"), ("a", "b")])
     assert from_networkx(G).edges == 1

@@ -100,6 +100,23 @@ def test_successors_out_of_order(graph, successors):
             {"hint_handle": [1, 0], "hint_after": [4, 3]},
             r"hint #1 \(on x\): after 3 tasks, the hint before it after 4; legal: ascending",
         ),
+        ({"continues": [-1, 0, 1, 2]}, r"creator has length 0, not 4"),
+        (
+            {"continues": [-1, 1, -1, -1], "creator": [-1] * 4, "binding": [0] * 4},
+            r"gemm #1 \(m=2\): continues is 1; legal: the number of an earlier task, or -1",
+        ),
+        (
+            {"continues": [-1] * 4, "creator": [-1, -1, -2, -1], "binding": [0] * 4},
+            r"gemm #2 \(m=3\): creator is -2; legal",
+        ),
+        (
+            {"continues": [-1, 0, -1, 0], "creator": [-1] * 4, "binding": [0] * 4},
+            r"sum #3: continues task #0, as another one does",
+        ),
+        (
+            {"continues": [-1] * 4, "creator": [-1] * 4, "binding": [0, 4, 0, 0]},
+            r"gemm #1 \(m=2\): binding 4 \(legal: 0 TIED, 1 FREE, 2 HELD, 3 GROUP\)",
+        ),
         ({"handle_home": [-1, 0]}, r"x: home memory is -1"),
         ({"model_names": ("gemm",)}, r"model_names has length 1, not 2"),
         (

@@ -303,8 +303,9 @@ class MemoryReplay : public Replay {
     const int task = ledger_.take(popped, worker);
     ledger_.of[task].popped = static_cast<double>(clock_.now);
     running_[worker] = task;
-    if (!task_cost_ || starts_unseen())
-      start(worker, task_cost_);
+    const i64 cost = graph_.goes_on_at_once(task) ? 0 : task_cost_;
+    if (!cost || starts_unseen())
+      start(worker, cost);
     else
       clock_.start_after(task_cost_, worker);
   }

@@ -141,6 +141,8 @@ class Node:
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self._several = len(platform.memories) > 1
+        self.at_once: list[bool] = graph.goes_on_at_once.tolist()
+        """Per task, whether a worker goes on to it without asking the runtime; empty: never."""
         self.needs, reads = ordered_accesses(graph, moved=self._several)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [Routine(clock) for _ in platform.workers]

@@ -66,7 +66,9 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             continue
         routine.rank = END_RANK
         yield from node.unlocked(task, routine)
-        overhead = intake.fetch(task) + overheads.task
+        overhead = intake.fetch(task)
+        if not (node.at_once and node.at_once[task]):
+            overhead += overheads.task
         if overhead:
             if node.instant.stepwise and not len(node.needs[task]) % 2:
                 node.clock.keep_order()  # a wait for each datum: the second turns the first around

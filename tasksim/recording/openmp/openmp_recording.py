@@ -303,7 +303,7 @@ class OpenMPRecording:
         workers : int, optional
             On how many threads; default: as many as executed tasks.
         scheduler : str, optional
-            Default: ``lws``, a queue per thread and stealing.
+            Default: ``libomp``, the scheduling of the runtime that ran the program.
         **scenario
             Other parameters of :func:`tasksim.simulate`.
         """

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.binding import Binding
 from tasksim.graph.csr import topological_order
 from tasksim.graph.dependencies import Accesses, infer_dependencies
 from tasksim.recording.openmp.history import NOTHING, Ending, Flag
@@ -75,6 +76,7 @@ _ALL_MEMORY: Final = (8, 9)
 _COLUMNS: Final = (
     *("task", "role", "phase", "site", "creates"),
     *("key", "start", "end", "cpu", "thread", "clock"),
+    *("continues", "creator", "binding"),
 )
 
 
@@ -92,6 +94,9 @@ class Pieces:
         Whether it ends with the creation of a task.
     created_ns, start_ns, end_ns, cpu_ns, thread, clock_ns : ndarray
         Times, processor time, the thread, and its processor clock at the start.
+    continues, creator, binding : ndarray
+        The piece that each goes on from, the one that created its task, or -1, and how it is bound
+        to a thread; as in :class:`~tasksim.graph.taskgraph.TaskGraph`.
     before, after : ndarray
         Dependencies, as numbers of pieces.
     access_piece, access_datum, access_mode : ndarray
@@ -113,6 +118,9 @@ class Pieces:
     cpu_ns: NDArray[np.int64]
     thread: NDArray[np.int64]
     clock_ns: NDArray[np.int64]
+    continues: NDArray[np.int64]
+    creator: NDArray[np.int64]
+    binding: NDArray[np.int64]
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     access_piece: NDArray[np.int64]
@@ -253,9 +261,28 @@ class _Walk:
             "start": h.step_start_ns[places], "end": h.step_end_ns[places],
             "cpu": h.step_cpu_ns[places], "thread": h.step_thread[places],
             "clock": h.step_clock_ns[places],
+            "continues": np.where(head, NOTHING, np.arange(len(places)) - 1),
+            "creator": np.full(len(places), NOTHING),
+            "binding": self._bindings(places, head),
         }  # fmt: skip
         for name, column in columns.items():
             self._columns[name].frombytes(np.ascontiguousarray(column, np.int64).tobytes())
+
+    def _bindings(
+        self, places: NDArray[np.int64], head: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return how the pieces of the steps at *places* are bound; *head*: a task's first one."""
+        h = self._h
+        owner = h.step_task[places]
+        flags = h.flags[owner]
+        untied = flags & Flag.UNTIED != 0
+        held = (flags & (Flag.IMPLICIT | Flag.TASKWAIT) != 0) | np.array(self._undeferred)[owner]
+        first = np.where(held, Binding.HELD, np.where(untied, Binding.FREE, Binding.TIED))
+        ended = np.roll(h.step_ending[places], 1)
+        all_run = (ended == Ending.BARRIER) | (ended == Ending.PARALLEL)
+        group = ended == Ending.GROUP_END
+        later = np.where(all_run, Binding.FREE, np.where(group, Binding.GROUP, Binding.TIED))
+        return np.where(head, first, later)
 
     def _join(self) -> None:
         """Add a piece without duration for each barrier within a region."""
@@ -271,7 +298,8 @@ class _Walk:
             piece, time = len(ends), ends[last]
             clock = clocks[last] + cpus[last]
             whose = NOTHING, int(Role.BARRIER), 0, NOTHING, 0
-            values = *whose, time, time, time, 0, threads[last], clock
+            bound = NOTHING, NOTHING, int(Binding.HELD)
+            values = *whose, time, time, time, 0, threads[last], clock, *bound
             for column, value in zip(self._columns.values(), values, strict=True):
                 column.append(value)
             self.order(before, piece)
@@ -331,6 +359,9 @@ class _Walk:
             cpu_ns=sorted_columns["cpu"],
             thread=sorted_columns["thread"],
             clock_ns=sorted_columns["clock"],
+            continues=_renumbered(sorted_columns["continues"], number),
+            creator=_renumbered(sorted_columns["creator"], number),
+            binding=sorted_columns["binding"],
             before=number[before],
             after=number[after],
             access_piece=piece,
@@ -398,6 +429,7 @@ class _Task:
         walk = self.walk
         if piece != NOTHING and walk._first[child] != NOTHING:
             walk.order([piece], walk._first[child])
+            walk._columns["creator"][walk._first[child]] = piece
         if walk._undeferred[child]:
             self.waits = self.waits + walk.completion(child)
             self._leave(self.levels[-1], child)
@@ -491,6 +523,12 @@ class _ImplicitTask(_Task):
         if self._region != NOTHING:
             ends = walk._region_end
             ends[self._region] = _joined(ends.get(self._region, []), found)
+
+
+def _renumbered(pieces: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the new numbers of *pieces*, each by its old one; NOTHING stays."""
+    found: NDArray[np.int64] = np.where(pieces == NOTHING, NOTHING, number[pieces])
+    return found
 
 
 def _joined(one: list[int], other: list[int]) -> list[int]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["graph_of_pieces", "kernel_label", "run_of_pieces"]
 
-SCHEDULER: Final = "lws"
-"""Scheduler of replays: a queue per thread and stealing, as libomp has them."""
+SCHEDULER: Final = "libomp"
+"""Scheduler of replays: that of the runtime that ran the program."""
 GOES_ON: Final = 1
 """Priority of a piece that continues a task: its thread does not leave the task for others."""
 INTERRUPTED_NS: Final = 20_000
@@ -86,7 +86,14 @@ def graph_of_pieces(
         successors=successors,
         handle_size=sizes,
         handle_home=np.zeros(data, np.int32),
+<<<<<<< HEAD
         handle_blocks=blocks,
+=======
+        handle_blocks=(HandleBlock("data", data, 0, 0),) if data else (),
+        continues=pieces.continues.astype(np.int32),
+        creator=pieces.creator.astype(np.int32),
+        binding=pieces.binding.astype(np.int8),
+>>>>>>> 08d0dee6 (Schedulers of OpenMP runtimes, libomp and libgomp: threads go on with pieces of tasks, in both engines)
     )
     graph.validate()
     return graph

@@ -28,7 +28,8 @@ Steps<> core(Node &node, Driver &driver) {
     }
     routine.rank = END_RANK;
     if (node.locks.any()) co_await node.unlocked(task);
-    const i64 overhead = intake.fetch(task) + node.overheads.task;
+    const i64 asking = node.graph.goes_on_at_once(task) ? 0 : node.overheads.task;
+    const i64 overhead = intake.fetch(task) + asking;
     if (overhead) {
       node.send_for_successors(task);
       // A wait for each datum: the second one reverses the order of the first.

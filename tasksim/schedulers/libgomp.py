@@ -1,0 +1,194 @@
+"""The ``libgomp`` scheduler, the queue that threads of GCC's OpenMP runtime share."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.arguments import whole_number
+from tasksim.graph.binding import Binding
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.graph.csr import Int64
+
+__all__ = ["LibGomp"]
+
+
+class LibGomp(Scheduler):
+    """One queue for all threads, and a list of each task's children, as in GCC's OpenMP runtime.
+
+    At a barrier a thread takes the oldest task of the queue. A thread that waits for children
+    within a task takes the newest of these, and nothing else. A created task is executed at once
+    while there are more than *throttle* tasks per thread, queued and running ones. This is
+    ``task.c`` of libgomp.
+
+    Parameters
+    ----------
+    throttle : int, default 64
+        Tasks per thread, from which on a thread executes what it creates.
+    max_priority : int, default 0
+        Largest priority that counts, as ``OMP_MAX_TASK_PRIORITY``; more urgent tasks come first.
+    """
+
+    name: ClassVar[str] = "libgomp"
+    core: ClassVar[str] = "libgomp"
+
+    def __init__(self, throttle: int = 64, max_priority: int = 0) -> None:
+        where = "scheduler 'libgomp': option"
+        self.throttle = whole_number(throttle, f"{where} 'throttle'", 1, MAX_OPTION)
+        self.max_priority = whole_number(
+            max_priority, f"{where} 'max_priority'", 0, MAX_OPTION
+        )
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty queues."""
+        super().attach(view, rng)
+        self._threads = Threads(view)
+        self._most = self.throttle * len(view.workers)
+        self._queued: set[int] = set()
+        self._all = _Queue(view, self._queued)
+        self._children: dict[int, _Queue] = {}
+        """Queued tasks by the task that created them."""
+        self._counted: set[int] = set()
+        """The tasks that are queued, or were queued and have not ended."""
+
+    def push(self, task: int) -> None:
+        """Queue *task* for all workers, and for the one that waits in the task that created it."""
+        view, threads = self.view, self._threads
+        if threads.receive(task):
+            return
+        if len(self._counted) > self._most and threads.is_created(task):
+            assert view.pusher is not None
+            threads.run_at_once(task, view.pusher)
+            return
+        priority = max(0, min(view.priority[task], self.max_priority))
+        self._queued.add(task)
+        self._all.append(task, priority)
+        if not threads.known:
+            view.wake_any(task)
+            return
+        self._counted.add(task)
+        parent = threads.lives.parent[task]
+        if parent != NONE:
+            if parent not in self._children:
+                self._children[parent] = _Queue(view, self._queued)
+            self._children[parent].append(task, priority)
+        view.wake_all(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return what *worker* goes on to, or the queued task whose turn it is."""
+        task = self._threads.next(worker)
+        if task == NONE:
+            task = self._next_queued(worker)
+        if task == NONE and not self._threads.executed:
+            task = self._threads.last_resort(worker)
+            if task == NONE:
+                self._threads.alarm(queued=bool(self._queued))
+        if task == NONE:
+            return None
+        self._threads.begin(task, worker)
+        return task
+
+    def finished(self, task: int, worker: int) -> None:
+        """Note that *worker* releases other tasks now, or waits within *task*."""
+        threads = self._threads
+        threads.end(task, worker)
+        if threads.known and threads.lives.next[task] == NONE:
+            whole = threads.lives.whole[task]
+            self._counted.discard(whole)
+            self._children.pop(whole, None)
+
+    def core_options(self) -> dict[str, float]:
+        """Return the options by name."""
+        return {"throttle": self.throttle, "max_priority": self.max_priority}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the tasks that the graph's tasks are pieces of."""
+        return Lives(view.graph).tables()
+
+    def _next_queued(self, worker: int) -> int:
+        """Take a queued task for *worker*; return NONE if there is none for it."""
+        whole, wait = self._threads.wait_of(worker)
+        task = NONE
+        if wait == Binding.FREE:
+            task = self._all.oldest(worker)
+        else:
+            if whole in self._children:
+                task = self._children[whole].newest(worker)
+            if task == NONE and wait == Binding.GROUP:
+                task = self._all.oldest(worker, within=whole, threads=self._threads)
+        self._queued.discard(task)
+        return task
+
+
+class _Queue:
+    """Tasks by priority, in the order in which they were pushed, of which some have been taken.
+
+    *queued* has those that have not.
+    """
+
+    def __init__(self, view: View, queued: set[int]) -> None:
+        self._view = view
+        self._queued = queued
+        self._lanes: dict[tuple[int, int], deque[tuple[int, int]]] = {}
+        """By priority, negated, and by the classes that can run them: numbers and tasks."""
+        self._pushed = 0
+
+    def append(self, task: int, priority: int) -> None:
+        """Append *task*."""
+        lane = self._lanes.setdefault((-priority, self._view.able[task]), deque())
+        lane.append((self._pushed, task))
+        self._pushed += 1
+
+    def oldest(self, worker: int, within: int = NONE, threads: Threads | None = None) -> int:
+        """Return the oldest task of the highest priority that *worker* can run, or NONE.
+
+        With *within*, only of those that descend from that task.
+        """
+        best = _Best()
+        for (level, able), lane in self._lanes.items():
+            while lane and lane[0][1] not in self._queued:
+                lane.popleft()
+            if able >> self._view.class_of[worker] & 1:
+                if threads is None:
+                    best.offer(level, lane[0] if lane else None)
+                else:
+                    best.offer(level, self._first_within(lane, within, threads))
+        return best.task
+
+    def newest(self, worker: int) -> int:
+        """Return the newest task of the highest priority that *worker* can run, or NONE."""
+        best = _Best()
+        for (level, able), lane in self._lanes.items():
+            while lane and lane[-1][1] not in self._queued:
+                lane.pop()
+            if lane and able >> self._view.class_of[worker] & 1:
+                number, task = lane[-1]
+                best.offer(level, (-number, task))
+        return best.task
+
+    def _first_within(
+        self, lane: deque[tuple[int, int]], within: int, threads: Threads
+    ) -> tuple[int, int] | None:
+        for number, task in lane:
+            if task in self._queued and threads.descends(task, within):
+                return number, task
+        return None
+
+
+class _Best:
+    """The task with the least level and number of those offered."""
+
+    def __init__(self) -> None:
+        self.task = NONE
+        self._key = (0, 0)
+
+    def offer(self, level: int, entry: tuple[int, int] | None) -> None:
+        """Take the task of *entry*, a number and a task, if it is the best so far."""
+        if entry is not None and (self.task == NONE or (level, entry[0]) < self._key):
+            self._key = level, entry[0]
+            self.task = entry[1]

@@ -1,0 +1,239 @@
+"""The ``libomp`` scheduler, work stealing as threads of LLVM's OpenMP runtime do it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from typing import TYPE_CHECKING, ClassVar
+
+from tasksim.base.arguments import whole_number
+from tasksim.graph.binding import Binding
+from tasksim.schedulers.base import Scheduler, View
+from tasksim.schedulers.openmp_threads import MAX_OPTION, NONE, Lives, Threads
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.graph.csr import Int64
+
+__all__ = ["LibOmp"]
+
+
+class LibOmp(Scheduler):
+    """A deque per thread and random victims, as in LLVM's OpenMP runtime.
+
+    A task is pushed on the deque of the thread that created it, or that released it. The owner
+    takes the newest task, a thief the oldest: of the thread that it last stole from, else of a
+    random one. A thread that waits within a tied task only begins descendants of that. A created
+    task that finds *deque* tasks is executed at once. This is ``kmp_tasking.cpp`` of libomp.
+
+    Parameters
+    ----------
+    deque : int, default 256
+        Size of a deque, from which on a thread executes what it creates.
+    max_priority : int, default 0
+        Largest priority that counts, as ``OMP_MAX_TASK_PRIORITY``; tasks with one are shared, and
+        come first.
+    """
+
+    name: ClassVar[str] = "libomp"
+    core: ClassVar[str] = "libomp"
+
+    def __init__(self, deque: int = 256, max_priority: int = 0) -> None:
+        where = "scheduler 'libomp': option"
+        self.deque = whole_number(deque, f"{where} 'deque'", 1, MAX_OPTION)
+        self.max_priority = whole_number(
+            max_priority, f"{where} 'max_priority'", 0, MAX_OPTION
+        )
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty deques."""
+        super().attach(view, rng)
+        workers = len(view.workers)
+        self._threads = Threads(view)
+        self._deques: list[deque[int]] = [deque() for _ in range(workers)]
+        self._loaded: list[int] = []
+        """The workers whose deques have tasks, in order of number."""
+        self._released_from = [0] * workers
+        """Per worker, how many tasks its deque had when its last task ended."""
+        self._last_victim = [NONE] * workers
+        self._levels: dict[int, deque[int]] = {}
+        """Tasks that have a priority, by that."""
+        self._refused: set[int] = set()
+        """The workers that were not allowed to begin a task that there was."""
+        binding = self._threads.lives.binding
+        self._looks_further = Binding.FREE in binding
+        """Whether a thief also looks behind a task that it must not begin."""
+
+    def push(self, task: int) -> None:
+        """Put *task* on the deque of the worker that created it, or released it."""
+        view, threads = self.view, self._threads
+        if threads.receive(task):
+            return
+        priority = min(view.priority[task], self.max_priority)
+        if priority > 0:
+            self._levels.setdefault(priority, deque()).append(task)
+            view.wake_all(task)
+            return
+        pusher = view.pusher
+        owner = threads.able_from(task, 0 if pusher is None else pusher)
+        tasks = self._deques[owner]
+        if len(tasks) >= self.deque and owner == pusher and self._may_begin(task, owner):
+            threads.run_at_once(task, owner)
+            return
+        if owner == pusher:  # of those released together, the oldest is taken first
+            tasks.insert(min(self._released_from[owner], len(tasks)), task)
+        else:
+            tasks.append(task)
+        if len(tasks) == 1:
+            insort(self._loaded, owner)
+        view.wake_all(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return what *worker* goes on to, the newest of its own tasks, or a stolen one."""
+        self._refused.discard(worker)
+        task = self._threads.next(worker)
+        if task == NONE:
+            task = self._queued(worker)
+        if task == NONE and not self._threads.executed:
+            task = self._last_resort(worker)
+        if task == NONE:
+            return None
+        self._threads.begin(task, worker)
+        return task
+
+    def finished(self, task: int, worker: int) -> None:
+        """Note that *worker* releases other tasks now, or waits within *task*."""
+        self._threads.end(task, worker)
+        self._released_from[worker] = len(self._deques[worker])
+
+    def core_options(self) -> dict[str, float]:
+        """Return the options by name."""
+        return {"deque": self.deque, "max_priority": self.max_priority}
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the tasks that the graph's tasks are pieces of."""
+        return Lives(view.graph).tables()
+
+    def _may_begin(self, task: int, worker: int) -> bool:
+        threads = self._threads
+        return not threads.known or threads.may_begin(task, threads.tied_to(worker))
+
+    def _queued(self, worker: int) -> int:
+        """Take a task from a queue for *worker*; return NONE if there is none for it."""
+        tied = self._threads.tied_to(worker)
+        task = self._with_priority(worker, tied)
+        if task == NONE:
+            task = self._own(worker, tied)
+        return self._stolen(worker, tied) if task == NONE else task
+
+    def _last_resort(self, worker: int) -> int:
+        """Return what *worker* does where no thread would do anything any more: a task, or NONE.
+
+        What its own task waits for is behind others, in whatever queue.
+        """
+        tied = self._threads.tied_to(worker)
+        for priority in sorted(self._levels):
+            place = self._first(self._levels[priority], worker, tied)
+            if place != NONE:
+                return self._take_level(priority, place)
+        for owner, tasks in enumerate(self._deques):
+            place = self._first(tasks, worker, tied)
+            if place != NONE:
+                return self._take(owner, place)
+        task = self._threads.last_resort(worker)
+        if task == NONE:
+            self._threads.alarm(queued=bool(self._levels or self._loaded))
+        return task
+
+    def _first(self, tasks: deque[int], worker: int, tied: int) -> int:
+        """Return the place of the first task that *worker* may begin, whatever is before it."""
+        for place, task in enumerate(tasks):
+            if self.view.can_run(task, worker) and self._threads.may_begin(task, tied):
+                return place
+        return NONE
+
+    def _take_level(self, priority: int, place: int) -> int:
+        """Remove and return a task that has a priority."""
+        tasks = self._levels[priority]
+        task = tasks[place]
+        del tasks[place]
+        if not tasks:
+            del self._levels[priority]
+        else:
+            self._let_refused_look()
+        return task
+
+    def _with_priority(self, worker: int, tied: int) -> int:
+        """Take the oldest task of the highest priority."""
+        for priority in sorted(self._levels, reverse=True):
+            tasks = self._levels[priority]
+            place = self._oldest(tasks, worker, tied)
+            if place != NONE:
+                return self._take_level(priority, place)
+        return NONE
+
+    def _own(self, worker: int, tied: int) -> int:
+        """Take the newest task of *worker*'s own deque."""
+        tasks = self._deques[worker]
+        if not tasks:
+            return NONE
+        if not self._begins(tasks[-1], worker, tied):
+            return NONE
+        return self._take(worker, len(tasks) - 1)
+
+    def _stolen(self, thief: int, tied: int) -> int:
+        """Take the oldest task of the last victim, or of one drawn of those that have some."""
+        last = self._last_victim[thief]
+        if last != NONE:
+            place = self._oldest(self._deques[last], thief, tied)
+            if place != NONE:
+                return self._take(last, place)
+        found = []
+        for victim in self._loaded:
+            if victim not in (thief, last):
+                place = self._oldest(self._deques[victim], thief, tied)
+                if place != NONE:
+                    found.append((victim, place))
+        if not found:
+            self._last_victim[thief] = NONE
+            return NONE
+        drawn = int(self.rng.random() * len(found)) if len(found) > 1 else 0
+        self._last_victim[thief], place = found[drawn]
+        return self._take(*found[drawn])
+
+    def _oldest(self, tasks: deque[int], worker: int, tied: int) -> int:
+        """Return the place of the oldest task that *worker* can run, or NONE if it must not."""
+        for place, task in enumerate(tasks):
+            if self.view.can_run(task, worker):
+                if self._begins(task, worker, tied):
+                    return place
+                if not self._looks_further:
+                    break
+        return NONE
+
+    def _begins(self, task: int, worker: int, tied: int) -> bool:
+        """Return whether *worker*, which is tied to the task *tied*, may begin *task*."""
+        if tied == NONE or self._threads.may_begin(task, tied):
+            return True
+        self._refused.add(worker)
+        return False
+
+    def _take(self, owner: int, place: int) -> int:
+        """Remove and return a task of *owner*'s deque."""
+        tasks = self._deques[owner]
+        task = tasks[place]
+        del tasks[place]
+        if place < self._released_from[owner]:
+            self._released_from[owner] -= 1
+        if not tasks:
+            del self._loaded[bisect_left(self._loaded, owner)]
+        else:
+            self._let_refused_look()
+        return task
+
+    def _let_refused_look(self) -> None:
+        """Wake those who were refused what is now gone: they may begin what is now at an end."""
+        for worker in sorted(self._refused):
+            self.view.wake(worker)
+        self._refused.clear()

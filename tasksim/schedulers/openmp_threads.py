@@ -1,0 +1,253 @@
+"""Threads of an OpenMP runtime as workers: the tasks that they are within, and what they go on to.
+
+A recorded OpenMP program has its tasks in pieces (:attr:`TaskGraph.continues`). A thread that
+comes to a wait runs other tasks meanwhile, on top of the one that waits, and goes on with that one
+only when it has come back to it. Tasks of other graphs are each by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from tasksim.graph.binding import Binding
+
+if TYPE_CHECKING:
+    from tasksim.graph.csr import Int64
+    from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.schedulers.base import View
+
+__all__ = ["MAX_OPTION", "NONE", "Lives", "Threads"]
+
+NONE: Final = -1
+"""No task."""
+MAX_OPTION: Final = 2**31 - 1
+"""Largest value of an option, as priorities have 32 bits."""
+
+
+class Lives:
+    """What a graph tells of the tasks that its tasks are pieces of; lists are empty if nothing.
+
+    A task of several pieces has the number of its first one.
+
+    Attributes
+    ----------
+    whole : list of int
+        Per piece, its task.
+    next : list of int
+        Per piece, the one that continues it, or NONE.
+    parent : list of int
+        Per piece, the task that created its task, or NONE.
+    depth : list of int
+        Per piece, the number of its task's ancestors.
+    binding : list of int
+        Per piece, its :class:`Binding`.
+    creator : list of int
+        Per piece that begins a task, the piece that created that, or NONE.
+    """
+
+    def __init__(self, graph: TaskGraph) -> None:
+        before: list[int] = graph.continues.tolist()
+        creator: list[int] = graph.creator.tolist()
+        self.creator = creator
+        self.whole = list(range(len(before)))
+        self.next = [NONE] * len(before)
+        self.parent = [NONE] * len(before)
+        self.depth = [0] * len(before)
+        self.binding: list[int] = graph.binding.tolist()
+        whole, parent, depth = self.whole, self.parent, self.depth
+        for piece, last in enumerate(before):
+            if last != NONE:
+                self.next[last] = piece
+                whole[piece], parent[piece], depth[piece] = whole[last], parent[last], depth[last]
+            elif creator[piece] != NONE:
+                parent[piece] = whole[creator[piece]]
+                depth[piece] = depth[creator[piece]] + 1
+
+    def tables(self) -> dict[str, Int64]:
+        """Return the attributes as tables for the compiled core."""
+        columns = {
+            "whole": self.whole, "next": self.next, "parent": self.parent,
+            "depth": self.depth, "binding": self.binding, "creator": self.creator,
+        }  # fmt: skip
+        return {name: np.array(column, np.int64) for name, column in columns.items()}
+
+
+class Threads:
+    """What each worker is within, and what it goes on to before it looks at any queue."""
+
+    def __init__(self, view: View) -> None:
+        workers = len(view.workers)
+        self._view = view
+        self.lives = Lives(view.graph)
+        self.known = bool(self.lives.whole)
+        """Whether the graph tells of tasks in pieces."""
+        self._within: list[list[int]] = [[] for _ in range(workers)]
+        """Per worker the tasks begun and not ended, each within the one before it."""
+        self._home: dict[int, int] = {}
+        """The worker of each task that has begun and not ended."""
+        self._waiting: dict[int, int] = {}
+        """Of tasks that are not executed at the moment, the piece that continues them."""
+        self._ready: dict[int, int] = {}
+        """The same, of tasks that can go on."""
+        self._at_once: list[list[tuple[int, int]]] = [[] for _ in range(workers)]
+        """Per worker what it runs before it goes on, and within how many tasks it was then."""
+        self._held: list[deque[int]] = [deque() for _ in range(workers)]
+        self._spread = [0] * workers
+        """Per worker, how many implicit tasks the end of its last task has released."""
+        self.executed = 0
+        """How many tasks are executed at the moment."""
+        self._alarmed = False
+        """Whether all have been woken since the last task began."""
+        self._ended = [NONE] * workers
+        """Per worker, the task that it ended last."""
+
+    def receive(self, task: int) -> bool:
+        """Take *task*, which is pushed, if it is bound to a worker, and wake that."""
+        if not self.known:
+            return False
+        lives, pusher = self.lives, self._view.pusher
+        whole = lives.whole[task]
+        if whole != task and self._can_run(task, self._home[whole]):
+            self._ready[whole] = task
+            self._view.wake(self._home[whole])
+            return True
+        if whole != task:
+            self._within[self._home[whole]].remove(whole)
+            owner = self.able_from(task, self._home.pop(whole))
+        elif lives.binding[task] != Binding.HELD:
+            return False
+        elif lives.parent[task] != NONE and lives.parent[task] in self._home:
+            owner = self.able_from(task, self._home[lives.parent[task]])
+        else:
+            first = 0 if pusher is None else pusher
+            owner = self.able_from(task, (first + self._spread[first]) % len(self._within))
+            self._spread[first] += 1
+        self._held[owner].append(task)
+        self._view.wake(owner)
+        return True
+
+    def is_created(self, task: int) -> bool:
+        """Return whether *task* is pushed because its creation has come to an end just now."""
+        pusher = self._view.pusher
+        return (
+            self.known
+            and pusher is not None
+            and self.lives.creator[task] == self._ended[pusher] != NONE
+        )
+
+    def run_at_once(self, task: int, worker: int) -> None:
+        """Let *worker* run *task*, which no queue takes, before anything else."""
+        self._at_once[worker].append((task, len(self._within[worker])))
+        self._view.wake(worker)
+
+    def able_from(self, task: int, first: int) -> int:
+        """Return the first worker that can run *task*, from *first* on, wrapping round."""
+        count = len(self._within)
+        for worker in range(first, first + count):
+            if self._can_run(task, worker % count):
+                return worker % count
+        return first  # the engine has refused such tasks
+
+    def next(self, worker: int) -> int:
+        """Return what *worker* does before it looks at queues: a piece of a task, or NONE."""
+        for place, (task, within) in enumerate(self._at_once[worker]):
+            if within >= len(self._within[worker]):
+                del self._at_once[worker][place]
+                return task
+        if not self.known:
+            return NONE
+        for whole in reversed(self._within[worker]):
+            if whole in self._ready:
+                return self._ready.pop(whole)
+            if self.lives.parent[whole] != NONE:
+                break  # those below go on when this one has ended; implicit tasks take turns
+        if self._held[worker]:
+            return self._held[worker].popleft()
+        return NONE
+
+    def last_resort(self, worker: int) -> int:
+        """Return what *worker* goes on to although it is within another task; or NONE.
+
+        Nothing is executed, and threads would wait for ever: fewer workers than threads were
+        recorded share what these did.
+        """
+        if self._ready:
+            for whole in reversed(self._within[worker]):
+                if whole in self._ready:
+                    return self._ready.pop(whole)
+        return NONE
+
+    def alarm(self, *, queued: bool) -> None:
+        """Let all others look for a last resort, too, if there is something that they may find."""
+        if self._alarmed or not (queued or self._ready):
+            return
+        self._alarmed = True
+        for worker in range(len(self._within)):
+            if self._view.sleeping(worker):
+                self._view.wake(worker)
+
+    def begin(self, task: int, worker: int) -> None:
+        """Note that *worker* runs *task* now."""
+        self.executed += 1
+        self._alarmed = False
+        if not self.known or self.lives.next[task] == NONE:
+            return
+        whole = self.lives.whole[task]
+        if whole not in self._home:
+            self._home[whole] = worker
+            self._within[worker].append(whole)
+        self._waiting.pop(whole, None)
+
+    def end(self, task: int, worker: int) -> None:
+        """Note that *worker* has ended *task*, before its successors are pushed."""
+        self.executed -= 1
+        self._spread[worker] = 0
+        self._ended[worker] = task
+        if not self.known:
+            return
+        whole = self.lives.whole[task]
+        if self.lives.next[task] != NONE:
+            self._waiting[whole] = self.lives.next[task]
+        elif whole in self._home:
+            within = self._within[self._home.pop(whole)]
+            del within[len(within) - 1 - within[::-1].index(whole)]
+
+    def wait_of(self, worker: int) -> tuple[int, int]:
+        """Return the task that *worker* waits in, and how: NONE and FREE, if in none."""
+        for whole in reversed(self._within[worker]):
+            if whole in self._waiting:  # else a device has it, beside which its worker asks
+                return whole, self.lives.binding[self._waiting[whole]]
+        return NONE, Binding.FREE
+
+    def tied_to(self, worker: int) -> int:
+        """Return the task whose descendants alone *worker* may begin now; NONE: it may any."""
+        binding = self.lives.binding
+        for whole in reversed(self._within[worker]):
+            following = self._waiting.get(whole, NONE)
+            if following != NONE and binding[following] == Binding.FREE:
+                return NONE
+            if binding[whole] != Binding.FREE:
+                return whole
+        return NONE
+
+    def may_begin(self, task: int, tied: int) -> bool:
+        """Return whether a worker that is tied to the task *tied* may begin *task*."""
+        if tied == NONE or self.lives.binding[task] == Binding.FREE:
+            return True
+        return self.descends(task, tied)
+
+    def descends(self, task: int, ancestor: int) -> bool:
+        """Return whether *task* was created within the task *ancestor*, or within one in it."""
+        parent, depth = self.lives.parent, self.lives.depth
+        level = depth[ancestor]
+        whole = parent[task]
+        while whole not in (NONE, ancestor) and depth[whole] > level:
+            whole = parent[whole]
+        return whole == ancestor
+
+    def _can_run(self, task: int, worker: int) -> bool:
+        return self._view.can_run(task, worker)
+
