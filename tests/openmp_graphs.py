@@ -65,9 +65,7 @@ def _short(draw):
 
 def _region(draw, program, threads, before):
     """Insert a region; return the piece of the program after it."""
-    begun = [
-        program.piece(_short(draw), [before], binding=Binding.HELD) for _ in range(threads)
-    ]
+    begun = [program.piece(_short(draw), [before], binding=Binding.HELD) for _ in range(threads)]
     ends, created = [], []
     for first in begun:
         if draw.random() < 0.6 or not created:
@@ -83,9 +81,7 @@ def _region(draw, program, threads, before):
             for last in ends
         ]
         created = []
-    return program.piece(
-        _short(draw), [*ends, *created], continues=before, binding=Binding.FREE
-    )
+    return program.piece(_short(draw), [*ends, *created], continues=before, binding=Binding.FREE)
 
 
 def _body(draw, program, piece, depth):

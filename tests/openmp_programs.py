@@ -17,6 +17,8 @@ COMPILERS = {
 }
 HANG_S = 300.0
 """Time in seconds after which a process counts as hanging; all here end in a few."""
+NO_TASKS = ("parallel ", "barrier", "serial", "thread start")
+"""Beginnings of the names of kernels that are none of explicit tasks."""
 
 
 def compiler(name):
@@ -39,9 +41,7 @@ class Recorded:
     def explicit_edges(self):
         """Dependencies between pieces of explicit tasks."""
         graph = self.recording.graph
-        is_task = [
-            not name.startswith(("parallel ", "barrier", "serial")) for name in graph.kernels
-        ]
+        is_task = [not name.startswith(NO_TASKS) for name in graph.kernels]
         return sum(
             is_task[graph.kernel[task]] and is_task[graph.kernel[other]]
             for task in range(len(graph))
@@ -58,8 +58,7 @@ class Recorded:
             (
                 count
                 for name, count in zip(graph.kernels, found, strict=True)
-                if not name.startswith(("parallel ", "barrier", "serial", "taskwait"))
-                and not name.endswith(")")
+                if not name.startswith((*NO_TASKS, "taskwait")) and not name.endswith(")")
             ),
             reverse=True,
         )

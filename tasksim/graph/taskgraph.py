@@ -365,7 +365,7 @@ def _check_columns(graph: TaskGraph) -> None:
         "access_mode": len(graph.access_handle),
         "handle_home": graph.handles,
         "hint_after": graph.hints,
-        **({name: tasks for name in _LIVES} if any(len(getattr(graph, n)) for n in _LIVES) else {}),
+        **(dict.fromkeys(_LIVES, tasks) if any(len(getattr(graph, n)) for n in _LIVES) else {}),
     }
     for name, length in lengths.items():
         if (got := len(getattr(graph, name))) != length:

@@ -40,9 +40,7 @@ class LibGomp(Scheduler):
     def __init__(self, throttle: int = 64, max_priority: int = 0) -> None:
         where = "scheduler 'libgomp': option"
         self.throttle = whole_number(throttle, f"{where} 'throttle'", 1, MAX_OPTION)
-        self.max_priority = whole_number(
-            max_priority, f"{where} 'max_priority'", 0, MAX_OPTION
-        )
+        self.max_priority = whole_number(max_priority, f"{where} 'max_priority'", 0, MAX_OPTION)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty queues."""

@@ -42,9 +42,7 @@ class LibOmp(Scheduler):
     def __init__(self, deque: int = 256, max_priority: int = 0) -> None:
         where = "scheduler 'libomp': option"
         self.deque = whole_number(deque, f"{where} 'deque'", 1, MAX_OPTION)
-        self.max_priority = whole_number(
-            max_priority, f"{where} 'max_priority'", 0, MAX_OPTION
-        )
+        self.max_priority = whole_number(max_priority, f"{where} 'max_priority'", 0, MAX_OPTION)
 
     def attach(self, view: View, rng: random.Random) -> None:
         """Start with empty deques."""

@@ -250,4 +250,3 @@ class Threads:
 
     def _can_run(self, task: int, worker: int) -> bool:
         return self._view.can_run(task, worker)
-

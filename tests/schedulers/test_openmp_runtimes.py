@@ -192,7 +192,7 @@ def test_priorities_count_up_to_the_largest(name):
 
 @BOTH
 def test_what_goes_on_without_a_wait_costs_the_runtime_nothing(name):
-    graph, made = creating([1.0, 1.0])
+    graph, _made = creating([1.0, 1.0])
     run = run_of(graph, 1, name, task_s=0.1)
     # The first piece, two tasks and the piece after the wait ask the runtime; two others do not.
     assert run.makespan_s == pytest.approx(3.0 + 4 * 0.1, abs=1e-9)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tasksim.platform.description import Overheads
-from tasksim.recording.openmp.pieces import Phase
+from tasksim.recording.openmp.pieces import Phase, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,16 +80,17 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     duration_s = run.tasks.duration_s
     creating = pieces.creates & (pieces.phase == Phase.CREATED)
     creation_s = float(duration_s[creating].sum())
+    starting_s = float(duration_s[pieces.role == Role.START].sum())
     idle_s = len(run.workers) * run.makespan_s - float(duration_s.sum())
     gaps = _gaps(pieces, run)
     ready, start = run.tasks.ready_s, run.tasks.start_s
     whole_s = _shared(gaps.begin_s, gaps.end_s, np.ones(len(gaps.piece)), ready, start)
     runtime_s = _shared(gaps.begin_s, gaps.end_s, gaps.share, ready, start)
     return ThreadAccount(
-        busy_s=float(duration_s.sum()) - creation_s,
+        busy_s=float(duration_s.sum()) - creation_s - starting_s,
         creation_s=creation_s,
         runtime_s=runtime_s,
-        waiting_s=whole_s - runtime_s,
+        waiting_s=whole_s - runtime_s + starting_s,
         idle_s=max(idle_s - whole_s, 0.0),
         critical_path_s=(run.bounds or {}).get("critical_path_s", 0.0),
         threads=len(run.workers),
@@ -100,19 +101,20 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
 def costs_of(run: Run, pieces: Pieces, account: ThreadAccount) -> Overheads:
     """Return what the runtime costs in replays: per task that is fetched, per thread that wakes.
 
-    All of the account's time for the runtime is charged. A piece that continues a task costs next
-    to nothing, and so the tasks that one thread creates are not held up by it.
+    All of the account's time for the runtime is charged. A piece that goes on with a task without
+    a wait costs nothing, and so the tasks that one thread creates are not held up by it.
     """
     gaps = _gaps(pieces, run)
     since = np.maximum(gaps.begin_s, run.tasks.ready_s[gaps.piece])
     lost_s = np.maximum(gaps.end_s - since, 0.0) * gaps.share
     is_fetch = gaps.end_s - gaps.begin_s <= LONGEST_FETCH_S
     fetching_s, waking_s = float(lost_s[is_fetch].sum()), float(lost_s[~is_fetch].sum())
+    fetches = len(pieces) - int(run.graph.goes_on_at_once.sum()) if run.graph else len(pieces)
     if not fetching_s + waking_s:
-        return Overheads(task_s=account.runtime_s / len(pieces))
+        return Overheads(task_s=account.runtime_s / max(fetches, 1))
     scale = account.runtime_s / (fetching_s + waking_s)
     wakes = max(int((lost_s[~is_fetch] > 0).sum()), 1)
-    return Overheads(task_s=scale * fetching_s / len(pieces), wakeup_s=scale * waking_s / wakes)
+    return Overheads(task_s=scale * fetching_s / max(fetches, 1), wakeup_s=scale * waking_s / wakes)
 
 
 class _Gaps(NamedTuple):

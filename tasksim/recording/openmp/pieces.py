@@ -48,6 +48,8 @@ class Role(IntEnum):
     TASKWAIT = 3
     """A taskwait with dependences."""
     BARRIER = 4
+    START = 5
+    """The start of a thread, from the begin of its first region to its part in that."""
 
 
 class Phase(IntEnum):
@@ -267,10 +269,11 @@ class _Walk:
         }  # fmt: skip
         for name, column in columns.items():
             self._columns[name].frombytes(np.ascontiguousarray(column, np.int64).tobytes())
+        by_thread = np.lexsort((columns["start"], columns["thread"]))
+        _, first = np.unique(columns["thread"][by_thread], return_index=True)
+        self._first_of_threads = set(by_thread[first].tolist())
 
-    def _bindings(
-        self, places: NDArray[np.int64], head: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
+    def _bindings(self, places: NDArray[np.int64], head: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return how the pieces of the steps at *places* are bound; *head*: a task's first one."""
         h = self._h
         owner = h.step_task[places]
@@ -305,6 +308,28 @@ class _Walk:
             self.order(before, piece)
             for other in after:
                 self.order([piece], other)
+
+    def begin_region(self, before: list[int], firsts: list[int]) -> None:
+        """Order the parts of threads in a region, after the pieces *before*.
+
+        A thread that does its first is started by the first of the others.
+        """
+        columns = self._columns
+        since = min((columns["start"][first] for first in firsts), default=0)
+        for first in firsts:
+            self.order(before, first)
+            until = columns["start"][first]
+            if first not in self._first_of_threads or until <= since:
+                continue
+            piece = len(columns["task"])
+            whose = NOTHING, int(Role.START), 0, NOTHING, 0
+            thread, cpu = columns["thread"][first], min(columns["clock"][first], until - since)
+            bound = NOTHING, NOTHING, int(Binding.HELD)
+            values = *whose, since, since, until, cpu, thread, 0, *bound
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+            self.order(before, piece)
+            self.order([piece], first)
 
     def completion(self, task: int) -> list[int]:
         """Return the pieces at whose ends *task* is complete."""
@@ -453,9 +478,9 @@ class _Task:
     def was_parallel(self, region: int, piece: int) -> None:
         """Go on after a parallel region."""
         walk = self.walk
-        for task in walk._implicit.get(region, ()):
-            if piece != NOTHING and walk._first[task] != NOTHING:
-                walk.order([piece], walk._first[task])
+        before = [] if piece == NOTHING else [piece]
+        firsts = [walk._first[task] for task in walk._implicit.get(region, ())]
+        walk.begin_region(before, [first for first in firsts if first != NOTHING])
         self.waits = _joined(self.waits, walk._region_end.pop(region, []))
 
     def met(self) -> None:

@@ -45,6 +45,8 @@ def kernel_label(role: int, phase: int, place: str) -> str:
     """
     if role == Role.BARRIER:
         return "barrier"
+    if role == Role.START:
+        return "thread start"
     if role == Role.TASKWAIT:
         return "taskwait"
     if role == Role.SERIAL:
@@ -61,7 +63,7 @@ def graph_of_pieces(
     successor_ptr, successors = from_pairs(pieces.before, pieces.after, len(pieces))
     count = len(pieces)
     goes_on = (pieces.phase != Phase.FIRST) | np.isin(
-        pieces.role, (Role.PARALLEL, Role.SERIAL, Role.BARRIER, Role.TASKWAIT)
+        pieces.role, (Role.PARALLEL, Role.SERIAL, Role.BARRIER, Role.TASKWAIT, Role.START)
     )
     data = len(pieces.address)
     sizes = described.sizes
