@@ -74,7 +74,7 @@ def test_nothing_can_be_changed(graph):
     with pytest.raises(FrozenInstanceError):
         graph.name = "other"
     columns = [value for value in vars(graph).values() if isinstance(value, np.ndarray)]
-    assert len(columns) == 12
+    assert len(columns) == 15
     for column in [*columns, *graph.parameters, graph.predecessor_count]:
         with pytest.raises(ValueError, match="read-only"):
             column[...] = 0

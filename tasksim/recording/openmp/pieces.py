@@ -279,7 +279,9 @@ class _Walk:
         owner = h.step_task[places]
         flags = h.flags[owner]
         untied = flags & Flag.UNTIED != 0
-        held = (flags & (Flag.IMPLICIT | Flag.TASKWAIT) != 0) | np.array(self._undeferred)[owner]
+        held = (flags & (Flag.IMPLICIT | Flag.TASKWAIT) != 0) | np.array(self._undeferred, bool)[
+            owner
+        ]
         first = np.where(held, Binding.HELD, np.where(untied, Binding.FREE, Binding.TIED))
         ended = np.roll(h.step_ending[places], 1)
         all_run = (ended == Ending.BARRIER) | (ended == Ending.PARALLEL)

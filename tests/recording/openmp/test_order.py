@@ -10,6 +10,8 @@ import pytest
 import tasksim
 from tasksim.base.units import parse_quantity
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.binding import Binding
+from tests.openmp_programs import NO_TASKS
 
 HEAD = """
 #include <unistd.h>
@@ -292,7 +294,7 @@ def test_a_detached_task_has_ended_when_its_event_is_fulfilled(compiled, recorde
 def _line(graph, task):
     """The function of a task in DETACHED, whose outlined parts Clang calls by the file's line."""
     name = graph.kernel_of(task)
-    if name.startswith(("parallel", "barrier")):
+    if name.startswith(NO_TASKS):
         return name
     line = int(name.split(":")[1].split(" ")[0])
     functions = [
@@ -348,3 +350,55 @@ int main(void)
     loop = [t for t in range(next_) if graph.kernel_of(t).startswith(("main", "program.c"))]
     assert len(loop) >= 1000
     assert behind.issuperset(loop)
+
+
+BOUND = program(
+    task("tied_"),
+    task("untied_", "untied"),
+    task("undeferred_", "if(0)"),
+    task("group_", body="work(); tied_();"),
+    body="""
+tied_();
+untied_();
+undeferred_();
+#pragma omp taskwait
+#pragma omp taskgroup
+{ group_(); }
+""",
+)
+
+
+def test_the_graph_tells_how_tasks_are_bound_and_what_goes_on(compiled, recorded):
+    graph = recorded(compiled(BOUND)).recording.graph
+    whole = list(range(len(graph)))
+    for piece, last in enumerate(graph.continues.tolist()):
+        if last >= 0:
+            whole[piece] = whole[last]
+            assert piece in graph.successors_of(last)
+    function = [graph.kernel_of(t).split(":")[0] for t in range(len(graph))]
+    first = {function[t]: t for t in reversed(range(len(graph))) if whole[t] == t}
+    binding = {name: Binding(int(graph.binding[t])) for name, t in first.items()}
+    assert binding["tied_"] == binding["group_"] == Binding.TIED
+    assert binding["untied_"] == Binding.FREE
+    assert binding["undeferred_"] == binding["thread start"] == Binding.HELD
+    assert binding["parallel main"] == Binding.HELD
+    # The one thread creates four tasks, and waits twice; the group's is of the second wait.
+    creating = whole[graph.creator[first["tied_"]]]
+    later = [Binding(int(graph.binding[t])) for t in range(len(graph)) if whole[t] == creating != t]
+    assert later.count(Binding.GROUP) == 1
+    assert {whole[graph.creator[first[name]]] for name in ("untied_", "group_")} == {creating}
+    inner = max(t for t in range(len(graph)) if function[t] == "tied_" and whole[t] == t)
+    assert whole[graph.creator[inner]] == first["group_"]
+
+
+def test_a_thread_that_starts_late_does_so_in_a_replay(compiled, recorded):
+    recording = recorded(compiled(program(task("work_"), body="work_(); work_();"))).recording
+    graph, run = recording.graph, recording.run
+    (start,) = (t for t in range(len(graph)) if graph.kernel_of(t) == "thread start")
+    assert run.tasks.start_s[start] == 0.0
+    (part,) = graph.successors_of(start)
+    assert graph.kernel_of(part).startswith("parallel main")
+    assert run.tasks.worker[start] == run.tasks.worker[part]
+    replay = recording.simulate()
+    assert replay.tasks.duration_s[start] == pytest.approx(run.tasks.duration_s[start], abs=1e-8)
+    assert recording.account.waiting_s >= run.tasks.duration_s[start]

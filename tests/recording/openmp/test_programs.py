@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 import tasksim
-from tests.openmp_programs import COMPILERS, EXAMPLES, printed
+from tests.openmp_programs import COMPILERS, EXAMPLES, NO_TASKS, printed
 
 
 def dense(name, tiles):
@@ -152,7 +152,7 @@ def test_a_recording_on_one_thread_has_the_same_graph(compiled, recorded):
 
     def dependences(recording):
         graph = recording.graph
-        kernels = [name for name in graph.kernels if not name.startswith("parallel")]
+        kernels = [name for name in graph.kernels if not name.startswith(NO_TASKS)]
         tasks = [t for t in range(len(graph)) if graph.kernel_of(t) in kernels]
         number = {task: at for at, task in enumerate(tasks)}
         return [
