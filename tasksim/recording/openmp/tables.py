@@ -88,14 +88,10 @@ def graph_of_pieces(
         successors=successors,
         handle_size=sizes,
         handle_home=np.zeros(data, np.int32),
-<<<<<<< HEAD
         handle_blocks=blocks,
-=======
-        handle_blocks=(HandleBlock("data", data, 0, 0),) if data else (),
         continues=pieces.continues.astype(np.int32),
         creator=pieces.creator.astype(np.int32),
         binding=pieces.binding.astype(np.int8),
->>>>>>> 08d0dee6 (Schedulers of OpenMP runtimes, libomp and libgomp: threads go on with pieces of tasks, in both engines)
     )
     graph.validate()
     return graph
