@@ -18,7 +18,7 @@ from tasksim.models.samples import Samples, with_clock
 from tasksim.models.terms.leastsquares import aliased
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out, own_left_out
-from tasksim.models.validation.outside import checked_domain, errors_at, outside_of
+from tasksim.models.validation.outside import checked_domain, errors_outside, outside_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -210,9 +210,9 @@ def select(
 
     If a *domain* exceeds the samples, the error of a kind is that of a prediction drawn from it,
     with sizes evenly distributed in logarithms: inside the samples, the cross-validated one, and
-    outside, the mean of those on the quarter of the configurations with the largest (smallest)
-    values of each parameter concerned, by models fitted to the other three quarters. A history
-    predicts nothing there, and is not preferred.
+    outside, that on the quarter of the configurations with the largest (smallest) values of each
+    parameter concerned, by a model fitted to the others. A history predicts nothing there, and is
+    not preferred.
 
     Examples
     --------
@@ -431,12 +431,11 @@ def _judged(model: KernelModel, samples: Samples, seed: int, *, own: bool) -> Ca
 
 
 def _judged_outside(candidate: Candidate, samples: Samples, outside: Outside) -> Candidate:
-    """Return *candidate* with its errors at the ends beyond which predictions will be asked for."""
+    """Return *candidate* with its errors at the ends of the samples."""
     if candidate.model is None or candidate.exact:
         return candidate
-    beyond = [errors_at(candidate.model, samples, end) for end in outside.ends]
-    found = tuple(errors for errors in beyond if len(errors))
-    return replace(candidate, beyond=found, share_outside=outside.share if found else 0.0)
+    found = errors_outside(candidate.model, samples, outside)
+    return replace(candidate, beyond=found, share_outside=outside.share if len(found) else 0.0)
 
 
 def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str]:
@@ -452,7 +451,7 @@ def _choose(fitted: Sequence[Candidate], *, alone: bool) -> tuple[Candidate, str
     history = min(exact, key=lambda c: c.judged, default=None)
     if (
         history is not None
-        and not chosen.beyond
+        and not len(chosen.beyond)
         and chosen.judged > max(FORMULA_ERROR_THRESHOLD, FORMULA_TO_HISTORY_RATIO * history.judged)
     ):
         return history, (
@@ -474,8 +473,8 @@ def _as_good(candidate: Candidate, best: Candidate) -> bool:
     if len(difference) < 2 or not np.isfinite(candidate.judged):
         return False
     parts = [(1 - best.share_outside, difference)]
-    for one, other in zip(candidate.beyond, best.beyond, strict=True):
-        parts.append((best.share_outside / len(best.beyond), one - other))
+    if len(best.beyond):
+        parts.append((best.share_outside, candidate.beyond - best.beyond))
     mean = float(sum(share * part.mean() for share, part in parts))
     variance = sum(
         share**2 * float(part.var(ddof=1)) / len(part) for share, part in parts if len(part) > 1
@@ -496,7 +495,7 @@ def _uncompared(chosen: Candidate, *, alone: bool) -> str:
 def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, alone: bool) -> str:
     error = f"errs by {percent(chosen)} on sizes left out"
     least = "the least"
-    if chosen.beyond:
+    if len(chosen.beyond):
         error += f" and {_percent(chosen.mlogq_outside or np.inf)} on those at their ends"
         least = "the least over the domain"
     others = sorted((c for c in general if c is not chosen), key=lambda c: c.judged)
@@ -515,7 +514,7 @@ def _why(chosen: Candidate, best: Candidate, general: Sequence[Candidate], *, al
 
 def _errors_text(candidate: Candidate) -> str:
     """Return the errors of *candidate* inside and, if they were judged, at the samples' ends."""
-    if not candidate.beyond:
+    if not len(candidate.beyond):
         return percent(candidate)
     if candidate.mlogq_outside is None:
         return f"{percent(candidate)}, and it predicts nothing outside"
@@ -533,7 +532,7 @@ def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
     where = f"{100 * outside.share:.2g} % of the domain is outside the samples"
     if chosen.exact:
         yield f"{where}, where {chosen.kind} predicts nothing"
-    elif not chosen.beyond:
+    elif not len(chosen.beyond):
         yield f"{where}, and too few sizes differ to judge extrapolation by ({ends})"
     elif chosen.mlogq_outside is None:
         yield f"{where}, where {chosen.kind} predicts nothing"
@@ -651,8 +650,8 @@ class Candidate:
     errors: Floats = field(default_factory=lambda: np.empty(0))
     fit_seconds: float = 0.0
     configurations: int | None = None
-    beyond: tuple[Floats, ...] = ()
-    """Errors of configurations left out at each end of the samples, infinite where nothing was
+    beyond: Floats = field(default_factory=lambda: np.empty(0))
+    """Errors of configurations left out at the ends of the samples, infinite where nothing was
     predicted, if extrapolation was judged."""
     share_outside: float = 0.0
     """Share of the domain asked for that is outside the samples; 0 if extrapolation was not
@@ -680,7 +679,7 @@ class Candidate:
         domain.
         """
         inside = np.inf if self.mlogq_cv is None else self.mlogq_cv
-        if not self.beyond:
+        if not len(self.beyond):
             return inside
         outside = np.inf if self.mlogq_outside is None else self.mlogq_outside
         return (1 - self.share_outside) * inside + self.share_outside * outside
@@ -688,9 +687,7 @@ class Candidate:
     @property
     def mlogq_outside(self) -> float | None:
         """The mean MLogQ at the ends of the samples; None if not judged, or not all predicted."""
-        if not self.beyond:
-            return None
-        found = float(np.mean([errors.mean() for errors in self.beyond]))
+        found = float(self.beyond.mean()) if len(self.beyond) else np.inf
         return found if np.isfinite(found) else None
 
     @property

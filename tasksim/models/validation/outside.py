@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 
     Range = tuple[float, float]
 
-__all__ = ["End", "Outside", "checked_domain", "errors_at", "outside_of"]
+__all__ = ["End", "Outside", "checked_domain", "errors_outside", "outside_of"]
 
 LEFT_OUT_SHARE: Final = 0.25
 """Share of the configurations that is left out at an end: of sizes from 32 to 8192, evenly in
 logarithms, those above 2048. Fewer are hardly farther than the rest."""
+MIN_KEPT_SHARE: Final = 0.4
+"""Smallest share of the configurations that is kept: with more than three ends, fewer are left out
+at each."""
 MIN_EXCESS_SHARE: Final = 0.05
 """Smallest excess of a domain over the measured range, as a share of that: samples drawn from a
 domain do not reach its corners."""
@@ -47,10 +50,10 @@ class End:
     column: int
     above: bool
 
-    def out(self, rows: Floats) -> Bools:
+    def out(self, rows: Floats, share: float = LEFT_OUT_SHARE) -> Bools:
         """Return which of the configurations *rows* are left out: none if too many are equal."""
         values = rows[:, self.column] if self.above else -rows[:, self.column]
-        least = np.quantile(values, 1 - LEFT_OUT_SHARE, method="lower")
+        least = np.quantile(values, 1 - share, method="lower")
         found = values > least if (values > least).any() else values == values.max()
         return found if found.mean() <= MAX_LEFT_OUT_SHARE else np.zeros(len(rows), dtype=bool)
 
@@ -77,6 +80,11 @@ class Outside:
     domain: Mapping[str, tuple[float, float]]
     ends: tuple[End, ...]
     share: float
+
+    def out(self, rows: Floats) -> Bools:
+        """Return which of the configurations *rows* are left out, at any of the ends."""
+        share = min(LEFT_OUT_SHARE, 1 - MIN_KEPT_SHARE ** (1 / len(self.ends)))
+        return np.asarray(np.any([end.out(rows, share) for end in self.ends], axis=0))
 
 
 def checked_domain(samples: Samples, domain: object) -> dict[str, tuple[float, float]]:
@@ -145,14 +153,14 @@ def _share(asked: Range, measured: Range) -> float:
     return max(min(high, measured[1]) - max(low, measured[0]), 0.0) / (high - low)
 
 
-def errors_at(model: KernelModel, samples: Samples, end: End) -> Floats:
-    """Return abs(ln(predicted / measured)) of each configuration left out at an *end*.
+def errors_outside(model: KernelModel, samples: Samples, outside: Outside) -> Floats:
+    """Return abs(ln(predicted / measured)) of each configuration left out at the ends.
 
     Infinite where a model with the options of *model*, fitted to the others, predicts nothing;
-    empty if the parameter has too few values to leave some out.
+    empty if the parameters have too few values to leave some out.
     """
     rows, group = samples.configurations()
-    out = end.out(rows)
+    out = outside.out(rows)
     if not out.any():
         return np.empty(0)
     measured_s = group_means(samples.durations_s, group)[out]

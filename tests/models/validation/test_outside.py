@@ -12,8 +12,9 @@ from tasksim.models.samples import Samples
 from tasksim.models.selection import select
 from tasksim.models.validation.outside import (
     End,
+    Outside,
     checked_domain,
-    errors_at,
+    errors_outside,
     outside_of,
 )
 
@@ -66,15 +67,25 @@ def test_one_size_outside():
 
 
 def test_a_law_is_exact_at_the_end_and_a_history_predicts_nothing():
-    samples, end = cubic(sizes(32, 1024)), End("n", 0, above=True)
-    assert errors_at(PowerLaw().fit(samples), samples, end) == pytest.approx(np.zeros(4), abs=1e-6)
-    assert np.isinf(errors_at(HistoryModel().fit(samples), samples, end)).all()
+    samples = cubic(sizes(32, 1024))
+    outside = outside_of(samples, {"n": (32, 8192)})
+    errors = errors_outside(PowerLaw().fit(samples), samples, outside)
+    assert errors == pytest.approx(np.zeros(4), abs=1e-6)
+    assert np.isinf(errors_outside(HistoryModel().fit(samples), samples, outside)).all()
 
 
 def test_too_few_values_say_nothing():
     table = np.column_stack([np.arange(10.0), np.repeat([1.0, 2.0], [2, 8])])
     samples = Samples(("m", "n"), table, table.sum(axis=1))
-    assert len(errors_at(HistoryModel().fit(samples), samples, End("n", 1, above=True))) == 0
+    outside = outside_of(samples, {"n": (1, 8)})
+    assert len(errors_outside(HistoryModel().fit(samples), samples, outside)) == 0
+
+
+def test_at_several_ends_less_is_left_out_at_each():
+    rows = np.random.default_rng(0).random((1000, 5))
+    for count, kept in ((1, 0.75), (2, 0.75**2), (5, 0.4)):
+        ends = tuple(End(str(column), column, above=True) for column in range(count))
+        assert 1 - Outside({}, ends, 0.5).out(rows).mean() == pytest.approx(kept, abs=0.03)
 
 
 def test_what_extrapolates_is_chosen_where_it_is_asked():
