@@ -7,6 +7,7 @@ from typing import Final
 from experiments.frame import Experiment, Setting, Step
 from experiments.hardware_counters.exhibits import EXHIBITS, headline
 from experiments.hardware_counters.measuring import count, predict, run
+from experiments.hardware_counters.profiling import profile, refine
 from experiments.hardware_counters.programs import PROGRAMS
 
 __all__ = ["EXPERIMENT"]
@@ -16,9 +17,11 @@ NETWORK: Final = (
 )
 """Network of the runs: two levels of switches, messages as SimGrid's MPI sends them."""
 
+QUICK_PROGRAMS: Final = ("jacobi", "cg", "mg", "ssor", "ep", "summa")
+FULL_PROGRAMS: Final = (*QUICK_PROGRAMS, "adi")
+
 SETTINGS: Final = (
-    Setting("programs", "Programs.", ("jacobi", "cg", "summa"), ("jacobi", "cg", "summa"),
-            choices=tuple(PROGRAMS)),
+    Setting("programs", "Programs.", QUICK_PROGRAMS, FULL_PROGRAMS, choices=tuple(PROGRAMS)),
     Setting("points", "Points in a row of the square that is learned from.", 960, 960, least=1),
     Setting("large_points", "Points in a row of the larger square.", 1920, 3840, least=1),
     Setting("few", "Ranks to learn from: squares that divide the points.", (4, 9, 16, 25),
@@ -26,6 +29,10 @@ SETTINGS: Final = (
     Setting("many", "Ranks to predict.", (36, 64, 144), (36, 64, 100, 144, 256), least=2),
     Setting("iterations", "Steps of the programs.", 4, 10, least=1),
     Setting("timings", "Timings of each kernel, at different times.", 3, 9, least=3),
+    Setting("refined", "Kernels timed beside a load of the memory.", ("lacpy", "gemm"),
+            ("lacpy", "gemm", "potrf")),
+    Setting("refined_sizes", "Rows, and columns, of their matrices.", (128, 256, 512),
+            (128, 256, 512, 768), least=8),
     Setting("network", "Network between the ranks.", NETWORK, NETWORK),
     Setting("scheduler", "Scheduler of each rank.", "prio", "prio"),
 )  # fmt: skip
@@ -45,6 +52,8 @@ EXPERIMENT: Final = Experiment(
         Step("count", "counting and timing kernels", count, (4, 30)),
         Step("run", "running on all ranks", run, (2, 20)),
         Step("predict", "predicting", predict, (2, 10)),
+        Step("profile", "profiling a program", profile, (0.7, 1)),
+        Step("refine", "timing beside a load", refine, (1, 3)),
     ),
     EXHIBITS,
     headline,

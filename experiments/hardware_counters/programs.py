@@ -99,7 +99,7 @@ PROGRAMS: Final = {
         ),
         Program(
             "summa", "a product of matrices; their blocks go along rows and columns",
-            "tiles={side} tile_size={block}", "tiles=1", "tile_size", "tiles^2*tile_size^2",
+            "tiles={side} tile_size={block}", "tiles=1", "tile_size", "tiles^3*tile_size^3",
         ),
         Program(
             "mg", "multigrid, after MG of NAS; smaller and smaller halos go to neighbours", _GRID,

@@ -161,7 +161,7 @@ class CriticalFunctions:
         return min(map(sum, zip(*(f.shares for f in self.critical), strict=True)), default=0.0)
 
 
-MIN_SCALING_SHARE: Final = 1e-3
+MIN_SCALING_SHARE: Final = 5e-3
 """Share of the cost below which a function that does not scale is left in the rest: hundreds of
 functions that load a program run as often on any number of processes."""
 
