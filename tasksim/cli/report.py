@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.terms.leastsquares import Weights
+    from tasksim.reports.bulk.closed_loop import Round
     from tasksim.reports.bulk.report import ScalingReport
     from tasksim.reports.kernelpages import Format
     from tasksim.reports.refinement import Refinement
@@ -446,6 +449,9 @@ SCALING_EXAMPLES = (
     "tasksim report scaling runs/* --counters counted --fitted 4 --network cluster.yaml -o scaling",
     "tasksim report scaling one two four --counters counted --memory mine "
     "--collective pq=allreduce:recursive_doubling --to 256",
+    "tasksim report scaling one two four --counters counted --to 64 --accuracy 10% --more 8 "
+    "--measure 'mpiexec -n {ranks} tasksim run jacobi block_rows=8 block_columns=8 --workers 1 "
+    "--grid {rows}x{columns} -o {output}' -o closed",
 )
 
 
@@ -518,6 +524,25 @@ SCALING_EXAMPLES = (
     " powers of the program's settings. [default: instructions]",
 )
 @click.option(
+    "--accuracy",
+    type=SHARE,
+    help="Wanted error: runs on more and more ranks judge the model, and are learned from"
+    " until it is reached. They are those beyond --fitted, then those of --more.",
+)
+@click.option(
+    "--more",
+    type=WholeNumber(min=2),
+    multiple=True,
+    metavar="RANKS",
+    help="Ranks to run on if --accuracy is not reached; may be repeated.",
+)
+@click.option(
+    "--measure",
+    metavar="COMMAND",
+    help="Command that runs the program for --more: {ranks}, {rows}, {columns} and {output}"
+    " stand for values.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
@@ -539,6 +564,9 @@ def scaling(
     by: Any,
     threshold: float,
     size: str | None,
+    accuracy: float | None,
+    more: tuple[int, ...],
+    measure: str | None,
     output: Path | None,
     trust: bool,
     force: bool,
@@ -556,13 +584,12 @@ def scaling(
     from tasksim.reports.bulk.prediction import parsed_collective
     from tasksim.reports.bulk.report import report_scaling
 
-    if not asked and fitted is None:
+    if not asked and fitted is None and accuracy is None:
         raise InputError("nothing is asked: give --to RANKS, or --fitted to judge the other runs")
-    report = report_scaling(
-        _recorded(runs, trust),
-        counters,
-        asked=asked,
-        fitted=fitted,
+    _check_loop(asked, fitted, accuracy, more, measure, output)
+    given = partial(
+        report_scaling,
+        counters=counters,
         network=None if network is None else load_network(network),
         collectives=dict(map(parsed_collective, collectives)),
         latencies_s=None if memory is None else latencies_of(memory),
@@ -572,6 +599,22 @@ def scaling(
         threshold=threshold,
         size=size,
     )
+    recorded = _recorded(runs, trust)
+    rounds: list[Round] = []
+    if accuracy is not None:
+        from tasksim.reports.bulk.closed_loop import closed_loop
+
+        few = [run for run in recorded if fitted is None or _ranks(run) <= fitted]
+        judging = sorted((run for run in recorded if run not in few), key=_ranks)
+        further = chain(judging, _measured(measure, more, output, trust, force=force))
+        recorded, judges, rounds = closed_loop(
+            few, further, accuracy,
+            lambda some, most: given(some, fitted=most, simulated=False),
+        )  # fmt: skip
+        fitted = max(map(_ranks, recorded))
+        recorded += judges
+        recorded += [run for run in judging if run not in recorded]
+    report = given(recorded, asked=asked, fitted=fitted)
     if output is not None:
         report.write(output, force=force)
     if as_json:
@@ -582,15 +625,63 @@ def scaling(
                 "rest": report.rest,
                 "bf_comm": report.model.bf_comm,
                 "costs": _costs(report),
+                "rounds": [vars(found) for found in rounds],
                 "rows": rows,
                 "undetermined": report.undetermined,
                 "output": output,
             }
         )
         return
+    for found in rounds:
+        click.echo(str(found))
+    if rounds:
+        if not rounds[-1].within:
+            click.echo(f"an error of {accuracy:.3g} is not reached: more runs are needed")
+        click.echo()
     click.echo("\n".join(_scaling_text(report)))
     if output is not None:
         note(f"Wrote {output}")
+
+
+def _check_loop(
+    asked: Sequence[str],
+    fitted: int | None,
+    accuracy: float | None,
+    more: Sequence[int],
+    measure: str | None,
+    output: Path | None,
+) -> None:
+    """Raise :exc:`InputError` unless the options of the closed loop go together."""
+    if accuracy is None and (more or measure):
+        raise InputError("--more and --measure are for --accuracy")
+    if bool(more) != bool(measure):
+        raise InputError("--more and --measure: give both, on which ranks to run, and how")
+    if more and output is None:
+        raise InputError("--measure: give --output, where its runs are kept")
+    if accuracy is not None and not asked:
+        raise InputError("--accuracy: give --to RANKS, which are to be predicted so accurately")
+    if accuracy is not None and fitted is None and not more:
+        raise InputError("--accuracy: no run judges; give --fitted, or --more and --measure")
+
+
+def _ranks(run: RecordedRun) -> int:
+    return 1 + max(worker.node for worker in run.run.workers)
+
+
+def _measured(
+    command: str | None, more: Sequence[int], output: Path | None, trust: bool, *, force: bool
+) -> Iterator[RecordedRun]:
+    """Yield runs on more and more ranks, each made when it is asked for."""
+    from tasksim.reports.bulk.closed_loop import measured_run
+
+    if command is None or output is None:
+        return
+    for ranks in sorted(more):
+        folder = output / f"run-{ranks}"
+        refuse_existing(folder, force=force)
+        output.mkdir(parents=True, exist_ok=True)
+        note(f"Running on {ranks} ranks")
+        yield from _recorded([measured_run(command, ranks, folder)], trust)
 
 
 def _costs(report: ScalingReport) -> list[dict[str, Any]]:

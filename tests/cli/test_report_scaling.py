@@ -164,3 +164,75 @@ def test_bad_input_ends_with_a_message(tasksim, recorded, words, said):
     called = tasksim(f"report scaling r1 r2 r4 {words}")
     assert called.code == 2
     assert said in called.errors[0]
+
+
+ENOUGH = "--counters counted --network switch:bandwidth=1GB/s,latency=1us"
+
+
+def test_runs_are_learned_from_until_the_next_one_is_predicted_well(tasksim, recorded):
+    line = f"report scaling r1 r2 r4 r8 {ENOUGH} --fitted 2 --to 16 --json"
+    rounds = {
+        accuracy: tasksim(f"{line} --accuracy {accuracy}").json["rounds"]
+        for accuracy in ("1000%", "0.0001%")
+    }
+    # Any error will do: the first run judges, and that is all.
+    assert [(r["ranks"], r["within"]) for r in rounds["1000%"]] == [(4, True)]
+    assert [(r["ranks"], r["within"]) for r in rounds["0.0001%"]] == [(4, False), (8, False)]
+    for found in rounds["0.0001%"]:
+        parts = found["kernels_percent"] + found["messages_percent"]
+        assert parts == pytest.approx(found["error_percent"])
+    text = tasksim(f"{line.removesuffix('--json')} --accuracy 0.0001%").out
+    assert "4 ranks: errs by" in text
+    assert "is not reached: more runs are needed" in text
+    # What was not needed still judges.
+    told = tasksim(f"{line} --accuracy 1000%").json
+    assert [row["ranks"] for row in told["rows"]] == [4, 8, 16]
+
+
+def test_runs_that_lack_are_made(tasksim, recorded):
+    command = (
+        "tasksim simulate jacobi block_rows=4 block_columns=4 block_size=64 iterations=3"
+        " --workers 1 --durations pack=1us,relax=50us --nodes {ranks} --grid {rows}x{columns}"
+        " --network switch:bandwidth=1GB/s,latency=1us -o {output}"
+    )
+    line = f"report scaling r1 r2 r4 {ENOUGH} --to 64 --accuracy 1000% --more 16 --more 8 -o out"
+    called = tasksim(f"{line} --measure '{command}' --json")
+    assert called.code == 0, called.err
+    told = called.json
+    assert [r["ranks"] for r in told["rounds"]] == [8]
+    assert [row["ranks"] for row in told["rows"]] == [8, 64]  # what judged is not lost
+    assert {path.name for path in Path("out").glob("run-*")} == {"run-8"}
+    assert Path("out/scaling.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--accuracy 10% --fitted 2", "--accuracy: give --to RANKS"),
+        ("--to 8 --accuracy 10%", "no run judges; give --fitted, or --more and --measure"),
+        ("--to 8 --more 8", "--more and --measure are for --accuracy"),
+        ("--to 64 --accuracy 10% --more 8", "give both"),
+        ("--to 64 --accuracy 10% --more 8 --measure 'true {output}'", "give --output"),
+        ("--to 64 --accuracy 0% --fitted 2", "accuracy: got 0"),
+        ("--to 64 --accuracy 1% --more 8 --measure true -o out", "has no {output}"),
+        (
+            "--to 64 --accuracy 1% --more 8 --measure 'true {rank} {output}' -o out",
+            "legal in braces",
+        ),
+        (
+            "--to 64 --accuracy 1% --more 8 --measure 'nosuch {output}' -o out",
+            "nosuch: No such file",
+        ),
+    ],
+)
+def test_loops_that_cannot_be_are_refused(tasksim, recorded, words, said):
+    called = tasksim(f"report scaling r1 r2 r4 {ENOUGH} {words}")
+    assert called.code == 2, called.err
+    assert said in called.errors[0]
+
+
+def test_a_command_that_fails_ends_the_loop_with_its_words(tasksim, recorded):
+    line = f"report scaling r1 r2 r4 {ENOUGH} --to 64 --accuracy 1% --more 8 -o out --measure"
+    called = tasksim(f"{line} 'tasksim simulate nosuch -o {{output}}'")
+    assert called.code == 3
+    assert "nosuch" in called.errors[0]

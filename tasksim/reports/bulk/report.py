@@ -324,6 +324,7 @@ def report_scaling(
     by: By = "cv",
     threshold: float = 0.05,
     size: str | None = None,
+    simulated: bool = True,
 ) -> ScalingReport:
     """Predict a program on more ranks from *runs* on few, and *counters* of their kernels.
 
@@ -348,6 +349,8 @@ def report_scaling(
         Size of the problem: a sum of products of powers of the program's settings, as
         ``"block_rows*block_columns*block_size^2"``; by default the computed instructions, which
         differ between runs whose blocks do.
+    simulated : bool, default True
+        Whether the cases are also simulated on the network.
 
     Raises
     ------
@@ -377,8 +380,8 @@ def report_scaling(
     like = max(few, key=_ranks)
     cases += [_case(text, like, counts) for text in asked]
     wanted = [_sized(case.profile, case.graph, size) for case in cases]
-    simulated = _simulated(cases, few, network, cores)
-    table = scaling_table(model, known, wanted, simulated)
+    times = _simulated(cases, few, network if simulated else None, cores)
+    table = scaling_table(model, known, wanted, times)
     table.insert(1, "settings", [_settings(case.graph, like.graph) for case in cases])
     return ScalingReport(model, tuple(known), table, tuple(dict.fromkeys(rest)), tuple(wanted))
 
