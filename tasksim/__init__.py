@@ -34,6 +34,8 @@ Platform                 workers, memories, links, costs of the runtime
 Worker                   a processing unit
 Memory                   a memory node
 MemoryDomain             cores that slow each other down
+Numa                     what accesses to the memory of other domains cost
+NumaKernel               how a kernel uses the memory
 Link                     what copies between memories cross
 Route                    the links from one memory to another
 Device                   how the workers of an architecture are driven
@@ -253,6 +255,7 @@ _HOMES = {
         "Route",
         "Worker",
     ),
+    "tasksim.platform.parts": ("Numa", "NumaKernel"),
     "tasksim.formats.platforms": ("load_network", "load_platform"),
     "tasksim.recording.recording": ("Recording", "record"),
     "tasksim.recording.dask_collections": ("from_dask",),
@@ -319,6 +322,8 @@ __all__ = [
     "MemoryDomain",
     "MemoryTable",
     "ModelLibrary",
+    "Numa",
+    "NumaKernel",
     "OpenMPRecording",
     "Overheads",
     "Plan",
