@@ -157,8 +157,9 @@ def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
     busy = rows["others (%)"].max()
     if busy > BUSY_PERCENT:
         said += (
-            f" Other programs had the cores for up to {busy:.0f} % of the time, which full runs "
-            "lose and selective ones leave out: errors are theirs."
+            f" Other programs had the cores for up to {busy:.0f} % of the time. What they took of "
+            "full runs is left out, but not that they slow caches and memory, which makes errors "
+            "larger and choices worse than on nodes of one's own."
         )
     if name == "recursive-cholesky":
         eager = rows[rows["policy"] == "eager"]["speed-up"].max()

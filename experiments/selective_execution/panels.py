@@ -48,7 +48,7 @@ def draw_times(axes: Axes, rows: pd.DataFrame, column: str, label: str) -> None:
     full = rows.groupby("tolerance", sort=False)[f"full {column}"].median()
     axes.plot(tolerance, full.to_numpy(), label="full execution", **FULL)
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e3 * value:.3g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{1e3 * value:.4g}"))
     axes.tick_params(axis="y", labelsize=8)
     axes.set_ylabel(label)
     _over_tolerance(axes)
@@ -138,7 +138,7 @@ def _line(axes: Axes, policy: str, x: Any, y: Any) -> None:
 
 def _ideal(axes: Axes, rows: pd.DataFrame) -> None:
     tolerance = np.array(sorted(rows["tolerance"].unique(), reverse=True))
-    axes.plot(tolerance, 100.0 * tolerance, label="error as large as the tolerance", **FULL)
+    axes.plot(tolerance, 100.0 * tolerance, "--", label="error as large as the tolerance", **FULL)
     axes.set_yscale("log")
     _plain_numbers(axes)
     _over_tolerance(axes)

@@ -25,6 +25,7 @@ COLUMNS = (
     "wall_s",
     "full_s",
     "prediction_error",
+    "alone_error",
     "busiest_s",
     "full_busiest_s",
     "path_error",
@@ -106,13 +107,19 @@ def tunings(found: Mapping[str, Any]) -> pd.DataFrame:
             "full longest kernel time (s)": sum(c["full_busiest_s"] for c in choices),
             "executed (%)": 100.0 * sum(c["executed"] for c in choices)
             / sum(c["tasks"] for c in choices),
-            "bias (%)": 100.0 * sum(c["prediction_error"] for c in choices) / len(choices),
+            "bias (%)": 100.0 * sum(map(_error, choices)) / len(choices),
             "others (%)": one["others_percent"],
-            "mean error (%)": 100.0 * one["mean_error"],
+            "mean error (%)": 100.0 * sum(abs(_error(c)) for c in choices) / len(choices),
             "error of path's kernel time (%)": 100.0 * sum(path) / len(path),
             "regret (%)": 100.0 * one["regret"],
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _error(choice: Mapping[str, Any]) -> float:
+    """Return the error of a prediction, against full runs without what others took if known."""
+    alone = choice["alone_error"]
+    return float(choice["prediction_error"] if alone is None else alone)
 
 
 def configurations(found: Mapping[str, Any], policy: str) -> pd.DataFrame:
@@ -125,7 +132,7 @@ def configurations(found: Mapping[str, Any], policy: str) -> pd.DataFrame:
             ),
             "tolerance": one["tolerance"],
             "full run (s)": c["full_s"],
-            "error (%)": 100.0 * abs(c["prediction_error"]),
+            "error (%)": 100.0 * abs(_error(c)),
             "error of path's kernel time (%)": 100.0 * abs(c["path_error"]),
         }
         for one in found["tunings"]

@@ -337,6 +337,8 @@ def _row(found: Autotuned, tried: Tried) -> dict[str, Any]:
         "wall_s": sum(ran.wall_s for ran in runs),
         "full_s": found.full_s(tried),
         "prediction_error": found.error(tried),
+        "full_alone_s": _median_of(runs, "full_alone_s"),
+        "alone_error": found.alone_error(tried),
         "busiest_s": sum(ran.busiest_s for ran in runs),
         "full_busiest_s": _median_of(runs, "full_busiest_s"),
         "path_error": found.path_error(tried),

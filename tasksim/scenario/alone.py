@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Replay = Callable[[Run, TaskGraph], float | None]
     ReplayUnder = Callable[[Run, TaskGraph, AnyScheduler], float | None]
 
-__all__ = ["alone_makespan_s", "replay_under", "slowdown", "with_alone"]
+__all__ = ["alone_makespan_s", "alone_run", "replay_under", "slowdown", "with_alone"]
 
 NEGLIGIBLE_SHARE: Final = 0.01
 """Share of the cores used by others below which a run is not replayed to find its slowdown: the
@@ -55,13 +55,19 @@ def alone_makespan_s(
     >>> alone_makespan_s(tasksim.simulate(graph, workers=1), graph) is None
     True
     """
+    replayed = alone_run(run, graph, scheduler)
+    return None if replayed is None else replayed.makespan_s
+
+
+def alone_run(run: Run, graph: TaskGraph, scheduler: AnyScheduler | None = None) -> Run | None:
+    """Return the replay of *run* without what others took; as :func:`alone_makespan_s`."""
     if scheduler is None:
         scheduler = run.scheduler if registry.is_known(run.scheduler) else None
     if scheduler is None or not has_processor_times(run):
         return None
     platform = platform_of_workers(run, graph, alone=True)
     alone = MeasuredDurations(run, graph, "alone")
-    return Simulation(graph, platform, alone, scheduler, run.seed or 0).run().makespan_s
+    return Simulation(graph, platform, alone, scheduler, run.seed or 0).run()
 
 
 def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:

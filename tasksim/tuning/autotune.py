@@ -86,6 +86,14 @@ class Autotuned:
         full = [seconds for ran in runs for seconds in ran.full_path_s]
         return sum(said) / len(said) / median(full) - 1 if said and full else None
 
+    def alone_error(self, tried: Tried) -> float | None:
+        """Return how far what was predicted is from the full runs without what others took.
+
+        It is a share of the latter; None if they are unknown.
+        """
+        alone = [seconds for ran in self.of(tried) for seconds in ran.full_alone_s]
+        return tried.mean_s / median(alone) - 1 if alone and tried.makespans_s else None
+
     @property
     def mean_error(self) -> float | None:
         """The mean of the absolute errors."""
@@ -233,6 +241,7 @@ class _Runs:
                 full_wall_s=tuple(one.wall_s for one in full),
                 full_busiest_s=tuple(one.busiest_s for one in full),
                 full_path_s=tuple(one.path_s for one in full if one.path_s is not None),
+                full_alone_s=tuple(one.alone_s for one in full if one.alone_s is not None),
             )
         own.append(ran)
         return ran
@@ -260,6 +269,7 @@ class _Runs:
             full_wall_s=selective.full_wall_s,
             full_busiest_s=selective.full_busiest_s,
             full_path_s=selective.full_path_s,
+            full_alone_s=selective.full_alone_s,
         )
 
     def settled(self, tuned: Tuned) -> Tuned:

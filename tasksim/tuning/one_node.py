@@ -14,6 +14,7 @@ from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.run.critical import tasks_on_path
 from tasksim.run.disturbance import others_share, undisturbed_s
+from tasksim.scenario.alone import alone_run
 from tasksim.scenario.resolved import Resolver
 from tasksim.scenario.solving import bound, estimates_of
 from tasksim.selective.execute import execute_selectively
@@ -121,9 +122,12 @@ class OneNode:
         tasks = len(resolved.graph)
         wall_s = perf_counter() - begun
         share = others_share(run) if self._is_told else None
+        # Where others held workers up, the path went another way: that of the replay is alone.
+        alone = None if not share else alone_run(run, resolved.graph, scheduler_name(scenario))
         return Ran(
             run.makespan_s, wall_s, tasks, tasks, others_share=share,
-            busiest_s=busiest_s(run), path_s=kernels_on_path_s(run),
+            busiest_s=busiest_s(run), path_s=kernels_on_path_s(alone or run),
+            alone_s=run.makespan_s if alone is None else alone.makespan_s,
         )  # fmt: skip
 
     @property

@@ -88,7 +88,9 @@ class Ran:
         left out.
     path_s : float or None
         Time of the kernels on the practical critical path, in the same way; None: unknown.
-    full_busiest_s, full_path_s : tuple of float
+    alone_s : float or None
+        Makespan of a full run without what others took: of its replay; None: unknown.
+    full_busiest_s, full_path_s, full_alone_s : tuple of float
         The same for the full runs beside it.
     """
 
@@ -105,5 +107,7 @@ class Ran:
     others_share: float | None = None
     busiest_s: float = 0.0
     path_s: float | None = None
+    alone_s: float | None = None
     full_busiest_s: tuple[float, ...] = ()
     full_path_s: tuple[float, ...] = ()
+    full_alone_s: tuple[float, ...] = ()

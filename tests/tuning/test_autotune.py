@@ -39,6 +39,8 @@ def test_every_configuration_is_told_with_what_was_executed():
         assert len(ran.full_s) == len(ran.full_busiest_s) == len(ran.full_path_s) == 2
         assert 0 < ran.busiest_s <= ran.wall_s
         assert 0 < ran.path_s <= ran.makespan_s
+        assert all(0 < a <= s for a, s in zip(ran.full_alone_s, ran.full_s, strict=True))
+        assert found.alone_error(tried) == tried.mean_s / median(ran.full_alone_s) - 1
         assert found.path_error(tried) == ran.path_s / median(ran.full_path_s) - 1
     assert found.wall_s == pytest.approx(sum(found.of(t)[0].wall_s for t in works))
     assert not found.interrupted

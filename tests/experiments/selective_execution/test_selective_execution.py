@@ -29,7 +29,8 @@ def choice(value, **changed):
         "tasks": 10,
         "wall_s": 0.5,
         "full_s": 1.0,
-        "prediction_error": 0.1,
+        "prediction_error": -0.9,
+        "alone_error": 0.1,
         "busiest_s": 0.25,
         "full_busiest_s": 1.0,
         "path_error": -0.02,
@@ -47,7 +48,10 @@ def tuning(problem, policy, tolerance, error, speedup, others=0.0):
         "mean_error": 2.5 * error,
         "regret": 0.0,
         "others_percent": others,
-        "choices": [choice(8, path_error=error), choice(16, path_error=-error)],
+        "choices": [
+            choice(8, path_error=error, alone_error=2.5 * error),
+            choice(16, path_error=-error, alone_error=2.5 * error),
+        ],
     }
 
 
