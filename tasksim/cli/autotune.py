@@ -69,8 +69,8 @@ __all__ = ["autotuning"]
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="Values to choose from, of settings of the graph or of scheduler: with commas between"
-    " them, or a range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to choose from, of settings of the graph, of scheduler, or of grid and owner of"
+    " ranks: with commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
 )
 @scheduler_option("lws")
 @click.option(

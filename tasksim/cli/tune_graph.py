@@ -12,6 +12,7 @@ from tasksim.base.files import write_text
 from tasksim.cli.command import Command
 from tasksim.cli.options import (
     WholeNumber,
+    cluster_options,
     force_option,
     graph_argument,
     json_option,
@@ -58,17 +59,20 @@ class OverCommand(Command):
         "tasksim tune fmm particles=100000 height=6 --platform mine --over group_size=16..256:log",
         "tasksim tune qr tiles=16 --platform xeon-24c --over scheduler=lws,ws --seeds 20"
         " --search halving -o best.json",
+        "tasksim tune cholesky n=4096 --platform xeon-24c --nodes 4 --network"
+        " switch:bandwidth=12.5GB/s,latency=1us --over grid=1x4,2x2,4x1 tile_size=128,256",
     ],
 )
 @graph_argument()
 @scenario_options
+@cluster_options
 @click.option(
     "--over",
     multiple=True,
     required=True,
     metavar="NAME=VALUES...",
-    help="Values to choose from, of settings of the graph, scheduler, models or platform.PATH: with"
-    " commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
+    help="Values to choose from, of settings of the graph, scheduler, models, nodes, grid, owner or"
+    " platform.PATH: with commas between them, or a range: 8..20, 8..20:4, 128..1024:log.",
 )
 @scheduler_option("lws")
 @click.option(

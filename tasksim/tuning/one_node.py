@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, option
 from tasksim.native.calm_moments import is_measurable
 from tasksim.native.execute import execute
 from tasksim.run.critical import tasks_on_path
@@ -58,6 +58,11 @@ class OneNode:
     """
 
     def __init__(self, candidates: Sequence[Candidate], selection: Selection) -> None:
+        if any(c.grid is not None or c.owner is not None for c in candidates):
+            raise InputError(
+                f"{option('over')}: grid and owner of real runs are those of ranks; legal: under "
+                "mpiexec, or by simulation"
+            )
         self._candidates, self._selection = candidates, selection
         self._resolver = Resolver()
         self._statistics = selection.statistics()

@@ -14,6 +14,7 @@ from tasksim.tuning.matrix_size import in_tiles, takes_size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tasksim.graph.distribution.owners import Grid
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["MOST", "Candidate", "axes_of", "candidates"]
@@ -21,7 +22,9 @@ __all__ = ["MOST", "Candidate", "axes_of", "candidates"]
 MOST: Final = 100_000
 """Maximum number of combinations: at a thousandth of a second each they take minutes; a study can
 be stopped and resumed."""
-_OWN: Final = ("scheduler", "models", "seed")
+_ON_NODES: Final = ("grid", "owner")
+"""Axes of the distribution over nodes. Real runs have the nodes that mpiexec started."""
+_OWN: Final = ("scheduler", "models", "seed", "nodes", *_ON_NODES)
 """Axes that are parameters of the scenario by themselves."""
 _PREFIXES: Final = ("graph.", "platform.", "engine.")
 
@@ -38,17 +41,24 @@ class Candidate:
         The question; None where there is none.
     error : str or None
         Why there is none: a tile that does not divide the matrix, say.
+    grid : Grid or None
+        Grid of the ranks of a real run, if that is an axis.
+    owner : str or None
+        Distribution over these ranks, if that is an axis.
     """
 
     values: Mapping[str, Any]
     scenario: Scenario | None
     error: str | None = None
+    grid: Grid | None = None
+    owner: str | None = None
 
 
 def axes_of(texts: Iterable[str]) -> dict[str, Sequence[Any]]:
     """Return path -> values for texts such as ``tile_size=128..1024:log``, ``scheduler=lws,prio``.
 
-    A bare name is a setting of the graph, but for ``scheduler`` and ``models``.
+    A bare name is a setting of the graph, but for ``scheduler``, ``models``, ``seed``, ``nodes``,
+    ``grid`` and ``owner``.
 
     Raises
     ------
@@ -119,13 +129,22 @@ def candidates(base: Scenario, axes: Mapping[str, Sequence[Any]]) -> list[Candid
 
 
 def _candidate(base: Scenario, values: dict[str, Any], sized: bool) -> Candidate:
-    changed = base.vary(values)
+    placed: dict[str, Any] = {}
+    if base.clock == "native":
+        # They are checked as a simulation's.
+        asked = {path: values[path] for path in _ON_NODES if path in values}
+        simulated = base.vary(clock="simulated", **asked)
+        placed = {"owner": simulated.owner} if "owner" in asked else {}
+        placed |= {"grid": simulated.node_grid} if "grid" in asked else {}
+        changed = base.vary({path: v for path, v in values.items() if path not in asked})
+    else:
+        changed = base.vary(values)
     if not sized:
-        return Candidate(values, changed)
+        return Candidate(values, changed, **placed)
     settings = {key: value for key, _, value in (t.partition("=") for t in changed.settings)}
     try:
         tiled = in_tiles(settings)
     except InputError as error:
         return Candidate(values, None, str(error))
     texts = tuple(f"{key}={value}" for key, value in tiled.items())
-    return Candidate(values, replace(changed, settings=texts))
+    return Candidate(values, replace(changed, settings=texts), **placed)

@@ -49,9 +49,9 @@ class OverRanks:
     selection : Selection
     ranks : Ranks
     grid : Grid
-        How they are arranged.
+        How they are arranged, unless a candidate says.
     owner : str
-        Which of them owns what.
+        Which of them owns what, unless a candidate says.
     """
 
     def __init__(
@@ -111,11 +111,17 @@ class OverRanks:
 
     def _prepare(self, place: int) -> None:
         ranks = self._ranks
-        scenario = as_native(self._candidates[place])
-        if self._ranked is None or not _alike(self._ranked.resolved.scenario, scenario):
-            self._ranked = self._resolved = None  # two matrices need not fit at once
-            self._ranked = RankedScenario(scenario, ranks, self._grid, self._owner)
-        ours = replace(scenario, workers=self._ranked.resolved.scenario.workers)
+        candidate = self._candidates[place]
+        scenario = as_native(candidate)
+        grid, owner = candidate.grid or self._grid, candidate.owner or self._owner
+        ranked = self._ranked
+        if ranked is None or not (
+            _alike(ranked.resolved.scenario, scenario)
+            and (ranked.grid, ranked.owner) == (grid, owner)
+        ):
+            self._ranked = self._resolved = ranked = None  # two matrices need not fit at once
+            self._ranked = ranked = RankedScenario(scenario, ranks, grid, owner)
+        ours = replace(scenario, workers=ranked.resolved.scenario.workers)
         self._resolved = ranks.together(lambda: self._resolver.resolve(ours))
         if not self._warm:
             self._full()

@@ -27,6 +27,22 @@ def test_the_best_choice_and_what_others_cost(tasksim):
     assert text.count("no samples with (n=1024)") == 1
 
 
+def test_the_grid_of_nodes_is_an_axis(tasksim):
+    where = "--platform xeon-2c --network switch:bandwidth=1GB/s,latency=10us"
+    found = tasksim(
+        f"tune cholesky tiles=6 {where} --nodes 4 --over grid=1x4,2x2 owner=row,column --json"
+    )
+    assert found.code == 0, found.err
+    for row in found.json["choices"]:
+        place = f"--nodes 4 --grid {row['values']['grid']} --owner {row['values']['owner']}"
+        alone = tasksim(f"simulate cholesky tiles=6 {where} {place} --json")
+        assert alone.json["makespan_s"] == row["makespan_s"]
+    wrong = tasksim(f"tune cholesky tiles=6 {where} --over grid=1x4,2y2")
+    assert (wrong.code, wrong.errors) == (
+        2, ["Error: --grid: got '2y2'; legal: ROWSxCOLUMNS of nodes, such as 2x4"]
+    )  # fmt: skip
+
+
 def test_a_setting_that_is_auto_is_what_was_found(tasksim):
     done = tasksim(f"{WORDS} -o best.json --json")
     best = done.json["best"]

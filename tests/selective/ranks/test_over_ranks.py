@@ -55,6 +55,24 @@ def test_two_ranks_tune_together_and_rank_0_tells():
     assert told["speedup"] > 0
 
 
+def test_the_grid_of_ranks_is_an_axis():
+    line = [word for word in LINE if word not in ("--grid", "1x2")]
+    done = called(
+        *line, "grid=1x2,2x1,1x3", "owner=row,diamond", "tile_size=24",
+        "--judge", "1", "--no-fall-back", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = {tuple(row["values"].values())[:2]: row for row in json.loads(done.stdout)["choices"]}
+    assert len(rows) == 6
+    # As many messages as in a simulation on two nodes.
+    sent = [place for place in rows if place[0] != "1x3"]
+    assert {place: rows[place]["messages"] for place in sent} == {
+        ("1x2", "row"): 15, ("1x2", "diamond"): 20, ("2x1", "row"): 15, ("2x1", "diamond"): 20,
+    }  # fmt: skip
+    assert all(rows[place]["full_s"] > 0 for place in sent)
+    assert "mpiexec -n 3" in rows[("1x3", "row")]["error"]
+
+
 def test_a_configuration_that_no_rank_can_run_leaves_the_others():
     done = called(*LINE, "tile_size=24", "scheduler=lws,heft,prio", "--json")
     assert done.returncode == 0, done.stderr
