@@ -14,8 +14,8 @@ import numpy as np
 
 from tasksim.base.errors import InputError, expect, unknown
 from tasksim.run.critical import previous_on_worker
-from tasksim.run.pathprofile import task_costs
 from tasksim.run.record import Run
+from tasksim.run.taskcosts import task_costs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tasksim.base.arguments import whole_number
-from tasksim.base.errors import InputError
+from tasksim.base.arguments import positive_number, short, whole_number
+from tasksim.base.errors import InputError, expect
 from tasksim.native.calm_moments import measure_calmly, run_gate
 from tasksim.scenario.resolved import Resolver
+from tasksim.scenario.scenario import Scenario
 from tasksim.scenario.solving import execute, execute_checked
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tasksim.native.calm_moments import Calmness, Gate
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
-    from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.setup import Setup
 
 __all__ = [
@@ -276,10 +276,15 @@ def execute_many(
     execute : one run.
     simulate_many : the same questions, simulated.
     """
-    if any(scenario.clock != "native" for scenario in scenarios) or not scenarios:
-        raise InputError("scenarios: legal: at least one, each with clock='native'")
-    if not patience_s >= 0:
-        raise InputError(f"patience_s: got {patience_s}; legal: a number of seconds from 0")
+    given: object = scenarios
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"scenarios: got {short(given)}; legal: scenarios in a list")
+    for scenario in scenarios:
+        expect(scenario, Scenario, "scenarios")
+        if scenario.clock != "native":
+            raise InputError(f"scenarios: {scenario.graph_label}: legal: clock='native'")
+    if patience_s != 0:
+        positive_number(patience_s, "patience_s", "60.0")
     resolver = Resolver()
     counts = {len(resolver.resolve(scenario).platform.workers) for scenario in scenarios}
     if len(counts) > 1:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import tasksim
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.run.critical import practical_critical_path
-from tasksim.run.pathprofile import path_profile, task_costs
+from tasksim.run.pathprofile import path_profile
 from tasksim.run.schedulepath import longest_path, schedule_path, slack_s
+from tasksim.run.taskcosts import task_costs
 
 RANDOM = {
     "seed": st.integers(0, 1000),

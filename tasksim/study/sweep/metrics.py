@@ -47,8 +47,8 @@ def _energy_j(run: Run) -> float:
 
 def _longest(cost: str) -> Callable[[Run, TaskGraph], float]:
     def longest(run: Run, graph: TaskGraph) -> float:
-        from tasksim.run.pathprofile import task_costs
         from tasksim.run.schedulepath import schedule_path
+        from tasksim.run.taskcosts import task_costs
 
         costs = task_costs(run, graph)[cost]
         return nan if np.isnan(costs).any() else schedule_path(run, graph, costs).cost
