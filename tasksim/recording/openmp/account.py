@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
 
 __all__ = ["ThreadAccount", "account_of", "costs_of"]
-
-LONGEST_FETCH_S: Final = 5e-6
-"""Longest time between two pieces of a thread, in seconds, that is taken for that of fetching the
-next one from a queue. After more, the thread had looked in vain for a while, or slept."""
 
 
 @dataclass(frozen=True)
@@ -98,23 +94,23 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
     )
 
 
-def costs_of(run: Run, pieces: Pieces, account: ThreadAccount) -> Overheads:
+def costs_of(run: Run, pieces: Pieces) -> Overheads:
     """Return what the runtime costs in replays: per task that is fetched, per thread that wakes.
 
-    All of the account's time for the runtime is charged. A piece that goes on with a task without
-    a wait costs nothing, and so the tasks that one thread creates are not held up by it.
+    What was ready when its thread had done the task before was fetched: all of that time is
+    charged, per piece. A piece that goes on with a task without a wait costs nothing. What became
+    ready while its thread looked in vain was noticed after the median of these times: a mean would
+    have replays charge every wait with the few in which a thread was interrupted.
     """
     gaps = _gaps(pieces, run)
-    since = np.maximum(gaps.begin_s, run.tasks.ready_s[gaps.piece])
-    lost_s = np.maximum(gaps.end_s - since, 0.0) * gaps.share
-    is_fetch = gaps.end_s - gaps.begin_s <= LONGEST_FETCH_S
-    fetching_s, waking_s = float(lost_s[is_fetch].sum()), float(lost_s[~is_fetch].sum())
-    fetches = len(pieces) - int(run.graph.goes_on_at_once.sum()) if run.graph else len(pieces)
-    if not fetching_s + waking_s:
-        return Overheads(task_s=account.runtime_s / max(fetches, 1))
-    scale = account.runtime_s / (fetching_s + waking_s)
-    wakes = max(int((lost_s[~is_fetch] > 0).sum()), 1)
-    return Overheads(task_s=scale * fetching_s / max(fetches, 1), wakeup_s=scale * waking_s / wakes)
+    ready_s = run.tasks.ready_s[gaps.piece]
+    lost_s = np.maximum(gaps.end_s - np.maximum(gaps.begin_s, ready_s), 0.0) * gaps.share
+    is_fetch = ready_s <= gaps.begin_s
+    fetches = len(pieces) - (0 if run.graph is None else int(run.graph.goes_on_at_once.sum()))
+    return Overheads(
+        task_s=float(lost_s[is_fetch].sum()) / max(fetches, 1),
+        wakeup_s=0.0 if is_fetch.all() else float(np.median(lost_s[~is_fetch])),
+    )
 
 
 class _Gaps(NamedTuple):

@@ -234,7 +234,7 @@ class OpenMPRecording:
         self._notes += _notes_of_threads(self._run, pieces)
         self._account = account_of(self._run, pieces)
         self._notes += _notes_of_waiting(self._account)
-        self._replayable = Replayable(self._run, costs_of(self._run, pieces, self._account))
+        self._replayable = Replayable(self._run, costs_of(self._run, pieces))
 
     def __repr__(self) -> str:
         if self._pieces is None:

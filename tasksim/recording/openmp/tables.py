@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tasksim.graph.access_mode import AccessMode
 from tasksim.graph.csr import from_pairs, pointers_of_counts
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 from tasksim.native.this_machine import machine_name
@@ -145,6 +146,7 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
     )
     submitted = _submitted(pieces, submitted, end)
     ready, released_by = ready_times(graph, submitted, end)
+    ready = np.maximum(ready, _free_s(pieces, start, end))
     cpu_ns = np.minimum(pieces.cpu_ns, pieces.end_ns - pieces.start_ns)
     table = TaskTable(
         task=np.arange(len(pieces), dtype=np.int32),
@@ -174,6 +176,20 @@ def run_of_pieces(pieces: Pieces, graph: TaskGraph, config: dict[str, Any], wall
         bounds=bounds(graph, (end - start)[None, :], [len(workers)]).to_json(),
         graph=graph,
     )
+
+
+def _free_s(
+    pieces: Pieces, start: NDArray[np.float64], end: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return when those before each piece had ended that exclude it: mutexinoutset."""
+    found = np.full(len(pieces), -np.inf)
+    excluding = np.flatnonzero(pieces.access_mode == AccessMode.COMMUTATIVE)
+    piece, datum = pieces.access_piece[excluding], pieces.access_datum[excluding]
+    order = np.lexsort((start[piece], datum))
+    piece, datum = piece[order], datum[order]
+    again = datum[1:] == datum[:-1]
+    np.maximum.at(found, piece[1:][again], end[piece[:-1][again]])
+    return found
 
 
 def _submitted(

@@ -1,0 +1,261 @@
+"""How well does a recording of an OpenMP program explain its own run, and one on more threads?
+
+    python benchmarks/openmp.py                           # some minutes, on a calm machine
+    python benchmarks/openmp.py --tries 200 --programs fib,lu
+
+The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn,
+until there are enough calm recordings: those whose threads had a core nearly all the time, by their
+processor clocks. Libomp is told not to yield the core after each task (``KMP_USE_YIELD=0``), which
+on a machine that others use is given to them. Printed, as medians with the worst in brackets:
+
+- *itself*: the replay of a recording on its own threads over its makespan;
+- *spread*: how far makespans of calm recordings on two threads are from their median;
+- *1 for 2*: what the shortest recording on one thread predicts for two, over their median;
+- *longer*: how much longer the same tasks took on two threads, which share caches and memory;
+- *start*: how long the second thread took to start, which one thread does not know of;
+- *with both*: the prediction with tasks that much longer and half of the start.
+
+Then the costs of recording: processor time per task, and bytes, of tasks of 50 us.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.recording.openmp.openmp_recording import PreparedProgram
+from tasksim.recording.openmp.pieces import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tasksim.recording.openmp.openmp_recording import OpenMPRecording
+
+EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "openmp"
+ARGUMENTS: Final = {
+    "cholesky.c": "10 40", "lu.c": "8 40", "qr.c": "7 32", "sparselu.c": "10 32",
+    "strassen.c": "256 2", "sort.c": "120000 1500", "fib.c": "31 19", "nqueens.c": "10 3",
+    "stencil.c": "16 12 12000", "health.c": "6 3 4", "taskloop.cpp": "120 12000",
+    "pipeline.f90": "150 8",
+}  # fmt: skip
+"""Sizes for which a run takes some milliseconds: so short ones are calm at times on any machine."""
+COMPILERS: Final = {".c": "gcc", ".cpp": "g++", ".f90": "gfortran"}
+MAX_OFF_CORE: Final = 0.02
+"""Share of the threads' time without a core up to which a recording is calm."""
+START_S: Final = 4e-4
+"""Longest start of a thread that is calm, in seconds: the median of calm ones is .3 ms."""
+START: Final = "thread start"
+TASKS_OF_50_US: Final = """
+#include <stdlib.h>
+int main(int count, char **values)
+{
+    int tasks = atoi(values[1]), turns = atoi(values[2]);
+    volatile double sum = 0;
+#pragma omp parallel
+#pragma omp single
+    for (int t = 0; t < tasks; ++t) {
+#pragma omp task firstprivate(t)
+        {
+            double x = t;
+            for (int i = 0; i < turns; ++i) x = x * 0.999 + 1;
+            if (x < 0) sum = x;
+        }
+    }
+    return 0;
+}
+"""
+
+
+class Row(NamedTuple):
+    """Figures of a program; errors as shares."""
+
+    name: str
+    tasks: int
+    one: list[float]
+    two: list[float]
+    spread: list[float]
+    predicted: float
+    longer: float
+    start_s: float
+    both: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
+    parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
+    parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
+    parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
+    given = parser.parse_args(arguments)
+    chosen = given.programs.split(",") if given.programs else [Path(n).stem for n in ARGUMENTS]
+    os.environ["KMP_USE_YIELD"] = "0"
+    print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
+    print(
+        f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>8} "
+        f"{'1 for 2':>8} {'longer':>7} {'start':>7} {'with both':>9}"
+    )
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
+        for name, sizes in ARGUMENTS.items():
+            if Path(name).stem not in chosen:
+                continue
+            program = compiled(EXAMPLES / name, Path(folder))
+            calm = [calm_recordings(program, sizes.split(), threads, given) for threads in (1, 2)]
+            if not all(calm):
+                print(f"{Path(name).stem:9} no calm recording in {given.tries} tries")
+                continue
+            rows.append(row_of(Path(name).stem, *calm))
+            print(line(rows[-1]), flush=True)
+        if rows:
+            summary(rows)
+        costs(Path(folder))
+    return 0
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """Compile an example; return the program."""
+    target = folder / source.stem
+    command = [COMPILERS[source.suffix], "-g", "-O2", "-fopenmp", str(source), "-o", str(target)]
+    subprocess.run([*command, "-lm"], check=True)
+    return target
+
+
+def calm_recordings(
+    program: Path, arguments: Sequence[str], threads: int, given: argparse.Namespace
+) -> list[OpenMPRecording]:
+    """Return recordings that nobody disturbed."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    prepared, found = PreparedProgram(program, arguments), []
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        for _ in range(given.tries):
+            recording = prepared.record(stdout=nowhere)
+            if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
+                found.append(recording)
+                if len(found) == given.keep:
+                    break
+            time.sleep(given.pause)
+    return found
+
+
+def off_core(recording: OpenMPRecording) -> float:
+    """Return the share of the threads' time without a core; of starts, what is longer than calm."""
+    pieces = recording._pieces
+    assert pieces is not None
+    started, lost_ns = pieces.role != Role.START, 0
+    for thread in np.unique(pieces.thread):
+        mine = np.flatnonzero((pieces.thread == thread) & started)
+        order = mine[np.lexsort((pieces.end_ns[mine], pieces.start_ns[mine]))]
+        wall_ns = pieces.end_ns[order[-1]] - pieces.start_ns[order[0]]
+        clock = pieces.clock_ns[order[-1]] + pieces.cpu_ns[order[-1]] - pieces.clock_ns[order[0]]
+        lost_ns += max(int(wall_ns - clock), 0)
+    late_s = max(start_s(recording) - START_S, 0.0)
+    return (1e-9 * lost_ns + late_s) / (len(recording.run.workers) * recording.run.makespan_s)
+
+
+def start_s(recording: OpenMPRecording) -> float:
+    """Return how long threads took to start."""
+    run = recording.run
+    starts = np.array([name == START for name in run.kernel_names])[run.tasks.kernel]
+    return float(run.tasks.duration_s[starts].sum())
+
+
+def busy_s(recording: OpenMPRecording) -> float:
+    """Return the time of all threads in the program."""
+    return float(recording.run.tasks.duration_s.sum()) - start_s(recording)
+
+
+def row_of(name: str, one: list[OpenMPRecording], two: list[OpenMPRecording]) -> Row:
+    """Return the figures of a program."""
+    alone = min(one, key=lambda recording: recording.run.makespan_s)
+    real_s = statistics.median(recording.run.makespan_s for recording in two)
+    predicted_s = alone.simulate(2).makespan_s
+    longer = statistics.median(map(busy_s, two)) / busy_s(alone)
+    late_s = statistics.median(map(start_s, two))
+    return Row(
+        name,
+        alone.tasks,
+        [each.simulate().makespan_s / each.run.makespan_s - 1 for each in one],
+        [each.simulate().makespan_s / each.run.makespan_s - 1 for each in two],
+        [each.run.makespan_s / real_s - 1 for each in two],
+        predicted_s / real_s - 1,
+        longer,
+        late_s,
+        (predicted_s * longer + late_s / 2) / real_s - 1,
+    )
+
+
+def line(row: Row) -> str:
+    """Return a line of the table."""
+
+    def shown(errors: list[float]) -> str:
+        worst = max(errors, key=abs)
+        return f"{statistics.median(errors):+7.2%} ({worst:+7.2%})"
+
+    return (
+        f"{row.name:9} {row.tasks:5} {shown(row.one)} {shown(row.two)} "
+        f"{max(map(abs, row.spread)):8.1%} {row.predicted:+8.1%} {row.longer:7.2f} "
+        f"{1e6 * row.start_s:4.0f} us {row.both:+9.1%}"
+    )
+
+
+def summary(rows: list[Row]) -> None:
+    """Print medians and worst of all programs."""
+    columns = {
+        "itself, 1": [abs(statistics.median(row.one)) for row in rows],
+        "itself, 2": [abs(statistics.median(row.two)) for row in rows],
+        "1 for 2": [abs(row.predicted) for row in rows],
+        "with both": [abs(row.both) for row in rows],
+    }
+    for name, errors in columns.items():
+        print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
+
+
+def costs(folder: Path) -> None:
+    """Print what recording costs: the least processor time of some runs with and without it."""
+    source = folder / "tasks.c"
+    source.write_text(TASKS_OF_50_US)
+    program = compiled(source, folder)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    tasks, turns = 4000, "40000"
+    prepared = PreparedProgram(program, [str(tasks), turns])
+    runtime = prepared._program.runtime
+    if runtime is None:
+        raise InputError(f"{program}: no libomp in the place of libgomp")
+    (folder / "libgomp.so.1").symlink_to(runtime)
+    environment = os.environ | {"LD_LIBRARY_PATH": str(folder)}
+
+    def recorded() -> None:
+        prepared.record()
+
+    def alone() -> None:
+        subprocess.run([program, str(tasks), turns], env=environment, check=True)
+
+    took_s = [min(processor_s(action) for _ in range(15)) for action in (alone, recorded)]
+    print(
+        f"recording: {1e6 * took_s[0] / tasks:.1f} us of processor time per task, with it "
+        f"{1e6 * (took_s[1] - took_s[0]) / tasks:+.2f} us ({took_s[1] / took_s[0] - 1:+.1%})"
+    )
+
+
+def processor_s(action: object) -> float:
+    """Return the processor time of the child processes of *action*."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    action()  # type: ignore[operator]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())
