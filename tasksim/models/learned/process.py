@@ -98,6 +98,11 @@ class Process:
 
     def predict(self, table: Floats) -> Floats:
         """Return the mean at each row of *table*."""
+        # Squared distances may be infinite, of centres that are then as good as uncorrelated.
+        with np.errstate(over="ignore"):
+            return self._mean(table)
+
+    def _mean(self, table: Floats) -> Floats:
         centres, weights = self._groups
         rows = np.ascontiguousarray(table / self.lengths, dtype=centres.dtype)
         found = np.empty(len(rows))
