@@ -20,6 +20,7 @@ __all__ = [
     "best_row",
     "errors_of",
     "errors_with_most",
+    "failures",
     "high_dimensional",
     "least_errors",
     "left_out",
@@ -93,6 +94,15 @@ def left_out(found: Found) -> str:
     if found["learners"]["installed"]:
         return ""
     return f" {', '.join(GENERAL)} are left out: scikit-learn is not installed."
+
+
+def failures(found: Found, *steps: str) -> str:
+    """Return a sentence on the fits that failed in some steps, and why; empty if none did."""
+    failed = [row for step in steps for row in found[step]["rows"] if row["error"] is None]
+    if not failed:
+        return ""
+    kinds = sorted({row["family"] for row in failed})
+    return f" {len(failed)} fits failed ({', '.join(kinds)}), the first: {failed[0]['why']}."
 
 
 def errors_with_most(found: Found) -> pd.DataFrame:

@@ -192,6 +192,6 @@ def _scikit(family: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     elif family == "NN":
         for width, layers in ((32, 2), (128, 3)):
             yield f"{layers} layers of {width}", partial(
-                MLPRegressor, (width,) * layers, batch_size=64, learning_rate_init=3e-3,
-                random_state=0,
+                MLPRegressor, hidden_layer_sizes=(width,) * layers, batch_size=64,
+                learning_rate_init=3e-3, random_state=0,
             )  # fmt: skip

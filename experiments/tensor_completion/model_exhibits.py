@@ -20,6 +20,7 @@ from experiments.tensor_completion.judged import (
     best_row,
     errors_of,
     errors_with_most,
+    failures,
     high_dimensional,
     least_errors,
     left_out,
@@ -77,6 +78,7 @@ def show_samples(found: Found, settings: Found) -> Shown:
         f"Errors with the most samples: {'; '.join(said)}. The tensor is at least as accurate as "
         f"the paper's other models on {listed(first)}."
         + left_out(found)
+        + failures(found, "tensors", "learners")
         + (" Fewer samples than in the paper: where another model leads, more samples favour the "
            "tensor." if len(high) < len(high_dimensional(found)) else ""),
         len(falls) == len(application_names(found)) and len(high) == len(high_dimensional(found)),
@@ -174,7 +176,9 @@ def show_beyond(found: Found, settings: Found) -> Shown:
         f"The positive tensor is the most accurate of the paper's models for {said} values of N. "
         "With the largest N: "
         + "; ".join(f"{name} {_ranking(row.drop('top').dropna())}" for name, row in last.iterrows())
-        + f". From {settings['below']} configurations, where the paper has 4096.{left_out(found)}",
+        + f". From {settings['below']} configurations, where the paper has 4096."
+        + left_out(found)
+        + failures(found, "extrapolation"),
         bool(single) and all(sum(own) >= len(own) / 2 for own in single),
         panels(list(known), draw, title),
         table,

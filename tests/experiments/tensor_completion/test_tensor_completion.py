@@ -22,6 +22,7 @@ from experiments.tensor_completion.datasets import (
 )
 from experiments.tensor_completion.experiment import EXPERIMENT
 from experiments.tensor_completion.functions import FUNCTIONS, decompose
+from experiments.tensor_completion.judged import failures
 from experiments.tensor_completion.learners import learners
 from experiments.tensor_completion.measuring import applications, cases
 from experiments.tensor_completion.sparse_grids import SparseGrid, points_of
@@ -255,22 +256,33 @@ def test_a_sparse_grid_of_too_many_points_is_refused():
 
 
 def test_all_kinds_of_models_predict_a_product_of_powers():
+    pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     m, n = np.floor(np.exp(rng.uniform(np.log(32), np.log(1024), (2, 400))))
     table = pd.DataFrame({"m": m, "n": n, "layout": np.where(rng.random(400) < 0.5, "row", "col")})
     table["duration_s"] = 1e-9 * m * n * np.where(table["layout"] == "row", 1.0, 2.0)
     samples, test = samples_of(table.head(300)), table.tail(100)
     best = {}
-    for learner in learners(("hybrid", "MARS", "SGR", "KNN", "ET"), samples):
+    for learner in learners(("hybrid", "MARS", "SGR", "KNN", "GP", "ET", "NN"), samples):
         predict, size = learner.fit(samples)
         error = mlogq(predict(test), test["duration_s"].to_numpy())
         best[learner.family] = min(error, best.get(learner.family, 9.0))
         assert size > 100
     assert best["hybrid"] < 0.01
     assert best["MARS"] < 0.05
+    assert best["GP"] < 0.05
+    assert best["NN"] < 0.2
     # Sparse grids cannot see categories that are numbers as one of two, but they are two here.
     assert best["SGR"] < 0.05
     assert max(best.values()) < 0.5
+
+
+def test_fits_that_failed_are_told():
+    row = {"family": "SGR", "error": None, "why": "a sparse grid of 6401 points"}
+    found = {"learners": {"rows": [row, {**row, "error": 0.1}]}, "tensors": {"rows": []}}
+    said = failures(found, "tensors", "learners")
+    assert said == " 1 fits failed (SGR), the first: a sparse grid of 6401 points."
+    assert failures(found, "tensors") == ""
 
 
 def test_logarithms_lose_error_with_each_rank_where_durations_may_not():
