@@ -40,6 +40,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
         "tasksim fit runs.csv --categorical nodes,algorithm -o models/mymachine/runs.json",
         "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
         "tasksim fit gemm.csv --kind cp --rank 3 --cells m=16,n=16,k=8 --regularization 1e-5",
+        "tasksim fit gemm.csv --kind cp --over rank=1,2,4,8 --over cells=8,16 --report cp.html",
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
 )
@@ -88,6 +89,13 @@ LANGUAGES = {".c": "c", ".py": "python"}
     type=float,
     metavar="LAMBDA",
     help="Shrinkage of the factors of a tensor. [default: searched]",
+)
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="OPTION=VALUES",
+    help="Values of rank, cells or regularization to compare: rank=1,2,4; all combinations, if it "
+    "is given again. The one with the smallest error on what was left out is taken.",
 )
 @click.option(
     "--memory",
@@ -152,6 +160,7 @@ def fit(
     seed: int,
     force: bool,
     as_json: bool,
+    over: tuple[str, ...],
     **wanted: Any,
 ) -> None:
     """Make a kernel model of measured durations, and say how good it is.
@@ -161,12 +170,15 @@ def fit(
     predict' reads; in a folder of models, 'tasksim simulate --models FOLDER' does too.
     """
     kinds, options = _wanted(**wanted)
+    tried, trials = _tried(over, **wanted), []
     asked = None if domain is None else _ranges(domain)
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
     _refuse_files(output, report, source, force=force)
+    from tasksim.cli.fit_over import over_rows, over_text
     from tasksim.cli.fit_result import fit_result, fit_text, unused_lines
     from tasksim.formats.samples import samples_in
+    from tasksim.models.optionsweep import best_trial, sweep
     from tasksim.models.selection import select
 
     names, numbered = _listed(parameters), _listed(categorical) or ()
@@ -179,23 +191,33 @@ def fit(
         )  # fmt: skip
     try:
         with showing("fitting") as progress:
-            found = select(
-                samples, kinds, budget_s=budget, seed=seed, options=options, domain=asked,
-                progress=progress,
-            )  # fmt: skip
+            shared: dict[str, Any] = {
+                "budget_s": budget, "seed": seed, "domain": asked, "progress": progress,
+            }  # fmt: skip
+            if tried:
+                trials = sweep(samples, wanted["kind"], tried, **shared)
+                found = best_trial(trials).selection
+            else:
+                found = select(samples, kinds, options=options, **shared)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     result = fit_result(found, file, test)
+    swept = over_rows(trials, file, test)
+    if swept:
+        result["over"] = swept
     if output is not None:
         _write(output, found, file, architecture)
     if report is not None:
-        from tasksim.reports.fitreport import fit_blocks
+        from tasksim.reports.fitreport import fit_blocks, over_blocks
         from tasksim.reports.modelreport import write_report
 
         title = f"{_kernel(output, part, file)} on {architecture}"
         said = [result["why"], *result["notes"], *unused_lines(result)]
         with showing("report") as progress:
-            further = fit_blocks(found, seed=seed, progress=progress)
+            further = [
+                *over_blocks(swept),
+                *fit_blocks(found, seed=seed, progress=progress),
+            ]
         write_report(
             found.model, found.samples, test, report, title=title, force=force,
             said=said, warned=result["warnings"], further=further,
@@ -208,6 +230,8 @@ def fit(
     for message in result["warnings"]:
         warn(message)
     click.echo("\n".join(fit_text(result)))
+    if swept:
+        click.echo("\n".join(["", *over_text(swept)]))
     for written in filter(None, (output, report, source)):
         note(f"Wrote {written}")
 
@@ -239,6 +263,22 @@ def _wanted(
         return None, {"mlr": linear}
     kind = "mlr" if kind == "auto" else kind
     return (kind,), {kind: linear}
+
+
+def _tried(
+    over: tuple[str, ...], kind: str, **given: Any
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the values that --over asks for, with the options of the model; none without it."""
+    if not over:
+        return []
+    from tasksim.cli.fit_over import combinations
+
+    fixed = {name: given[name] for name in TENSOR_OPTIONS}
+    found = []
+    for values in combinations(over, fixed):
+        texts = {n: str(v) if n == "cells" else v for n, v in values.items()}
+        found.append((values, _of_tensors(kind, **{**fixed, **texts})))
+    return found
 
 
 def _of_tensors(kind: str, **options: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,17 +16,18 @@ from tasksim.view.fitplots import (
     panel_curve,
     panel_dependence,
     panel_kinds,
+    panel_over,
 )
 from tasksim.view.pages import Block, Heading, Image, Table, Text
 from tasksim.view.style import WIDTH_INCHES, new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from tasksim.models.selection import Selection
     from tasksim.models.validation.learningcurve import LearningCurve
 
-__all__ = ["fit_blocks"]
+__all__ = ["fit_blocks", "over_blocks"]
 
 COLUMNS: Final = 3
 """Number of small axes beside each other."""
@@ -64,6 +65,28 @@ def fit_blocks(
     blocks += _dependence(found, seed)
     say("figures", 1.0)
     return blocks
+
+
+def over_blocks(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """Return the blocks about fits with several values of options; none if there are no *rows*.
+
+    A row has the values of options, before ``mlogq_cv``, and the errors of a fit.
+    """
+    if not rows:
+        return []
+    names = [name for name in list(rows[0])[: list(rows[0]).index("mlogq_cv")] if name]
+    error = "mlogq_test" if rows[0].get("mlogq_test") is not None else "mlogq_cv"
+    blocks: list[Block] = [Heading(f"Errors over {' and '.join(names)}")]
+    if any(row[error] is not None for row in rows):
+        made = new_figure(3.4, WIDTH_INCHES * 0.7)
+        panel_over(rows, names, error, made.add_subplot())
+        blocks.append(Image("over", made, f"Mean error over {names[0]}"))
+    cells = [["-" if value is None else _short(value) for value in row.values()] for row in rows]
+    return [*blocks, Table(tuple(rows[0]), cells)]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _kinds(found: Selection) -> list[Block]:

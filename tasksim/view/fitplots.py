@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
@@ -11,7 +12,7 @@ from tasksim.view.modelplots import duration_y, finish, value_x
 from tasksim.view.style import PALETTE, TEXT, new_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tasksim.models.selection import Candidate
     from tasksim.models.validation.learningcurve import LearningCurve
 
-__all__ = ["kinds_height_inches", "panel_curve", "panel_dependence", "panel_kinds"]
+__all__ = ["kinds_height_inches", "panel_curve", "panel_dependence", "panel_kinds", "panel_over"]
 
 BLUE, GREY, DARK = PALETTE[0], "#9aa5b1", "#222222"
 MAX_SHOWN_FACTOR: Final = 8.0
@@ -83,6 +84,37 @@ def _kind_text(row: Candidate, judged: Sequence[Candidate]) -> str:
     if len({other.configurations for other in judged if not other.exact}) > 1:
         return f"{row.kind} ({row.configurations:,})"
     return row.kind
+
+
+def panel_over(
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    error: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw an error over the first of the options *names*, a line for each value of the others."""
+    axes = new_axes(ax, 3.4)
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row[error] is not None:
+            label = ", ".join(f"{name} {row[name]:g}" for name in names[1:])
+            lines.setdefault(label, []).append((row[names[0]], row[error]))
+    for (label, points), marker in zip(lines.items(), cycle("osD^v<>"), strict=False):
+        values, errors = zip(*sorted(points), strict=True)
+        axes.plot(values, errors, marker=marker, markersize=5, linewidth=1.4, label=label)
+    axes.set_xscale("log", base=10 if names[0] == "regularization" else 2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        formatter(FuncFormatter(lambda value, _: f"{value:.2g}"))
+    axes.yaxis.set_tick_params(which="minor", labelsize=TEXT["small"])
+    axes.set_xlabel(names[0], fontsize=TEXT["normal"])
+    where = "the test" if error == "mlogq_test" else "what was left out"
+    axes.set_ylabel("MLogQ", fontsize=TEXT["normal"])
+    if len(lines) > 1:
+        axes.legend(fontsize=TEXT["small"], frameon=False)
+    finish(axes, f"Mean error on {where}")
+    return axes
 
 
 def panel_curve(curve: LearningCurve, ax: Axes | None = None) -> Axes:
