@@ -73,7 +73,7 @@ EXPERIMENT: Final = Experiment(
         Step("machine", "models of the emulated machine", make_machine, (0.1, 0.1)),
         Step("paths", "critical paths of a schedule", follow_paths, (0.1, 0.1)),
         Step("costs", "costs of configurations", compare_costs, (0.5, 10.0)),
-        Step("tunings", "tuning", tune_all, (7.0, 120.0)),
+        Step("tunings", "tuning", tune_all, (3.0, 90.0)),
     ),
     exhibits=EXHIBITS,
     headline=headline,

@@ -26,6 +26,7 @@ COLUMNS = (
     "full_s",
     "prediction_error",
     "alone_error",
+    "full_alone_s",
     "busiest_s",
     "full_busiest_s",
     "path_error",
@@ -66,7 +67,6 @@ def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any
         "tuning_s": told["tuning_s"],
         "speedup": told["speedup"],
         "mean_error": told["mean_error"],
-        "regret": told["regret"],
         "others_percent": _others(told["notes"]),
         "choices": [
             {"values": choice["values"], **{name: choice[name] for name in COLUMNS}}
@@ -111,7 +111,7 @@ def tunings(found: Mapping[str, Any]) -> pd.DataFrame:
             "others (%)": one["others_percent"],
             "mean error (%)": 100.0 * sum(abs(_error(c)) for c in choices) / len(choices),
             "error of path's kernel time (%)": 100.0 * sum(path) / len(path),
-            "regret (%)": 100.0 * one["regret"],
+            "regret (%)": 100.0 * (_full_s(choices[0]) / min(map(_full_s, choices)) - 1.0),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -120,6 +120,12 @@ def _error(choice: Mapping[str, Any]) -> float:
     """Return the error of a prediction, against full runs without what others took if known."""
     alone = choice["alone_error"]
     return float(choice["prediction_error"] if alone is None else alone)
+
+
+def _full_s(choice: Mapping[str, Any]) -> float:
+    """Return the duration of a full run, without what others took if known."""
+    alone_s = choice["full_alone_s"]
+    return float(choice["full_s"] if alone_s is None else alone_s)
 
 
 def configurations(found: Mapping[str, Any], policy: str) -> pd.DataFrame:
@@ -131,7 +137,7 @@ def configurations(found: Mapping[str, Any], policy: str) -> pd.DataFrame:
                 f"{name.removeprefix('graph.')}={value}" for name, value in c["values"].items()
             ),
             "tolerance": one["tolerance"],
-            "full run (s)": c["full_s"],
+            "full run (s)": _full_s(c),
             "error (%)": 100.0 * abs(_error(c)),
             "error of path's kernel time (%)": 100.0 * abs(c["path_error"]),
         }

@@ -31,6 +31,7 @@ def choice(value, **changed):
         "full_s": 1.0,
         "prediction_error": -0.9,
         "alone_error": 0.1,
+        "full_alone_s": 0.5,
         "busiest_s": 0.25,
         "full_busiest_s": 1.0,
         "path_error": -0.02,
@@ -46,11 +47,10 @@ def tuning(problem, policy, tolerance, error, speedup, others=0.0):
         "tuning_s": 1.0,
         "speedup": speedup,
         "mean_error": 2.5 * error,
-        "regret": 0.0,
         "others_percent": others,
         "choices": [
             choice(8, path_error=error, alone_error=2.5 * error),
-            choice(16, path_error=-error, alone_error=2.5 * error),
+            choice(16, path_error=-error, alone_error=2.5 * error, full_alone_s=0.4),
         ],
     }
 
@@ -81,6 +81,7 @@ def test_a_row_per_tuning_and_per_configuration():
     assert first["full tuning (s)"] == 3.0
     assert first["full longest kernel time (s)"] / first["longest kernel time (s)"] == 4.0
     assert first["executed (%)"] == 50.0
+    assert first["regret (%)"] == pytest.approx(25.0)
     assert first["bias (%)"] == pytest.approx(10.0)
     assert first["error of path's kernel time (%)"] == pytest.approx(4.0)
     each = configurations(found(), "online")
