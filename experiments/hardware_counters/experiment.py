@@ -59,6 +59,6 @@ EXPERIMENT: Final = Experiment(
     headline,
     examples=(
         "python -m experiments.hardware_counters --programs cg --network "
-        "torus:dims=[12,12],bandwidth=1GB/s,latency=5us --output cg-on-a-torus",
+        "torus:dimensions=[12,12],bandwidth=1GB/s,latency=5us --output cg-on-a-torus",
     ),
 )
