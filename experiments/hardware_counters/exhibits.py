@@ -458,8 +458,8 @@ def show_refined(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Shown
     return Shown(
         f"{int(lines.sum())} of {len(table)} configurations have lines, as memory was slower "
         f"beside the load, and {int(good.sum())} of these have costs that can be. The clock of "
-        "this machine cannot be changed, so memory is made slower by a program that streams beside the "
-        "kernel, instead of the clock lower. On a machine that others use, too, two timings "
+        "this machine cannot be changed, so memory is made slower by a program that streams beside "
+        "the kernel, instead of the clock lower. On a machine that others use, too, two timings "
         "differ by more than the load, and a line means little.",
         bool(good.sum() > lines.sum() / 2) if lines.sum() > len(table) / 2 else None,
         figure, table,

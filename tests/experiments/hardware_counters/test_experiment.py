@@ -146,6 +146,8 @@ def test_what_could_not_be_measured_is_said():
     found = _found()
     found["refine"]["kernels"]["lacpy"]["lines"][0] |= {"bf_mem": -1.0, "note": "not plausible"}
     assert EXHIBITS[8].name == "figure-10"
+    assert EXHIBITS[8].show(found, settings).agrees is False
+    found["refine"]["kernels"]["lacpy"]["lines"][0] |= {"bf_mem": None, "cpi_core": None}
     assert EXHIBITS[8].show(found, settings).agrees is None
 
 
