@@ -451,7 +451,8 @@ def show_refined(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Shown
     axes.set_xlabel("T_mem: cycles of memory per instruction")
     axes.set_ylabel("cycles per instruction")
     axes.set_xlim(0, most)
-    axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if table["BF_mem"].notna().any():
+        axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     plain(axes)
     lines = table["BF_mem"].notna()
     good = lines & (table["BF_mem"] >= 0) & (table["CPI_core"] >= 0)
