@@ -27,6 +27,8 @@ PANEL_INCHES: Final = (3.6, 3.0)
 MOST_SHOWN_ERROR: Final = 3.0
 """Error at which figures are cut off: twenty times too long or short is wrong anyway."""
 COLUMNS: Final = 3
+MOST_LABELLED_RANGE: Final = 200.0
+"""Largest ratio of the ends of an axis up to which twos and fives are labelled, too."""
 COLOURS: Final = {
     "cp": "#1954dc", "hybrid": "#238c38", "learned": "#673f7f", "MARS": "#f1b014",
     "SGR": "#c0392b", "KNN": "#7f7f7f", "GP": "#8c564b", "ET": "#17a2b8", "NN": "#e377c2",
@@ -74,7 +76,7 @@ def error_axis(axes: Axes, top: float | None = None) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     # Labels between decades help where a panel spans less than one, and crowd others.
     low, high = axes.get_ylim()
-    few = high / low < 30
+    few = high / low < MOST_LABELLED_RANGE
     axes.yaxis.set_minor_formatter(
         FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
         if few

@@ -120,13 +120,13 @@ def show_sizes(found: Found, settings: Found) -> Shown:
         if ours["error"].min() <= NOISE_OF_ERRORS * other["error"]:
             lowest.append(name)
     said = "; ".join(
-        f"{name}: {family} is {size:,.2g} times as large, its error {1 / error:.2g} times"
+        f"{name}: {family} has {_times(size)} the bytes and {1 / error:.2g} times the error"
         for name, (family, size, error) in ratios.items()
     )
     columns = ["application", "samples", "family", "setting", "cells", "rank", "bytes", "error"]
     return Shown(
-        f"The most accurate other model against the smallest tensor that is as accurate, or the "
-        f"most accurate one: {said}.{left_out(found)}",
+        "The most accurate other model, compared with the smallest tensor that is as accurate, or "
+        f"the most accurate one: {said}.{left_out(found)}",
         bool(ratios)
         and all(size > 1 for _, size, _ in ratios.values())
         and set(high_dimensional(found)) <= set(lowest),
@@ -136,6 +136,15 @@ def show_sizes(found: Found, settings: Found) -> Shown:
 
 
 # --- figure 8 ------------------------------------------------------------------------------------
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio as text, without an exponent.
+
+    >>> _times(0.268), _times(44.4), _times(1602.0)
+    ('0.27 times', '44 times', '1,602 times')
+    """
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.2g} times"
 
 
 def show_beyond(found: Found, settings: Found) -> Shown:

@@ -52,8 +52,8 @@ def show_metrics(found: Found, settings: Found) -> Shown:  # noqa: ARG001
         )
     ]
     return Shown(
-        f"The same for as much too long as too short: {listed(same)}. SMAPE is so too, but never "
-        "above 2: 100 times off hardly differs from 1000 times. So MLogQ is the one to compare.",
+        f"The same for as much too long as too short: {listed(same)}. SMAPE is never above 2: 100 "
+        "times off hardly differs from 1000 times. So MLogQ is the one to compare.",
         {"MLogQ", "MLogQ2"} <= set(same) and not {"MAPE", "MAE", "MSE"} & set(same),
         table=table,
     )

@@ -171,7 +171,7 @@ def show_density(found: Found, settings: Found) -> Shown:
         first, last = own.iloc[0], own.iloc[-1]
         if last["cells"] > first["cells"]:
             finer.append(name)
-        said.append(f"{name} {last['grid']} at {100 * last['density']:.2g} %")
+        said.append(f"{name} {last['grid']} at {100 * last['density']:.3g} %")
     modes = [parameter_count(found, name) for name in application_names(found)]
     dense = [best[best["application"] == n].iloc[-1]["density"] for n in application_names(found)]
     order = pd.Series(dense).corr(pd.Series(modes), method="spearman")
