@@ -20,7 +20,7 @@ MISTAKES = {
     ),
     f"simulate cholesky tile=2 {W} {D}": (
         "cholesky: unknown parameter 'tile', did you mean 'tiles'? "
-        "(known: tiles, tile_size, dtype, flush, updates, priorities)"
+        "(known: tiles, tile_size, dtype, flush, updates, lookahead, priorities)"
     ),
     f"simulate cholesky {W} {D}": (
         "cholesky: tiles is missing; give tiles=VALUE, an integer from 1"
@@ -31,7 +31,7 @@ MISTAKES = {
     f"simulate cholesky tiles=1.5 {W} {D}": "cholesky: tiles: got '1.5'; legal: an integer from 1",
     f"simulate cholesky tiles {W} {D}": (
         "cholesky: got 'tiles'; legal: KEY=VALUE with KEY one of "
-        "tiles, tile_size, dtype, flush, updates, priorities"
+        "tiles, tile_size, dtype, flush, updates, lookahead, priorities"
     ),
     f"simulate cholesky tiles=2 tiles=3 {W} {D}": "cholesky: tiles is given twice: 2 and 3",
     f"simulate none.npz {W} {D}": "none.npz: no such task graph file",

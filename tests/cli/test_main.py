@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -53,7 +54,7 @@ def test_every_example_is_a_command_line_that_parses(name):
     ]
     assert isinstance(command, Command)
     for example in command.examples:
-        words = [w.strip("'") for w in example.removeprefix("mpiexec -n 2 ").split()]
+        words = [w.strip("'") for w in re.sub(r"^mpiexec -n \d ", "", example).split()]
         assert words[:2] == ["tasksim", name]
         # Raises if an option is unknown or misses its value.
         command.make_parser(click.Context(command)).parse_args(words[2:])

@@ -278,7 +278,7 @@ def test_list_describes_what_there_is(tasksim):
     assert result["formats"]["costs"].endswith("(.csv)\nreads graphs, reads platforms")
     assert result["panels"]["kernels"] == "The total time of each kernel, a bar per run."
     assert result["generators"]["cholesky"].endswith(
-        "tiles=... [tile_size=256] [dtype=float64] [flush] [updates] [priorities=app]\n"
+        "tiles=... [tile_size=256] [dtype=float64] [flush] [updates] [lookahead] [priorities=app]\n"
         "executes: tasksim run"
     )
     assert result["schedulers"]["eager"].startswith("A central first-in first-out queue")
