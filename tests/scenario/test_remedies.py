@@ -24,9 +24,16 @@ SMALL_SETTINGS = {
     "fmm": "particles=2e4 height=4 group_size=40",
     "loop": "",
     "bulk-cholesky": "tiles=3",
+    "recursive-cholesky": "n=512",
+    "pipelined-qr": "n=256 block=128",
     "summa": "tiles=2",
     "cg": "block_rows=2 block_columns=2 block_size=32 iterations=2",
     "jacobi": "block_rows=2 block_columns=2 block_size=32 iterations=2",
+    "mg": "block_rows=2 block_columns=2 block_size=32 iterations=2",
+    "ft": "slabs=2",
+    "ssor": "block_rows=2 block_columns=2 block_size=32 planes=4 iterations=2",
+    "adi": "block_rows=2 block_columns=2 block_size=32 iterations=2",
+    "ep": "block_rows=2 block_columns=2 block_size=32",
     "collective": "operation=allreduce ranks=3",
 }
 """A graph of each generator."""

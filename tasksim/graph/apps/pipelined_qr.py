@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tasksim.base.errors import InputError
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
+from tasksim.graph.apps.qr import inner_block
 from tasksim.graph.apps.registry import generator
 from tasksim.graph.builder import RW, GraphBuilder
 from tasksim.graph.taskgraph import TaskGraph  # noqa: TC001 - read at run time
@@ -122,7 +123,7 @@ class _Grid:
                 to, other = having[place], having[place + distance]
                 pair = [to, other]
                 self._collective("sendrecv", ITEM_BYTES * b * b // 2, column, pair)
-                self._compute("tpqrt", to, column, m=b, n=b)
+                self._compute("tpqrt", to, column, m=b, n=b, ib=inner_block(None, b))
             distance *= 2
         for row, height in enumerate(heights):
             if height:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int64, Integers
     from tasksim.graph.handles import Matrix, Vector
 
-__all__ = ["qr"]
+__all__ = ["inner_block", "qr"]
 
 
 @generator("qr")
@@ -64,7 +64,7 @@ def qr(
         The elements. Kernels of float32 have models of their own (``tpmqrt_float32``).
     """
     P, Q = _shape(tiles, rows, columns)
-    b, ib = tile_size, _inner_block(ib, tile_size)
+    b, ib = tile_size, inner_block(ib, tile_size)
     N, K = max(P, Q), min(P, Q)
     models = model_names(dtype, "geqrt", "gemqrt", "tpqrt", "tpmqrt")
     k: Integers = np.arange(K)
@@ -126,7 +126,8 @@ def _shape(tiles: int | None, rows: int | None, columns: int | None) -> tuple[in
     return shape[0], shape[1]
 
 
-def _inner_block(ib: int | None, tile_size: int) -> int:
+def inner_block(ib: int | None, tile_size: int) -> int:
+    """Return the width of the blocks that kernels of QR work in: as given, else 32 at most."""
     if ib is not None and ib > tile_size:
         raise InputError(f"qr: ib: got {ib}; legal: an integer from 1 to tile_size, {tile_size}")
     return ib or min(32, tile_size)
