@@ -6,7 +6,10 @@ import pandas as pd
 import pytest
 from figure_labels import unlabelled
 
+import tasksim
+from tasksim.graph.builder import GraphBuilder
 from tasksim.reports.bulk import report as bulk_report
+from tasksim.run.samples import RecordedRun
 
 
 @pytest.fixture
@@ -236,3 +239,14 @@ def test_a_command_that_fails_ends_the_loop_with_its_words(tasksim, recorded):
     called = tasksim(f"{line} 'tasksim simulate nosuch -o {{output}}'")
     assert called.code == 3
     assert "nosuch" in called.errors[0]
+
+
+def test_a_program_that_only_a_run_names_is_not_imported(tmp_path):
+    """Settings make its graph anew; that of a file of Python would be imported for it."""
+    builder = GraphBuilder(f"{tmp_path / 'theirs.py'}")
+    builder.insert("relax", n=4)
+    graph = builder.build()
+    (tmp_path / "theirs.py").write_text("raise SystemExit('imported')")
+    run = tasksim.simulate(graph, workers=1, durations={"relax": 1.0})
+    with pytest.raises(tasksim.InputError, match=r"runs/4: .*theirs\.py"):
+        bulk_report._case("4:n=2", RecordedRun(Path("runs/4"), run, graph), {})

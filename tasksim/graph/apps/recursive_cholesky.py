@@ -65,9 +65,9 @@ def recursive_cholesky(
     while rows < n:
         levels, rows = levels + 1, 2 * rows
     if rows != n:
+        near = f"{rows // 2} or {rows}" if levels else f"{rows}"
         raise InputError(
-            f"recursive-cholesky: n={n}; legal: block, {block}, times a power of 2, such as "
-            f"{rows // 2 if levels else rows} or {rows}"
+            f"recursive-cholesky: n={n}; legal: block, {block}, times a power of 2, such as {near}"
         )
     if block % side:
         raise InputError(f"recursive-cholesky: block={block}; legal: a multiple of side, {side}")
