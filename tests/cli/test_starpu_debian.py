@@ -153,7 +153,7 @@ def test_makespans_are_possible_natively_and_simulated(starpu, simulated, graph,
     assert work_s / len(run.workers) <= run.makespan_s
     # One worker alone takes no longer; a task's overheads are some microseconds.
     assert run.makespan_s <= work_s + 1e-5 * len(run.tasks)
-    assert 0 < starpu.run(case, TILE_SIZE) < 600
+    assert 0 <= starpu.run(case, TILE_SIZE) < 600  # it prints whole milliseconds
 
 
 def test_the_next_command_runs(tasksim, starpu):
