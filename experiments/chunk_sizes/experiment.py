@@ -7,7 +7,7 @@ from typing import Any, Final
 from experiments.chunk_sizes import exhibits, measuring
 from experiments.frame import Exhibit, Experiment, Headline, Setting, Step
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["CHUNK_SIZES"]
 
 OPERATIONS: Final = (
     "vector-add", "matrix-vector", "matrix-add", "matrix-scale", "matrix-add-nt",
@@ -25,7 +25,7 @@ def _headline(found: Any, _: Any) -> Headline:
     )
 
 
-EXPERIMENT: Final = Experiment(
+CHUNK_SIZES: Final = Experiment(
     name="chunk_sizes",
     title="Chunk sizes of parallel loops, chosen by learners",
     paper=(

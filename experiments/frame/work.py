@@ -21,7 +21,7 @@ __all__ = ["Work"]
 
 
 class Work:
-    """What a step is given to work with.
+    """Tools of a step: its settings, its folder, earlier results, commands of tasksim.
 
     Attributes
     ----------

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from experiments.frame import command_of
-from experiments.hardware_counters.experiment import EXPERIMENT
+from experiments.hardware_counters.experiment import HARDWARE_COUNTERS
 
 __all__ = ["main"]
 
-main = command_of(EXPERIMENT)
+main = command_of(HARDWARE_COUNTERS)
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["EXHIBITS", "headline"]
+__all__ = ["PAPER_EXHIBITS", "headline"]
 
 GOOD_R2: Final = 0.9
 """R² that the paper calls good for its counters."""
@@ -587,7 +587,7 @@ def headline(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Headline:
     )  # fmt: skip
 
 
-EXHIBITS: Final = (
+PAPER_EXHIBITS: Final = (
     Exhibit(
         "figure-2", "Critical kernels",
         "A function is a kernel of the model if it has more than 5 % of the cycles in one of three "

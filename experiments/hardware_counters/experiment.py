@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from experiments.frame import Experiment, Setting, Step
-from experiments.hardware_counters.exhibits import EXHIBITS, headline
+from experiments.hardware_counters.exhibits import PAPER_EXHIBITS, headline
 from experiments.hardware_counters.measuring import count, predict, run
 from experiments.hardware_counters.profiling import profile, refine
 from experiments.hardware_counters.programs import PROGRAMS
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["HARDWARE_COUNTERS"]
 
 NETWORK: Final = (
     "fat-tree:children=[16,16],parents=[1,8],cables=[1,1],bandwidth=5GB/s,latency=1us,model=smpi"
@@ -20,7 +20,7 @@ NETWORK: Final = (
 QUICK_PROGRAMS: Final = ("jacobi", "cg", "mg", "ssor", "ep", "summa")
 FULL_PROGRAMS: Final = (*QUICK_PROGRAMS, "adi")
 
-SETTINGS: Final = (
+DESIGN_SETTINGS: Final = (
     Setting("programs", "Programs.", QUICK_PROGRAMS, FULL_PROGRAMS, choices=tuple(PROGRAMS)),
     Setting("points", "Points in a row of the square that is learned from.", 960, 960, least=1),
     Setting("large_points", "Points in a row of the larger square.", 1920, 3840, least=1),
@@ -37,7 +37,7 @@ SETTINGS: Final = (
     Setting("scheduler", "Scheduler of each rank.", "prio", "prio"),
 )  # fmt: skip
 
-EXPERIMENT: Final = Experiment(
+HARDWARE_COUNTERS: Final = Experiment(
     "hardware_counters",
     "Programs on many ranks, predicted from counters on few",
     'N. Ding, V. W. Lee, W. Xue, W. Zheng, "APMT: an automatic hardware counter-based performance '
@@ -47,7 +47,7 @@ EXPERIMENT: Final = Experiment(
     "are counted by Valgrind, whose processor is simulated, and timed on this machine; runs on "
     "4 to 144 ranks put these times on a simulated network, and are what is measured. A model of "
     "the runs on few ranks predicts those on many.",
-    SETTINGS,
+    DESIGN_SETTINGS,
     (
         Step("count", "counting and timing kernels", count, (4, 30)),
         Step("run", "running on all ranks", run, (2, 20)),
@@ -55,7 +55,7 @@ EXPERIMENT: Final = Experiment(
         Step("profile", "profiling a program", profile, (0.7, 1)),
         Step("refine", "timing beside a load", refine, (1, 3)),
     ),
-    EXHIBITS,
+    PAPER_EXHIBITS,
     headline,
     examples=(
         "python -m experiments.hardware_counters --programs cg --network "

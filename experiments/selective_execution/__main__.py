@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from experiments.frame import command_of
-from experiments.selective_execution.experiment import EXPERIMENT
+from experiments.selective_execution.experiment import SELECTIVE_EXECUTION
 
 __all__ = ["main"]
 
-main = command_of(EXPERIMENT)
+main = command_of(SELECTIVE_EXECUTION)
 
 if __name__ == "__main__":
     main()

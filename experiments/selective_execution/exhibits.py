@@ -22,7 +22,7 @@ from experiments.selective_execution.tunings import configurations, tunings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["EXHIBITS", "headline"]
+__all__ = ["PAPER_EXHIBITS", "headline"]
 
 BY_CONFIGURATION: Final = "online"
 """Policy of the panels with a line per tolerance, as in the paper."""
@@ -137,7 +137,7 @@ def _tuned(name: str, found: Mapping[str, Any], problems: Sequence[str]) -> Show
 
 
 def _said(name: str, rows: pd.DataFrame) -> tuple[str, bool]:
-    """Return what the tunings of one problem came to, and whether that is as in the paper."""
+    """Return a sentence on the tunings of one problem, and whether they agree with the paper."""
     all_rows = rows.to_dict("records")
     fastest = max(all_rows, key=lambda row: row["speed-up"])
     least = max(all_rows, key=_shortened)
@@ -265,7 +265,7 @@ def headline(found: Mapping[str, Any], _: Mapping[str, Any]) -> Headline:
     return Headline("Speed-up of tuning", "up to 7.1x at 98 % accuracy", here)
 
 
-EXHIBITS: Final = (
+PAPER_EXHIBITS: Final = (
     Exhibit(
         "figure-1",
         "A schedule on three processors and its critical paths",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from experiments.frame import Experiment, Setting, Step
-from experiments.selective_execution.exhibits import EXHIBITS, headline
+from experiments.selective_execution.exhibits import PAPER_EXHIBITS, headline
 from experiments.selective_execution.machine import make_machine
 from experiments.selective_execution.paths import follow_paths
 from experiments.selective_execution.tradeoffs import compare_costs
 from experiments.selective_execution.tunings import tune_all
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["SELECTIVE_EXECUTION"]
 
 POLICIES: Final = ("conditional", "local", "online", "apriori", "eager", "shares")
 
 BASES: Final = ("gather", "allgather", "layer")
 
-SETTINGS: Final = (
+DESIGN_SETTINGS: Final = (
     Setting("policies", "Policies of selective execution.", POLICIES[:5], POLICIES,
             choices=POLICIES),
     Setting("tolerances", "Confidence tolerances, as shares.", (0.5, 0.125, 0.03125, 0.0078125),
@@ -57,7 +57,7 @@ SETTINGS: Final = (
     Setting("qr_inner", "Its inner block sizes.", (16, 32), (16, 32, 48), least=1),
 )  # fmt: skip
 
-EXPERIMENT: Final = Experiment(
+SELECTIVE_EXECUTION: Final = Experiment(
     name="selective_execution",
     title="Selective execution, after Critter",
     paper="E. Hutter, E. Solomonik, Accelerating distributed-memory autotuning via statistical "
@@ -68,14 +68,14 @@ EXPERIMENT: Final = Experiment(
     "Tiled Cholesky and QR, as SLATE's, run on all cores of this machine. Recursive Cholesky, as "
     "Capital's, and pipelined QR, as CANDMC's, run on an emulated machine, where executed kernels "
     "and messages take durations that are drawn.",
-    settings=SETTINGS,
+    settings=DESIGN_SETTINGS,
     steps=(
         Step("machine", "models of the emulated machine", make_machine, (0.1, 0.1)),
         Step("paths", "critical paths of a schedule", follow_paths, (0.1, 0.1)),
         Step("costs", "costs of configurations", compare_costs, (0.5, 10.0)),
         Step("tunings", "tuning", tune_all, (3.0, 90.0)),
     ),
-    exhibits=EXHIBITS,
+    exhibits=PAPER_EXHIBITS,
     headline=headline,
     examples=(
         "python -m experiments.selective_execution --schedulers lws,prio,eager --output schedulers",

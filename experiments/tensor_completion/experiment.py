@@ -23,12 +23,12 @@ from experiments.tensor_completion.table_exhibits import (
 )
 from experiments.tensor_completion.tensor_exhibits import show_cells, show_density, show_ranks
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["TENSOR_COMPLETION"]
 
 OTHERS: Final = ("broadcast", "mpi", "fmm", "amg", "kripke")
 """Applications beside the kernels; mpi only where mpiexec is."""
 
-SETTINGS: Final = (
+DESIGN_SETTINGS: Final = (
     Setting("kernels", "Kernels measured here; the first is extrapolated. See 'tasksim list "
             "kernels'.", ("gemm", "geqrf"), ("gemm", "geqrf")),
     Setting("applications", "Applications beside these kernels.", OTHERS, OTHERS, choices=OTHERS),
@@ -68,7 +68,7 @@ STEPS: Final = (
     Step("extrapolation", "extrapolation", judge_beyond, (1, 60)),
 )
 
-EXHIBITS: Final = (
+PAPER_EXHIBITS: Final = (
     Exhibit("table-1", "Metrics of errors", REPORTED["table-1"], show_metrics),
     Exhibit("table-2", "Applications and their parameters", REPORTED["table-2"], show_applications),
     Exhibit("figure-1", "Singular values of discretised functions", REPORTED["figure-1"],
@@ -82,7 +82,7 @@ EXHIBITS: Final = (
     Exhibit("figure-8", "Error beyond what was measured", REPORTED["figure-8"], show_beyond),
 )  # fmt: skip
 
-EXPERIMENT: Final = Experiment(
+TENSOR_COMPLETION: Final = Experiment(
     "tensor_completion",
     "Performance models by tensor completion",
     "E. Hutter, E. Solomonik, Application Performance Modeling via Tensor Completion, SC 2023",
@@ -92,9 +92,9 @@ EXPERIMENT: Final = Experiment(
     "broadcast among up to 128 nodes and an FMM of six parameters, with kernels measured here, are "
     "simulated; two functions with the parameters of "
     "AMG and KRIPKE, made up, stand in for these.",
-    SETTINGS,
+    DESIGN_SETTINGS,
     STEPS,
-    EXHIBITS,
+    PAPER_EXHIBITS,
     headline,
     examples=[
         "python -m experiments.tensor_completion --kernels trsm,potrf --output trsm",

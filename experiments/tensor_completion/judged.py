@@ -1,4 +1,4 @@
-"""What the steps judged, as tables: the errors of models by application and samples."""
+"""Tables of the errors of models, by application and number of samples."""
 
 from __future__ import annotations
 

@@ -23,9 +23,24 @@ from tasksim.base.registry import where_raised
 from tasksim.kernels.calls import MOST_REALS, Function, Tells, address_of, bits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["ForeignFunction"]
+__all__ = ["ForeignFunction", "compiled_in"]
+
+
+def compiled_in(module: str, name: str) -> Callable[[], Any]:
+    """Return a function that loads the function *name* of a *module*, compiled when it first runs.
+
+    So an application is described, and simulated, without the compiler.
+    """
+
+    def load() -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(module), name)()
+
+    return load
+
 
 TYPES: Final[dict[str, Any]] = {
     "int32": ctypes.c_int32,

@@ -19,6 +19,7 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
 from tasksim.base.errors import InputError
 from tasksim.graph.access_codes import RW, R, W
@@ -38,15 +39,7 @@ NORMAL, TRANSPOSED = float(ord("N")), float(ord("T"))
 """Fortran's codes for a matrix: the rows of C are the columns of Fortran."""
 
 
-def _compiled(name: str) -> Callable[[], Any]:
-    """Return what gives a function of ``kernels.elementwise``, compiled when it is to run."""
-
-    def load() -> Any:
-        from tasksim.kernels import elementwise
-
-        return getattr(elementwise, name)()
-
-    return load
+ELEMENTWISE = "tasksim.kernels.elementwise"
 
 
 def _blas(name: str) -> Callable[[], Any]:
@@ -72,19 +65,19 @@ def _product(a: Any, b: Any) -> dict[str, float]:
 
 _TWO_READ = {"c": W, "a": R, "b": R}
 _VECTOR_ADD = kernel(
-    _compiled("add"), name="vector_add", operands=_TWO_READ, arguments="c a b n:int64",
-    parameters=_elements,
+    compiled_in(ELEMENTWISE, "add"), name="vector_add", operands=_TWO_READ,
+    arguments="c a b n:int64", parameters=_elements,
 )  # fmt: skip
 _MATRIX_ADD = kernel(
-    _compiled("add"), name="matrix_add", operands=_TWO_READ, arguments="c a b c.size:int64",
-    parameters=_rows,
+    compiled_in(ELEMENTWISE, "add"), name="matrix_add", operands=_TWO_READ,
+    arguments="c a b c.size:int64", parameters=_rows,
 )  # fmt: skip
 _MATRIX_ADD_NT = kernel(
-    _compiled("add_transposed"), name="matrix_add_nt", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE, "add_transposed"), name="matrix_add_nt", operands=_TWO_READ,
     arguments="c a b rows:int64 columns:int64 first:int64", parameters=_rows,
 )  # fmt: skip
 _MATRIX_SCALE = kernel(
-    _compiled("scale"), name="matrix_scale", operands={"c": W, "a": R},
+    compiled_in(ELEMENTWISE, "scale"), name="matrix_scale", operands={"c": W, "a": R},
     arguments="c a c.size:int64 alpha:float64", parameters=_rows,
 )  # fmt: skip
 _DAXPY = kernel(
@@ -110,23 +103,24 @@ _MATRIX_MULTIPLY_NT = kernel(
     parameters=_product,
 )  # fmt: skip
 _MATRIX_MULTIPLY_TN = kernel(
-    _compiled("multiply_tn"), name="matrix_multiply_tn", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE, "multiply_tn"), name="matrix_multiply_tn", operands=_TWO_READ,
     arguments="c a b rows:int64 columns:int64 first:int64", parameters=_rows,
 )  # fmt: skip
 _BLOCKS = "c a b n:int64 height:int64 width:int64 first:int64 count:int64 transposed:int64"
 _COMBINE_BLOCKS = kernel(
-    _compiled("combine_blocks"), name="combine_blocks", operands=_TWO_READ,
+    compiled_in(ELEMENTWISE, "combine_blocks"), name="combine_blocks", operands=_TWO_READ,
     arguments=f"{_BLOCKS} alpha:float64 beta:float64",
     parameters=lambda c, height, width: {"elements": c.size, "height": height, "width": width},
 )  # fmt: skip
 _MULTIPLY_BLOCKS = kernel(
-    _compiled("multiply_blocks"), name="multiply_blocks", operands=_TWO_READ, arguments=_BLOCKS,
+    compiled_in(ELEMENTWISE, "multiply_blocks"), name="multiply_blocks", operands=_TWO_READ,
+    arguments=_BLOCKS,
     parameters=lambda c, n, height, width: {
         "elements": c.size, "inner": n, "height": height, "width": width
     },
 )  # fmt: skip
 _NEXT_PASS = kernel(
-    _compiled("count"), name="next_pass", operands={"passes": RW}, arguments="passes"
+    compiled_in(ELEMENTWISE, "count"), name="next_pass", operands={"passes": RW}, arguments="passes"
 )
 
 

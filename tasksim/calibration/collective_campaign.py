@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CollectiveConfiguration", "CollectiveSummary", "configurations", "measure_collectives"]
 
-SETTINGS: Final = ("operation", "ranks", "size_bytes")
+MEASURED_SETTINGS: Final = ("operation", "ranks", "size_bytes")
 """Settings that are measured: the MPI library chooses the algorithm by itself."""
 DEFAULT_SIZE_BYTES: Final = 8
 """Size of what a rank has, as of the generator: one double."""
@@ -129,7 +129,8 @@ def configurations(
         name = setting.partition("=")[0]
         if name in ("algorithm", "repeat", "per_byte", "priorities"):
             raise InputError(
-                f"collective: {name} is for simulations; measured are {', '.join(SETTINGS)}: the "
+                f"collective: {name} is for simulations; "
+                f"measured are {', '.join(MEASURED_SETTINGS)}: the "
                 "MPI library chooses its algorithm by itself"
             )
     domain = parse_settings_domain("collective", settings, where)
@@ -147,7 +148,7 @@ def _configuration(drawn: dict[str, Any], size: int) -> CollectiveConfiguration:
     defaults = {"ranks": size, "size_bytes": DEFAULT_SIZE_BYTES}
     operation, ranks, size_bytes = (
         known[name].convert(str(drawn.get(name, defaults.get(name))), "collective")
-        for name in SETTINGS
+        for name in MEASURED_SETTINGS
     )
     assert isinstance(ranks, int)
     assert isinstance(size_bytes, int)

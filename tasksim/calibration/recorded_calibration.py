@@ -547,7 +547,7 @@ class _Fitting:
         return platform
 
     def report(self) -> RecordedCalibration:
-        """Return what was fitted."""
+        """Return the fitted models, a row for each, with the notes."""
         labels = _labels(self.samples)
         rows = [
             _row(name, some, self.fits.models[labels[name]]) for name, some in self.samples.items()

@@ -41,6 +41,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 if TYPE_CHECKING:
+    from tasksim.base.units import Dimension
     from tasksim.scenario.scenario import Scenario
 
     FloatType = click.ParamType[float]
@@ -68,48 +69,31 @@ class Share(FloatType):
         return share
 
 
-class Time(FloatType):
-    """A duration with its unit, such as ``60s`` or ``2 min``, in seconds."""
+class Quantity(FloatType):
+    """A number above 0 with its unit, such as ``60s`` or ``2.6GHz``, in seconds or hertz.
 
-    name = "time"
+    *name* is its dimension, as :func:`tasksim.base.units.parse_quantity` has it.
+    """
+
+    def __init__(self, name: Dimension) -> None:
+        self.name = name
+        self._dimension = name
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the duration in seconds."""
+        """Return the number in the unit that is computed with."""
         from tasksim.base.units import parse_quantity
 
         if isinstance(value, float):
             return value
         try:
-            seconds = parse_quantity(value, "time")
+            number = parse_quantity(value, self._dimension)
         except InputError as error:
             self.fail(str(error), param, ctx)
-        if seconds <= 0:
+        if number <= 0:
             self.fail(f"{value!r}: must be more than 0", param, ctx)
-        return seconds
-
-
-class Frequency(FloatType):
-    """A clock with its unit, such as ``2.6GHz``, in hertz."""
-
-    name = "frequency"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Return the clock in hertz."""
-        from tasksim.base.units import parse_quantity
-
-        if isinstance(value, float):
-            return value
-        try:
-            hertz = parse_quantity(value, "frequency")
-        except InputError as error:
-            self.fail(str(error), param, ctx)
-        if hertz <= 0:
-            self.fail(f"{value!r}: must be more than 0", param, ctx)
-        return hertz
+        return number
 
 
 class WholeNumber(click.IntRange):
@@ -124,7 +108,7 @@ class WholeNumber(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-SHARE, TIME, FREQUENCY = Share(), Time(), Frequency()
+SHARE, TIME, FREQUENCY = Share(), Quantity("time"), Quantity("frequency")
 WORKERS = WholeNumber(1, MAX_WORKERS)
 
 json_option = click.option(

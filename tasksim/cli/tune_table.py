@@ -170,7 +170,10 @@ def growth_options(function: Any) -> Any:
     help="Method whose tree is written.",
 )
 @click.option(
-    "--choose", default="choice", metavar="NAME", help="What the written tree says, by name."
+    "--choose",
+    default="choice",
+    metavar="NAME",
+    help="Name of what the written tree chooses, such as chunk_size.",
 )
 @force_option
 @seed_option

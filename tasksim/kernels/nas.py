@@ -31,7 +31,7 @@ _POINTER: Any = _CPOINTER(types.float64)
 
 ANNULI: Final = 10
 """Number of square annuli that count pairs of normal deviates, as of NAS's EP."""
-COUPLING: Final = 0.25
+NEIGHBOUR_WEIGHT: Final = 0.25
 """Weight of each neighbour on a line or in a sweep; below 1/2, so that values stay bounded."""
 
 
@@ -198,9 +198,9 @@ def rows_solved() -> Any:
             pivot = 1.0
             for j in range(n):
                 if j > 0:
-                    pivot = 1.0 - COUPLING * upper[j - 1]
-                    line[j] = (line[j] + COUPLING * line[j - 1]) / pivot
-                upper[j] = COUPLING / pivot
+                    pivot = 1.0 - NEIGHBOUR_WEIGHT * upper[j - 1]
+                    line[j] = (line[j] + NEIGHBOUR_WEIGHT * line[j - 1]) / pivot
+                upper[j] = NEIGHBOUR_WEIGHT / pivot
             for j in range(n - 2, -1, -1):
                 line[j] += upper[j] * line[j + 1]
 
@@ -216,10 +216,10 @@ def columns_solved() -> Any:
         pivot = 1.0
         for i in range(n):
             if i > 0:
-                pivot = 1.0 - COUPLING * upper[i - 1]
+                pivot = 1.0 - NEIGHBOUR_WEIGHT * upper[i - 1]
                 for j in range(n):
-                    data[i, j] = (data[i, j] + COUPLING * data[i - 1, j]) / pivot
-            upper[i] = COUPLING / pivot
+                    data[i, j] = (data[i, j] + NEIGHBOUR_WEIGHT * data[i - 1, j]) / pivot
+            upper[i] = NEIGHBOUR_WEIGHT / pivot
         for i in range(n - 2, -1, -1):
             for j in range(n):
                 data[i, j] += upper[i] * data[i + 1, j]
@@ -244,7 +244,7 @@ def sweep() -> Any:
             for j in range(n):
                 up = data[begin + i - 1, j] if i > 0 else over[j]
                 before = data[begin + i, j - 1] if j > 0 else first[i]
-                data[begin + i, j] += COUPLING * (up + before)
+                data[begin + i, j] += NEIGHBOUR_WEIGHT * (up + before)
         for i in range(n):
             under[i] = data[begin + n - 1, i]
             beside[i] = data[begin + i, n - 1]

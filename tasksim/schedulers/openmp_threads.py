@@ -76,7 +76,7 @@ class Lives:
 
 
 class Threads:
-    """What each worker is within, and what it goes on to before it looks at any queue."""
+    """Tasks that each worker has begun, and pieces that it runs before it looks at any queue."""
 
     def __init__(self, view: View) -> None:
         workers = len(view.workers)

@@ -15,12 +15,11 @@ import numpy as np
 
 from tasksim.native.execute import refuse_devices
 from tasksim.platform.description import class_of
-from tasksim.run.record import Run, WorkerInfo
 from tasksim.run.schedulepath import schedule_path
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
 from tasksim.schedulers.registry import create
-from tasksim.selective.execute import Selective
+from tasksim.selective.execute import Selective, selective_run
 from tasksim.selective.execution import SelectiveExecution
 from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
 from tasksim.selective.statistics import Statistics, signatures
@@ -156,17 +155,8 @@ class _Emulation:
         # Company would take no time here, either.
         execution = SelectiveExecution(facts, tasks, chooses, paths, company=False)
         execution.run_at_once(random.Random(self._seed))
-        run = Run(
-            kind="simulated",
-            graph_name=graph.name,
-            graph_arguments=dict(graph.arguments),
-            kernel_names=graph.kernels,
-            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
-            platform=platform.name,
-            scheduler=self._scheduler,
-            seed=self._seed,
-            tasks=execution.table(),
-            engine="python",
+        run = selective_run(
+            graph, platform, self._scheduler, self._seed, tasks=execution.table(), engine="python"
         )
         taken_s = np.zeros(len(graph))
         taken_s[tasks.executed] = run.tasks.duration_s[tasks.executed]

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from math import nan
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
@@ -27,6 +27,7 @@ from tasksim.selective.timedtasks import TimedTasks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.kernels.program import Program
     from tasksim.native.runtimes import Runtime
     from tasksim.native.threads import Progress
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from tasksim.selective.execution import Effort
     from tasksim.selective.policies import Sampling
 
-__all__ = ["Selective", "execute_selectively"]
+__all__ = ["Selective", "execute_selectively", "selective_run"]
 
 
 @dataclass(frozen=True)
@@ -185,17 +186,25 @@ class _Maker:
                 execution.run(rng, self._program, pin=self._pin, progress=progress)
                 path = paths.longest
         wall_s = perf_counter() - begun
-        run = Run(
-            kind="simulated",
-            graph_name=graph.name,
-            graph_arguments=dict(graph.arguments),
-            kernel_names=graph.kernels,
-            workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
-            platform=platform.name,
-            scheduler=self._scheduler,
-            seed=self._seed,
-            tasks=execution.table(),
-            wall_s=wall_s,
+        run = selective_run(
+            graph, platform, self._scheduler, self._seed, tasks=execution.table(), wall_s=wall_s,
             engine="compiled" if self._compiled else "python",
-        )
+        )  # fmt: skip
         return Selective(run, execution.effort, wall_s, path, waited_share(execution.accounts))
+
+
+def selective_run(
+    graph: TaskGraph, platform: Platform, scheduler: str, seed: int, **found: Any
+) -> Run:
+    """Return the run that selective execution makes, of what it *found*: its fields, by name."""
+    return Run(
+        kind="simulated",
+        graph_name=graph.name,
+        graph_arguments=dict(graph.arguments),
+        kernel_names=graph.kernels,
+        workers=tuple(WorkerInfo(w.name, w.architecture, w.node) for w in platform.workers),
+        platform=platform.name,
+        scheduler=scheduler,
+        seed=seed,
+        **found,
+    )

@@ -50,7 +50,7 @@ def test_all_operations_are_measured_between_two_and_three_ranks(tmp_path):
     assert {row["operation"] for row in rows} == set(OPERATIONS)
     assert {row["run"] for row in rows} == {"0", "1"}
     assert min(float(row["duration_s"]) for row in rows) > 0
-    # What models are fitted to.
+    # A fit reads the same file.
     samples = samples_in(tmp_path / "all.csv")
     assert samples.names == ("operation", "ranks", "size_bytes")
     assert samples.categories["operation"] == tuple(sorted(OPERATIONS))

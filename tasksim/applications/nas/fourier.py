@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import loop
 from tasksim.base.errors import GraphError
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ft"]
 
-LOOPS = "tasksim.kernels.nas"
-TOLERANCE = 1e-12
+NAS_LOOPS = "tasksim.kernels.nas"
+MAX_DIFFERENCE = 1e-12
 """Largest difference from NumPy's transforms, of values up to 1."""
 
 
@@ -29,16 +29,16 @@ def _rows(x: Any) -> dict[str, float]:
 
 
 FOURIER = kernel(
-    loop(LOOPS, "fourier"), name="fourier", operands={"x": RW},
+    compiled_in(NAS_LOOPS, "fourier"), name="fourier", operands={"x": RW},
     arguments="x x.shape0:int64 x.shape1:int64", parameters=_rows,
 )  # fmt: skip
 TAKE = kernel(
-    loop(LOOPS, "take"), name="take", operands={"piece": W, "x": R},
+    compiled_in(NAS_LOOPS, "take"), name="take", operands={"piece": W, "x": R},
     arguments="piece x x.shape0:int64 x.shape1:int64 number:int64",
     parameters=lambda piece: {"rows": piece.shape[0]},
 )  # fmt: skip
 PUT = kernel(
-    loop(LOOPS, "put"), name="put", operands={"x": RW, "piece": R},
+    compiled_in(NAS_LOOPS, "put"), name="put", operands={"x": RW, "piece": R},
     arguments="x piece x.shape0:int64 x.shape1:int64 number:int64",
     parameters=lambda piece: {"rows": piece.shape[0]},
 )  # fmt: skip
@@ -86,7 +86,7 @@ def ft(g: TaskFlow, slabs: Count, slab_rows: Count = 64, iterations: Count = 1) 
             exact = np.fft.fft2(exact, norm="ortho").T
         return float(np.abs(_whole(results[x]) - exact).max())
 
-    g.check(error, tolerance=TOLERANCE * n, what="largest difference from NumPy's transform")
+    g.check(error, tolerance=MAX_DIFFERENCE * n, what="largest difference from NumPy's transform")
 
 
 def _whole(tiles: Any) -> Any:

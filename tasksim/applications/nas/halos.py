@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
 from tasksim.graph.access_codes import R, W
 
@@ -11,19 +12,7 @@ if TYPE_CHECKING:
     from tasksim.applications.data import Datum, DatumMatrix
     from tasksim.applications.flow import TaskFlow
 
-__all__ = ["Halos", "loop"]
-
-
-def loop(module: str, name: str) -> Any:
-    """Return a function that loads the loop *name* of a *module*, compiled when it first runs."""
-
-    def load() -> Any:
-        from importlib import import_module
-
-        return getattr(import_module(module), name)()
-
-    return load
-
+__all__ = ["Halos"]
 
 GRIDS = "tasksim.kernels.grids.loops"
 
@@ -33,12 +22,12 @@ def _points(x: Any) -> dict[str, float]:
 
 
 PACK = kernel(
-    loop(GRIDS, "pack"), name="pack",
+    compiled_in(GRIDS, "pack"), name="pack",
     operands={"x": R, "up": W, "down": W, "left": W, "right": W},
     arguments="x up down left right x.shape0:int64", parameters=_points,
 )  # fmt: skip
 RELAX = kernel(
-    loop(GRIDS, "relax"), name="relax",
+    compiled_in(GRIDS, "relax"), name="relax",
     operands={"y": W, "x": R, "above": R, "below": R, "left": R, "right": R},
     arguments="y x above below left right y.shape0:int64", parameters=lambda y: _points(y),
 )  # fmt: skip

@@ -8,8 +8,9 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos, loop
+from tasksim.applications.nas.halos import Halos
 from tasksim.graph.access_codes import RW, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["adi"]
 
-LOOPS = "tasksim.kernels.nas"
-COUPLING = 0.25
+NAS_LOOPS = "tasksim.kernels.nas"
+NEIGHBOUR_WEIGHT = 0.25
 """Weight of each neighbour on a line, as in the loops."""
-TOLERANCE = 1e-11
+MAX_DIFFERENCE = 1e-11
 """Largest difference from the same steps with matrices, of values up to 10."""
 
 ROWS_SOLVED = kernel(
-    loop(LOOPS, "rows_solved"), name="rows_solved", operands={"x": RW, "work": W},
+    compiled_in(NAS_LOOPS, "rows_solved"), name="rows_solved", operands={"x": RW, "work": W},
     arguments="x work x.shape0:int64", parameters=lambda x: {"n": x.shape[0]},
 )  # fmt: skip
 COLUMNS_SOLVED = kernel(
-    loop(LOOPS, "columns_solved"), name="columns_solved", operands={"x": RW, "work": W},
+    compiled_in(NAS_LOOPS, "columns_solved"), name="columns_solved", operands={"x": RW, "work": W},
     arguments="x work x.shape0:int64", parameters=lambda x: {"n": x.shape[0]},
 )  # fmt: skip
 
@@ -73,7 +74,7 @@ def adi(
 
     def error(results: Results) -> float:
         exact = np.block([list(row) for row in results.initial(x)])
-        line = np.linalg.inv(np.eye(n) - COUPLING * (np.eye(n, k=1) + np.eye(n, k=-1)))
+        line = np.linalg.inv(np.eye(n) - NEIGHBOUR_WEIGHT * (np.eye(n, k=1) + np.eye(n, k=-1)))
         over_rows = np.kron(np.eye(block_columns), line)
         over_columns = np.kron(np.eye(block_rows), line)
         for _ in range(iterations):
@@ -81,7 +82,7 @@ def adi(
             exact = over_columns @ _relaxed(exact)
         return float(np.abs(np.block([list(row) for row in results[x]]) - exact).max())
 
-    g.check(error, tolerance=TOLERANCE, what="largest difference from steps with matrices")
+    g.check(error, tolerance=MAX_DIFFERENCE, what="largest difference from steps with matrices")
 
 
 def _relaxed(x: Any) -> Any:

@@ -8,8 +8,9 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import Halos, loop
+from tasksim.applications.nas.halos import Halos
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -18,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["mg"]
 
-LOOPS = "tasksim.kernels.nas"
+NAS_LOOPS = "tasksim.kernels.nas"
 SMALLEST_BLOCK = 4
 """Smallest number of points in a row of a block that is not made coarser."""
-TOLERANCE = 1e-12
+MAX_DIFFERENCE = 1e-12
 """Largest difference from the same steps over the whole grid, whose values are up to 1 or 2."""
 
 RESTRICT = kernel(
-    loop(LOOPS, "restrict"), name="restrict", operands={"coarse": W, "fine": R},
+    compiled_in(NAS_LOOPS, "restrict"), name="restrict", operands={"coarse": W, "fine": R},
     arguments="coarse fine coarse.shape0:int64", parameters=lambda coarse: {"n": coarse.shape[0]},
 )  # fmt: skip
 PROLONG = kernel(
-    loop(LOOPS, "prolong"), name="prolong", operands={"fine": RW, "coarse": R},
+    compiled_in(NAS_LOOPS, "prolong"), name="prolong", operands={"fine": RW, "coarse": R},
     arguments="fine coarse coarse.shape0:int64", parameters=lambda coarse: {"n": coarse.shape[0]},
 )  # fmt: skip
 
@@ -88,7 +89,9 @@ def mg(
             exact = _cycle(exact, last)
         return float(np.abs(_whole(results[x[0]]) - exact).max())
 
-    g.check(error, tolerance=TOLERANCE, what="largest difference from cycles over the whole grid")
+    g.check(
+        error, tolerance=MAX_DIFFERENCE, what="largest difference from cycles over the whole grid"
+    )
 
 
 def _whole(tiles: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import loop
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ep"]
 
-LOOPS = "tasksim.kernels.nas"
+NAS_LOOPS = "tasksim.kernels.nas"
 ANNULI = 10
 """Number of square annuli that are counted."""
 ROUNDING_SHARE = 1e-6
 """Share of the pairs that rounding may move to another annulus, or out of the circle."""
 
 TALLY = kernel(
-    loop(LOOPS, "tally"), name="tally", operands={"counts": W},
+    compiled_in(NAS_LOOPS, "tally"), name="tally", operands={"counts": W},
     arguments="counts pairs:int64 first:int64", parameters=lambda pairs: {"pairs": pairs},
 )  # fmt: skip
 ADD_COUNTS = kernel(
-    loop(LOOPS, "add_all"), name="add_counts", operands={"total": RW, "part": R},
+    compiled_in(NAS_LOOPS, "add_all"), name="add_counts", operands={"total": RW, "part": R},
     arguments="total part total.size:int64",
 )  # fmt: skip
 

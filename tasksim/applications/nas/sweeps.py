@@ -8,8 +8,8 @@ import numpy as np
 
 from tasksim.applications.application import application
 from tasksim.applications.flow import TaskFlow  # noqa: TC001 - read at run time
+from tasksim.applications.foreign import compiled_in
 from tasksim.applications.kernel import kernel
-from tasksim.applications.nas.halos import loop
 from tasksim.graph.access_codes import RW, R, W
 from tasksim.graph.apps.parameters import Count  # noqa: TC001 - read at run time
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ssor"]
 
-COUPLING = 0.25
+NEIGHBOUR_WEIGHT = 0.25
 """Share of the point above, and of that to the left, that a point takes, as in the loop."""
-TOLERANCE = 1e-12
+MAX_DIFFERENCE = 1e-12
 """Largest relative difference from the same sweeps over the whole grid."""
 
 SWEEP = kernel(
-    loop("tasksim.kernels.nas", "sweep"), name="sweep",
+    compiled_in("tasksim.kernels.nas", "sweep"), name="sweep",
     operands={"u": RW, "below": W, "right": W, "above": R, "left": R},
     arguments="u below right above left below.shape0:int64 plane:int64",
     parameters=lambda below: {"n": below.shape[0]},
@@ -79,7 +79,9 @@ def ssor(
             _swept(exact)
         return float((np.abs(got - exact) / np.abs(exact)).max())
 
-    g.check(error, tolerance=TOLERANCE, what="largest difference from sweeps over the whole grid")
+    g.check(
+        error, tolerance=MAX_DIFFERENCE, what="largest difference from sweeps over the whole grid"
+    )
 
 
 def _planes(tiles: Any, planes: int) -> Any:
@@ -99,4 +101,4 @@ def _swept(u: Any) -> None:
         j = diagonal - i
         above = np.where(i > 0, u[:, i - 1, j], 0.0)
         left = np.where(j > 0, u[:, i, j - 1], 0.0)
-        u[:, i, j] += COUPLING * (above + left)
+        u[:, i, j] += NEIGHBOUR_WEIGHT * (above + left)

@@ -31,7 +31,7 @@ __all__ = [
     "shares_distance",
 ]
 
-COLUMNS: Final = ("function", "object", "cost")
+FILE_COLUMNS: Final = ("function", "object", "cost")
 UNITS: Final = ("samples", "instructions")
 """Units of costs: what perf and what Callgrind count."""
 MIN_COST: Final = 1e-9
@@ -70,7 +70,7 @@ class FunctionProfile:
         out = io.StringIO(newline="")
         out.write(f"# program: {self.program}\n# unit: {self.unit}\n")
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(FILE_COLUMNS)
         writer.writerows([*name, f"{cost:.15g}"] for name, cost in self.costs.items())
         write_text(path, out.getvalue())
 
@@ -85,7 +85,7 @@ def read_profile(path: Path) -> FunctionProfile:
     """
     lines = read_text(path).splitlines()
     about = dict(line[2:].partition(": ")[::2] for line in lines[:2] if line.startswith("# "))
-    if "unit" not in about or about["unit"] not in UNITS or lines[2:3] != [",".join(COLUMNS)]:
+    if "unit" not in about or about["unit"] not in UNITS or lines[2:3] != [",".join(FILE_COLUMNS)]:
         raise InputError(f"{path}:1:1: is no profile; legal: a file of 'tasksim profile -o'")
     costs = {}
     for number, row in enumerate(csv.reader(lines[3:]), 4):
@@ -94,7 +94,7 @@ def read_profile(path: Path) -> FunctionProfile:
             cost = float(text)
         except ValueError:
             raise InputError(
-                f"{path}:{number}:1: got '{','.join(row)}'; legal: {','.join(COLUMNS)}"
+                f"{path}:{number}:1: got '{','.join(row)}'; legal: {','.join(FILE_COLUMNS)}"
             ) from None
         if not 0 <= cost < float("inf"):
             raise InputError(f"{path}:{number}:1: cost: got '{text}'; legal: 0 or more")

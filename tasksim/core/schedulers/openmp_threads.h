@@ -39,7 +39,7 @@ struct Lives {
   std::vector<int> whole, next, parent, depth, binding, creator;
 };
 
-// What each worker is within, and what it goes on to before it looks at any queue.
+// Tasks that each worker has begun, and pieces that it runs before it looks at any queue.
 class Threads {
  public:
   Threads(View &view, const Lives &lives)

@@ -331,7 +331,7 @@ class OpenMPRecording:
 
 
 def _wall_s(trace: Trace, ended: Ended | None) -> float:
-    """Return how long the program ran, or until its last record if that is not known."""
+    """Return the duration of the program in seconds; if unknown, the time of its last record."""
     if ended is not None:
         return ended.wall_s
     return 1e-9 * max((int(each.wall_ns.max(initial=0)) for each in trace.threads), default=0)

@@ -9,7 +9,7 @@ from experiments.chunk_sizes.__main__ import main
 from experiments.chunk_sizes.measuring import chosen, loop, words_of
 from tasksim.applications.loop import OPERATIONS
 
-TINY = (
+TINY_DESIGN = (
     "--sizes 2 --points 2 --repetitions 1 --run-ms 0.05 --operations vector-add,matrix-add"
     " --shown vector-add,matrix-multiply-nt --chunks 1,2,4 --threads 1 --patience-s 0"
     " --calibration-s 0.2"
@@ -19,7 +19,7 @@ TINY = (
 @pytest.mark.slow
 def test_a_small_experiment_shows_every_exhibit(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["experiments.chunk_sizes", *TINY.split(), "--json"])
+    monkeypatch.setattr(sys, "argv", ["experiments.chunk_sizes", *TINY_DESIGN.split(), "--json"])
     with pytest.raises(SystemExit) as ended:
         main()
     out, err = capsys.readouterr()

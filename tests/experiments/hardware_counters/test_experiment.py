@@ -9,11 +9,11 @@ import pytest
 
 import tasksim
 from experiments.hardware_counters import __main__ as command
-from experiments.hardware_counters.exhibits import EXHIBITS, headline
-from experiments.hardware_counters.experiment import EXPERIMENT
+from experiments.hardware_counters.exhibits import PAPER_EXHIBITS, headline
+from experiments.hardware_counters.experiment import HARDWARE_COUNTERS
 from experiments.hardware_counters.programs import PROGRAMS, block_of, blocks_of
 
-TINY = (
+TINY_DESIGN = (
     "--output out --programs jacobi --points 48 --large-points 96 --few 1,4,9 --many 16"
     " --iterations 2 --refined lacpy --refined-sizes 16,32"
 )
@@ -25,14 +25,14 @@ NUMBERS_ALONE = {"table-3", "table-4"}
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="no Valgrind")
 def test_all_of_it_runs_and_every_exhibit_has_a_figure_and_a_table(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["experiments.hardware_counters", *TINY.split()])
+    monkeypatch.setattr(sys, "argv", ["experiments.hardware_counters", *TINY_DESIGN.split()])
     with pytest.raises(SystemExit) as ended:
         command.main()
     assert ended.value.code in (0, None), capsys.readouterr().err
     results = json.loads((tmp_path / "out/results.json").read_text())
-    assert [e["name"] for e in results["exhibits"]] == [e.name for e in EXHIBITS]
+    assert [e["name"] for e in results["exhibits"]] == [e.name for e in PAPER_EXHIBITS]
     missing = {e["name"] for e in results["exhibits"] if e["said"].startswith("Not ")}
-    for exhibit in EXHIBITS:
+    for exhibit in PAPER_EXHIBITS:
         if exhibit.name not in missing:
             drawn = (tmp_path / f"out/figures/{exhibit.name}.png").exists()
             assert drawn == (exhibit.name not in NUMBERS_ALONE)
@@ -119,8 +119,8 @@ def _found(error=0.0, law=0.5):
 
 
 def _verdicts(found):
-    settings = EXPERIMENT.values("quick", {})
-    return {e.name: e.show(found, settings).agrees for e in EXHIBITS}
+    settings = HARDWARE_COUNTERS.values("quick", {})
+    return {e.name: e.show(found, settings).agrees for e in PAPER_EXHIBITS}
 
 
 def test_verdicts_follow_the_errors():
@@ -134,8 +134,8 @@ def test_verdicts_follow_the_errors():
 
 def test_what_could_not_be_measured_is_said():
     found = _found() | {"profile": {"why": "no compiler"}, "refine": {"why": "one core"}}
-    settings = EXPERIMENT.values("quick", {})
-    shown = {e.name: e.show(found, settings) for e in EXHIBITS}
+    settings = HARDWARE_COUNTERS.values("quick", {})
+    shown = {e.name: e.show(found, settings) for e in PAPER_EXHIBITS}
     for name, why in {
         "figure-10": "Not measured: one core.", "table-4": "Not measured: one core.",
         "equation-1": "Not sampled here: no compiler.",
@@ -145,12 +145,12 @@ def test_what_could_not_be_measured_is_said():
         assert shown[name].agrees is None
     found = _found()
     found["refine"]["kernels"]["lacpy"]["lines"][0] |= {"bf_mem": -1.0, "note": "not plausible"}
-    assert EXHIBITS[8].name == "figure-10"
-    assert EXHIBITS[8].show(found, settings).agrees is False
+    assert PAPER_EXHIBITS[8].name == "figure-10"
+    assert PAPER_EXHIBITS[8].show(found, settings).agrees is False
     found["refine"]["kernels"]["lacpy"]["lines"][0] |= {"bf_mem": None, "cpi_core": None}
-    assert EXHIBITS[8].show(found, settings).agrees is None
+    assert PAPER_EXHIBITS[8].show(found, settings).agrees is None
 
 
 def test_the_headline_has_the_mean_errors():
-    settings = EXPERIMENT.values("quick", {})
+    settings = HARDWARE_COUNTERS.values("quick", {})
     assert headline(_found(error=0.25), settings).here.startswith("25 % by the paper's functions")

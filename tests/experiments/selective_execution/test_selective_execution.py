@@ -8,12 +8,12 @@ import pytest
 
 import tasksim
 from experiments.selective_execution.__main__ import main
-from experiments.selective_execution.exhibits import EXHIBITS, headline
+from experiments.selective_execution.exhibits import PAPER_EXHIBITS, headline
 from experiments.selective_execution.problems import PROBLEMS
 from experiments.selective_execution.tradeoffs import bulk_costs
 from experiments.selective_execution.tunings import configurations, tunings
 
-TINY = [
+TINY_DESIGN = [
     "--policies=online,eager", "--tolerances=0.5,0.05", "--cholesky-n=96",
     "--cholesky-tiles=24,32", "--cholesky-lookahead=1", "--qr-n=64", "--qr-tiles=16,32",
     "--qr-inner=8", "--recursive-n=64", "--recursive-blocks=16,32", "--recursive-bases=gather",
@@ -71,7 +71,7 @@ def found(speedup=3.0, loose=0.04, tight=0.01, eager=2.0, others=0.0):
 
 
 def exhibit(number):
-    return next(e for e in EXHIBITS if e.name == f"figure-{number}")
+    return next(e for e in PAPER_EXHIBITS if e.name == f"figure-{number}")
 
 
 def test_a_row_per_tuning_and_per_configuration():
@@ -133,15 +133,15 @@ def test_closed_costs_are_those_of_the_schedule():
 @pytest.mark.slow
 def test_a_tiny_experiment(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["experiments.selective_execution", *TINY, "--json"])
+    monkeypatch.setattr(sys, "argv", ["experiments.selective_execution", *TINY_DESIGN, "--json"])
     with pytest.raises(SystemExit) as ended:
         main()
     out, err = capsys.readouterr()
     assert ended.value.code == 0, err
     folder = tmp_path / "selective-execution"
     results = json.loads(out)
-    assert [e["name"] for e in results["exhibits"]] == [e.name for e in EXHIBITS]
-    for exhibit in EXHIBITS:
+    assert [e["name"] for e in results["exhibits"]] == [e.name for e in PAPER_EXHIBITS]
+    for exhibit in PAPER_EXHIBITS:
         assert (folder / "figures" / f"{exhibit.name}.png").stat().st_size > 10_000
         assert len(pd.read_csv(folder / "tables" / f"{exhibit.name}.csv"))
     commands = (folder / "commands.txt").read_text().splitlines()

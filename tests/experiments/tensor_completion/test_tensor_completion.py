@@ -20,7 +20,7 @@ from experiments.tensor_completion.datasets import (
     samples_of,
     write_means,
 )
-from experiments.tensor_completion.experiment import EXPERIMENT
+from experiments.tensor_completion.experiment import TENSOR_COMPLETION
 from experiments.tensor_completion.functions import FUNCTIONS, decompose
 from experiments.tensor_completion.judged import failures
 from experiments.tensor_completion.learners import learners
@@ -30,7 +30,7 @@ from experiments.tensor_completion.splines import Splines
 from experiments.tensor_completion.sweeps import sizes_of
 from tasksim import InputError
 
-TINY = [
+TINY_DESIGN = [
     "--kernels", "potrf", "--applications", "broadcast,kripke,mpi", "--largest", "256",
     "--measured", "60", "--seconds", "600", "--repetitions", "1", "--simulated", "60",
     "--made-up", "200", "--below", "40", "--samples", "40,80", "--cells", "4,8", "--ranks",
@@ -39,12 +39,12 @@ TINY = [
 
 
 class FakeWork:
-    """What a step is given, without a folder."""
+    """Tools of a step, without a folder."""
 
     mpiexec = None
 
     def __init__(self, **settings):
-        self.settings = {**EXPERIMENT.values("quick", {}), **settings}
+        self.settings = {**TENSOR_COMPLETION.values("quick", {}), **settings}
 
     def tasksim(self, *words):
         assert words == ("list", "kernels", "--json")
@@ -62,7 +62,7 @@ def call(monkeypatch, capsys, *words):
 @pytest.mark.slow
 def test_the_whole_experiment_makes_every_exhibit(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    code, out, err = call(monkeypatch, capsys, *TINY)
+    code, out, err = call(monkeypatch, capsys, *TINY_DESIGN)
     assert code == 0, err
     folder = tmp_path / "tensor-completion"
     results = json.loads((folder / "results.json").read_text())
