@@ -60,7 +60,11 @@ LANGUAGES = {".c": "c", ".py": "python"}
     default="auto",
     help="Kind of model: history, power, mlr, cp, hybrid, learned, bysize, counters.",
 )
-@click.option("--terms", help="Terms of a linear model: 'm*n*k + m*n'. [default: searched]")
+@click.option(
+    "--terms",
+    help="Terms of a linear model: 'm*n*k + m*n', "
+    "'n/p + log2(p)', 'exp(level)^0.7'. [default: searched]",
+)
 @click.option(
     "--weights", type=click.Choice(WEIGHTS), help="Weights of a linear fit. [default: relative]"
 )

@@ -180,7 +180,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _C_WORDS: Final = (
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long register restrict return short signed sizeof static struct switch "
-    "typedef union unsigned void volatile while fmax log log2 pow sqrt"
+    "typedef union unsigned void volatile while exp fmax log log2 pow sqrt"
 )
 _RESERVED: Final = {
     "c": frozenset(_C_WORDS.split()),
@@ -338,6 +338,8 @@ def _signed_sum(products: Sequence[tuple[float, str]], separator: str) -> str:
 def _c_factor(factor: Factor) -> str:
     if factor.function == "is":
         return f"({factor.parameter} == {factor.level:.17g})"
+    if factor.function == "exp":
+        return f"exp({_rate(factor)})"
     base = f"{factor.function}({factor.parameter})" if factor.function else factor.parameter
     exponent = factor.exponent
     if exponent == 0.5:
@@ -350,9 +352,18 @@ def _c_factor(factor: Factor) -> str:
 def _python_factor(factor: Factor) -> str:
     if factor.function == "is":
         return f"({factor.parameter} == {factor.level:.17g})"
+    if factor.function == "exp":
+        return f"math.exp({_rate(factor)})"
     base = f"math.{factor.function}({factor.parameter})" if factor.function else factor.parameter
     exponent = factor.exponent
     if exponent == 1:
         return base
     text = str(int(exponent)) if exponent.is_integer() else repr(exponent)
     return f"{base}**{text}"
+
+
+def _rate(factor: Factor) -> str:
+    """Return the argument of an exponential: the parameter times the rate."""
+    if factor.exponent == 1:
+        return factor.parameter
+    return f"{factor.exponent!r} * {factor.parameter}"

@@ -63,7 +63,7 @@ def from_models(
     and ``power`` that they extrapolate (StarPU: nothing outside what was measured, or beyond 10 %
     of it); of ``mlr`` intervals, spread and domain. What was measured with far data in the cache
     or not (locality) StarPU does not know. Cannot be expressed: ``mlr`` with powers that are not
-    whole numbers or with logarithms; constants.
+    whole numbers, with logarithms or exponentials; constants.
 
     Parameters
     ----------

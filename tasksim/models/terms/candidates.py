@@ -3,9 +3,10 @@
 By default, they are products of powers of the parameters: of one parameter, also with half-integer
 exponents and with a logarithm; of several, with integer exponents or one logarithm. Kernels of one
 or two parameters have the exponents of Extra-P's performance model normal form, too (A. Calotoiu
-et al., SC 2013). Parameters with which durations fall may be divisors: ``n/p``, ``n*log2(p)/p``.
-The terms of a categorical parameter are effects of its levels: ``is(layout, 1)``, alone and times a
-product.
+et al., SC 2013), and the exponential of a parameter with many values that are close together, as
+levels of a tree are. Parameters with which durations fall may be divisors: ``n/p``,
+``n*log2(p)/p``. The terms of a categorical parameter are effects of its levels: ``is(layout, 1)``,
+alone and times a product.
 
 A parameter with few values has few candidates: two values do not distinguish a power from another
 one or from a logarithm.
@@ -56,6 +57,12 @@ MIN_FINE_RATIO: Final = 16.0
 factor of 16, powers whose exponents differ by a quarter differ by a factor of 2."""
 MAX_FINE_PARAMETERS: Final = 2
 """Maximum number of parameters of a kernel with quarters and thirds as exponents."""
+MIN_EXPONENTIAL_SPAN: Final = 4.0
+"""Difference of the largest and the smallest value from which the exponential is a candidate: over
+less, it is too similar to a power."""
+MAX_EXPONENTIAL_SPAN: Final = 16.0
+"""Difference up to which the exponential is a candidate: e^16 is 9 million, the range of durations
+from a microsecond to 9 s. For sizes, of hundreds, it would overflow."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Lattice:
         Maximum sum of exponents, but for those of divisors.
     fine
         Further exponents, of terms with one parameter; if there are any, the squares of logarithms
-        are terms, too, alone and times integer powers.
+        are terms, too, alone and times integer powers, and so are exponentials, alone.
     """
 
     exponents: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
@@ -228,15 +235,16 @@ def _automatic(
 
 @dataclass(frozen=True)
 class _Values:
-    """The number of different values of a parameter, and the ratio of the largest to the least."""
+    """The number of different values of a parameter; ratio and difference of largest and least."""
 
     count: int
     ratio: float
+    span: float
 
     @classmethod
     def of(cls, column: Floats) -> _Values:
         low, high = float(column.min()), float(column.max())
-        return cls(len(np.unique(column)), high / low if low > 0 else 0.0)
+        return cls(len(np.unique(column)), high / low if low > 0 else 0.0, high - low)
 
 
 def _few(
@@ -260,6 +268,9 @@ def _enough_values(factor: Factor, values: _Values) -> bool:
         return True
     if values.count < MIN_POWER_VALUES:
         return False
+    if factor.function == "exp":
+        spanned = MIN_EXPONENTIAL_SPAN <= values.span <= MAX_EXPONENTIAL_SPAN
+        return values.count >= MIN_FINE_VALUES and spanned
     if (2 * factor.exponent) % 1 == 0 and not _squared_logarithm(factor):
         return True
     return values.count >= MIN_FINE_VALUES and values.ratio >= MIN_FINE_RATIO
@@ -305,13 +316,14 @@ def _with_logarithm(factors: list[Factor], names: tuple[str, ...]) -> Iterator[T
 
 
 def _finer(names: tuple[str, ...], lattice: Lattice) -> Iterator[Term]:
-    """Yield terms of one parameter with further exponents and with squares of logarithms."""
+    """Yield terms of one parameter: further exponents, squares of logarithms, exponentials."""
     for name in names:
         plain = [Factor(name, "", exponent) for exponent in lattice.fine]
         yield from (Term((factor,)) for factor in plain)
         logarithm = Factor(name, "log2")
         squared = replace(logarithm, exponent=2.0)
         yield Term((squared,))
+        yield Term((Factor(name, "exp"),))
         for exponent in lattice.exponents:
             if exponent % 1 == 0:
                 yield canonical(Term((Factor(name, "", exponent), squared)), names)
@@ -355,12 +367,14 @@ def _over(above: Term, names: tuple[str, ...], *divisors: tuple[str, float]) -> 
 
 
 def _complexity(term: Term) -> tuple[float, ...]:
-    """Return the sort key of terms: few parameters, no logarithms, small exponents first."""
+    """Return the sort key of terms: few parameters, no functions, small exponents first."""
     plain = [abs(f.exponent) for f in term.factors if not f.function]
+    exponentials = sum(f.function == "exp" for f in term.factors)
     logs = sum(f.exponent for f in term.factors if f.function)
     broken = sum(e % 1 != 0 for e in plain)
     fine = sum((2 * e) % 1 != 0 for e in plain)
-    return (len({f.parameter for f in term.factors}), logs, fine, broken, sum(plain))
+    parameters = len({f.parameter for f in term.factors})
+    return (parameters, exponentials, logs, fine, broken, sum(plain))
 
 
 def _level_terms(

@@ -5,7 +5,7 @@
     terms   = ["0 +"] term { "+" term } ["- 1"]
     term    = ("1" | factor) { ("*" | ":") factor | "/" divisor }
     divisor = factor | "(" factor { ("*" | ":") factor } ")"
-    factor  = (NAME | ("log" | "log2") "(" NAME ")") [("^" | "**") exponent]
+    factor  = (NAME | ("log" | "log2" | "exp") "(" NAME ")") [("^" | "**") exponent]
             | "is" "(" NAME "," (NUMBER | CATEGORY | STRING) ")"
     exponent = ["-"] NUMBER | "(" ["-"] NUMBER ["/" NUMBER] ")"
 
@@ -13,7 +13,8 @@ A constant, ``1``, is added unless there is ``- 1`` or ``0 +``. ``is(layout, 2)`
 parameter is 2 and 0 otherwise: the effect of a level of a categorical parameter. Where the names of
 its categories are known, ``is(layout, row)`` is 1 for the one of that name, in quotes if it
 is no word: ``is(layout, "row-major")``. A divisor is a factor with a negative exponent: ``n/p`` and
-``n*p^-1`` are the same term.
+``n*p^-1`` are the same term. The exponent of an exponential is its rate: ``exp(n)^0.01`` is
+exp(0.01 n), which does not overflow where exp(n) would.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ MAX_DENOMINATOR: Final = 12
 """Largest denominator of an exponent that is written as a fraction, such as 1/3, which has no end
 as a decimal number; there are few such exponents."""
 
-Function = Literal["", "log", "log2", "is"]
+Function = Literal["", "log", "log2", "exp", "is"]
 
 _FUNCTIONS: Final[dict[Function, Callable[[Floats], Floats]]] = {
     "": lambda values: values,
     "log": np.log,
     "log2": np.log2,
 }
+"""Functions whose power is a factor."""
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<name>[^\W\d]\w*)|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
     r'|(?P<string>"(?:[^"\\]|\\.)*")'
@@ -59,7 +61,7 @@ _WORD: Final = re.compile(r"[^\W\d]\w*|\d+(\.\d+)?")
 
 @dataclass(frozen=True, order=True)
 class Factor:
-    """A power of a parameter or of its logarithm, or an indicator of the value *level*."""
+    """A power of a parameter, of its logarithm or exponential, or an indicator of a *level*."""
 
     parameter: str
     function: Function = ""
@@ -90,6 +92,8 @@ class Factor:
         if self.function == "is":
             return np.asarray(values == self.level, dtype=np.float64)
         with np.errstate(all="ignore"):
+            if self.function == "exp":
+                return np.exp(values if self.exponent == 1 else self.exponent * values)
             base = _FUNCTIONS[self.function](values)
             power: Floats = base if self.exponent == 1 else base**self.exponent
         return power
@@ -161,7 +165,8 @@ class Terms:
         Raises
         ------
         InputError
-            If a term is not finite: a logarithm or a negative power of 0, or an overflow.
+            If a term is not finite: a logarithm or a negative power of 0, or an overflow, as of an
+            exponential.
         """
         result = np.ones((len(parameters), len(self.terms)))
         # Hundreds of terms of a search share tens of factors.
@@ -327,12 +332,13 @@ class _Parser:
         return Factor(name, function, self._exponent())
 
     def _function(self, name: str, begin: int) -> Function:
-        known: tuple[Function, ...] = ("log", "log2", "is")
+        known: tuple[Function, ...] = ("log", "log2", "exp", "is")
         for function in known:
             if name == function:
                 self._advance()
                 return function
-        raise self._error(begin, f"unknown function '{name}' (known: {', '.join(known)})")
+        near = nearest(name, known)
+        raise self._error(begin, f"unknown function '{name}'{near} (known: {', '.join(known)})")
 
     def _level(self, name: str, begin: int) -> Factor:
         self._check_name(name, begin)

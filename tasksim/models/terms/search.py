@@ -640,7 +640,8 @@ class _Search(TermErrors):
 def _oddness(term: Term) -> int:
     """Return the number of factors that are logarithms or have fractional exponents.
 
-    Divisions by squares count, too; squares of logarithms, quarters and thirds count twice.
+    Divisions by squares count, too; exponentials, squares of logarithms, quarters and thirds count
+    twice.
     """
     return sum(map(_factor_oddness, term.factors))
 
@@ -648,6 +649,8 @@ def _oddness(term: Term) -> int:
 def _factor_oddness(factor: Factor) -> int:
     if factor.function in ("log", "log2"):
         return 1 if factor.exponent == 1 else 2
+    if factor.function == "exp":
+        return 2
     if factor.exponent % 1 == 0:
         return int(factor.exponent < -1)
     return 1 if (2 * factor.exponent) % 1 == 0 else 2

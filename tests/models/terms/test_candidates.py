@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from tasksim.base.errors import InputError
+from tasksim.models.kinds.linear import LinearModel
+from tasksim.models.samples import Samples
 from tasksim.models.terms.candidates import Lattice, find_candidates, lattice_terms
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.terms.screening import falling, screened
@@ -150,6 +152,24 @@ def test_few_values_have_few_candidates():
     coarse = texts(find_candidates(("n", "p"), rows[:8], durations_s=seconds[:8]))
     assert not {"n^(1/3)", "log2(n)^2"} & set(coarse)
     assert {"n^0.5", "log2(n)"} <= set(coarse)
+
+
+def test_exponentials_are_candidates_for_many_close_values():
+    def found(levels):
+        rows = np.array(levels, float)[:, None]
+        return texts(find_candidates(("level",), rows, durations_s=1e-6 * rows[:, 0]))
+
+    assert "exp(level)" in found(range(2, 10))
+    assert "exp(level)" not in found(range(2, 7))  # five values
+    assert "exp(level)" not in found(np.linspace(2, 5, 8))
+    assert "exp(level)" not in found(range(32, 256, 32))
+
+
+def test_the_search_finds_an_exponential():
+    levels = np.repeat(np.arange(1.0, 11.0), 4)
+    noise = np.random.default_rng(1).lognormal(0.0, 0.02, len(levels))
+    samples = Samples(("level",), levels[:, None], (1e-5 + 3e-8 * np.exp(levels)) * noise)
+    assert LinearModel("auto").fit(samples).terms_ == ("1", "exp(level)")
 
 
 def test_of_thousands_of_terms_those_that_help_are_candidates():

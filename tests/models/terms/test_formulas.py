@@ -33,6 +33,9 @@ NAMES = ("m", "n", "k")
         ("1*n", "1 + n"),
         ("log(n)*n^2", "1 + n^2*log(n)"),
         ("log2(m)^2", "1 + log2(m)^2"),
+        ("exp(m)*n", "1 + exp(m)*n"),
+        ("exp(m)^-0.5", "1 + 1/exp(m)^0.5"),
+        ("exp(m)*exp(m)^2", "1 + exp(m)^3"),
         ("1", "1"),
         ("1 + m", "1 + m"),
         ("m + 1", "1 + m"),
@@ -56,7 +59,11 @@ def test_canonical_form(text, canonical):
     [
         ("m*n + mm", "column 7: unknown parameter 'mm', did you mean 'm'? (known: m, n, k)"),
         ("log(q)", "column 5: unknown parameter 'q' (known: m, n, k)"),
-        ("exp(m)", "column 1: unknown function 'exp' (known: log, log2, is)"),
+        (
+            "exq(m)",
+            "column 1: unknown function 'exq', did you mean 'exp'? (known: log, log2, exp, is)",
+        ),
+        ("sin(m)", "column 1: unknown function 'sin' (known: log, log2, exp, is)"),
         ("m +", "column 4: expected a parameter, got the end"),
         ("", "column 1: expected a parameter, got the end"),
         ("m n", "column 3: expected '*', '/', '+' or '-', got 'n'"),
@@ -76,7 +83,7 @@ def test_canonical_form(text, canonical):
         ("0/m", "column 2: expected '*', '/', '+' or '-', got '/'"),
         ("n/is(m, 1)", "column 3: is(...) is 0 or 1; it cannot divide"),
         ("m % n", "column 3: unexpected '%'"),
-        ("__import__('os')", "column 1: unknown function '__import__' (known: log, log2, is)"),
+        ("__import__('os')", "column 1: unknown function '__import__' (known: log, log2, exp, is)"),
         ("0", "column 1: there are no terms"),
     ],
 )
@@ -101,7 +108,15 @@ def test_design_by_hand():
     assert terms.design(table[:0]).shape == (0, 4)
 
 
-@pytest.mark.parametrize("text", ["log(m)", "m^-1", "n^400"])
+def test_the_exponent_of_an_exponential_is_its_rate():
+    table = np.array([[1000.0], [0.0]])
+    terms = parse_terms("exp(m)^0.01 + exp(m)^-1 - 1", ("m",))
+    assert terms.design(table).tolist() == [[np.exp(10.0), 0.0], [1.0, 1.0]]
+    with pytest.raises(InputError, match=r"the term exp\(m\) is not finite for m=1000"):
+        parse_terms("exp(m)", ("m",)).design(table)
+
+
+@pytest.mark.parametrize("text", ["log(m)", "m^-1", "n^400", "exp(n)^12"])
 def test_terms_that_are_not_finite_are_named(text):
     table = np.array([[1.0, 1.0, 1.0], [0.0, 64.0, 1.0]])
     with pytest.raises(InputError, match=r"row 1: the term .* is not finite for (m=0|n=64)"):
@@ -111,7 +126,7 @@ def test_terms_that_are_not_finite_are_named(text):
 factors = st.builds(
     lambda name, function, exponent: (name, function, exponent),
     st.sampled_from(NAMES),
-    st.sampled_from(["", "log", "log2"]),
+    st.sampled_from(["", "log", "log2", "exp"]),
     st.sampled_from(["", "^2", "**3", "^0.5", "^-1", "^(1/3)"]),
 )
 
@@ -124,7 +139,8 @@ def test_a_product_is_the_product_of_its_factors(parts):
     expected = np.ones(2)
     for name, function, exponent in parts:
         values = table[:, NAMES.index(name)]
-        base = {"": values, "log": np.log(values), "log2": np.log2(values)}[function]
+        base = {"": values, "log": np.log(values), "log2": np.log2(values), "exp": np.exp(values)}
+        base = base[function]
         power = {"": 1, "^2": 2, "**3": 3, "^0.5": 0.5, "^-1": -1, "^(1/3)": 1 / 3}[exponent]
         expected = expected * base**power
     # Factors that cancel leave the constant.

@@ -25,6 +25,8 @@ MODEL = LinearModel.from_coefficients(
         "m*k/n": 4e-9,
         "m*log2(k)/(n^2*k^0.5)": -8e-9,
         "k^(1/3)": 2e-9,
+        "exp(k)": 4e-10,
+        "m*exp(n)^-0.25": 6e-7,
     },
 )
 TABLE = np.array(
@@ -63,6 +65,14 @@ def test_ratios_read_as_ratios():
     assert model.formula() == "1/p - 2*n*log2(p)/p^2"
     assert "1.0 / p\n        - 2.0 * n * log2(p) / (p * p));" in c_source(model.linear())
     assert "1.0 / p\n        - 2.0 * n * math.log2(p) / p**2," in python_source(model.linear())
+
+
+def test_exponentials_have_their_rates_inside():
+    model = LinearModel.from_coefficients(("n",), {"exp(n)^0.5": 1.0, "1/exp(n)": 2.0})
+    assert "1.0 * exp(0.5 * n)\n        + 2.0 / exp(n)" in c_source(model.linear())
+    assert "1.0 * math.exp(0.5 * n)\n        + 2.0 / math.exp(n)" in python_source(model.linear())
+    with pytest.raises(InputError, match="parameter 'exp' cannot be a name in C"):
+        c_source(LinearModel.from_coefficients(("exp",), {"exp": 1.0}).linear())
 
 
 def test_a_kernel_without_parameters():
