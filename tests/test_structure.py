@@ -7,6 +7,7 @@ import functools
 from pathlib import Path
 
 import networkx as nx
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tasksim"
@@ -68,6 +69,7 @@ def circles(*, types: bool = False) -> list[list[str]]:
     return [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1]
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions count too: they hide a circle and do not cut it."""
     assert circles() == []

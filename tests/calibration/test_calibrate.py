@@ -102,6 +102,7 @@ def test_replace_starts_afresh(machine, tmp_path):
     assert report.rows[0].count == 15
 
 
+@pytest.mark.slow
 def test_replace_keeps_other_kernels_and_other_architectures(machine, tmp_path):
     here([sizes(8.0), CHAIN], tmp_path)
     folder = tmp_path / "models" / "here"
@@ -139,6 +140,7 @@ def test_terms_make_a_linear_model(machine, tmp_path):
     assert entry(tmp_path).model.kind == "history"
 
 
+@pytest.mark.slow
 def test_terms_can_be_searched_for(machine, tmp_path):
     machine.durations_s = seconds
     here([sizes(*np.geomspace(8, 512, 12).round())], tmp_path, terms={"gemm": "auto"})
@@ -175,6 +177,7 @@ def test_terms_wait_until_all_configurations_are_measured(tmp_path, monkeypatch)
     assert entry(tmp_path, "potrf").model.kind == "mlr"
 
 
+@pytest.mark.slow
 def test_samples_that_do_not_suffice_for_the_terms_are_kept(machine, tmp_path):
     machine.durations_s = seconds
     with pytest.raises(InputError) as caught:
@@ -225,6 +228,7 @@ def rows_of(graph):
     return {tuple(row) for row in graph.parameters[graph.kernels.index("gemm")].tolist()}
 
 
+@pytest.mark.slow
 def test_an_irregular_graph_gets_linear_models_and_a_note_says_so(machine, tmp_path):
     machine.durations_s = bent
     report = here([SMALL], tmp_path)
@@ -243,6 +247,7 @@ def test_an_irregular_graph_gets_linear_models_and_a_note_says_so(machine, tmp_p
     }
 
 
+@pytest.mark.slow
 def test_the_report_has_a_summary_of_each_kernel(machine, tmp_path):
     machine.durations_s = bent
     gemm, potrf = here([SMALL], tmp_path).by_kernel
@@ -310,6 +315,7 @@ def test_repeating_a_calibration_does_not_make_files_grow(machine, tmp_path, mon
     assert counts == [4, 6, 6]
 
 
+@pytest.mark.slow
 def test_while_measuring_samples_are_written_and_no_terms_searched_for(
     machine, tmp_path, monkeypatch
 ):

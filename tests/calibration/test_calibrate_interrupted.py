@@ -42,6 +42,7 @@ def test_interrupted_what_was_measured_is_kept(machine, tmp_path):
     assert here([CHAIN], tmp_path).rows[0].count >= 15  # and added to
 
 
+@pytest.mark.slow
 def test_terms_of_an_earlier_calibration_are_kept(machine, tmp_path):
     machine.durations_s = seconds
     graph = sizes(8.0, 9.0, 10.0)

@@ -125,6 +125,7 @@ def test_one_core_has_no_neighbours(tmp_path):
         calibrate_contended(["cholesky tiles=2"], tmp_path, workers=1)
 
 
+@pytest.mark.slow
 def test_a_graph_and_kernels_are_measured_and_written(tmp_path):
     options = CalibrationOptions(max_seconds=1.0)
     items = ["cholesky tiles=3 tile_size=48"]

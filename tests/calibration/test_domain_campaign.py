@@ -283,6 +283,7 @@ def test_an_interruption_anywhere_loses_nothing(domain, output, monkeypatch, whe
     assert measure(domain, output, options, resume=True).samples == 6 * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
 def test_a_stopped_process_leaves_samples_to_go_on_with(tmp_path, name):
     sizes = ["m=32..128", "n=32..128", "k=32..128"]

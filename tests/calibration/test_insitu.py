@@ -34,6 +34,7 @@ def test_it_stops_when_every_mean_is_known(machine):
     assert [c.stopped for c in collected.configurations(CalibrationOptions())] == ["tolerance"]
 
 
+@pytest.mark.slow
 def test_it_stops_when_the_time_is_over_and_says_so(machine):
     machine.durations_s = lambda number, graph: 1e-3 * (1 + number % 3)
     collected = measure(TWO[:1], max_seconds=20.0)
@@ -91,6 +92,7 @@ def test_what_after_round_raises_ends_it_and_what_is_measured_stays(machine):
     assert len(collected.samples["task"]) == 6
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_far_data_has_a_bound_where_the_model_is_linear(machine):
     rounds = MAX_RUNS + 5
     for linear, kept in (((), rounds), (("task",), MAX_RUNS)):

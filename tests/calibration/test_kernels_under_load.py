@@ -32,6 +32,7 @@ def entry(library, kernel="task"):
     return load_kernel(library / "models" / "here" / f"{kernel}.json").architectures["cpu"]
 
 
+@pytest.mark.slow
 def test_kernels_by_themselves(tmp_path):
     before = threading.active_count()
     report = here(

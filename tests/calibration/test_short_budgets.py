@@ -116,6 +116,7 @@ def test_what_would_never_end_is_refused(given, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_tolerance_out_of_reach_ends_with_the_time(machine, tmp_path):
     machine.durations_s = scattered(4)
     report = here([CHAIN], tmp_path, options=CalibrationOptions(tolerance=1e-5))

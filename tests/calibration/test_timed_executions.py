@@ -59,6 +59,9 @@ class Competitor:
         self.wall_s = self.cpu_s = 0.0
         self.taken = self.done = 0
         monkeypatch.setattr(timed_executions, "perf_counter", lambda: self.wall_s)
+        monkeypatch.setattr(kernels_under_load, "perf_counter", lambda: self.wall_s)
+        clock = SimpleNamespace(monotonic=lambda: self.wall_s)
+        monkeypatch.setattr(kernels_under_load, "time", clock)
         monkeypatch.setattr(timed_executions, "has_thread_clock", lambda: True)
         made = partial(TimedExecutions, self.account)
         monkeypatch.setattr(kernels_under_load, "TimedExecutions", made)

@@ -195,6 +195,7 @@ def test_values_that_a_tensor_refuses(tasksim, files, options, message):
     assert called.errors[0].startswith(f"Error: gemm.csv: cannot be fitted: {message}")
 
 
+@pytest.mark.slow
 def test_a_learned_model_says_what_it_is_made_of(tasksim, files):
     called = tasksim("fit gemm.csv --kind learned")
     (line,) = [line for line in called.out.splitlines() if line.startswith("learned   on")]
@@ -215,6 +216,7 @@ def test_all_kinds_are_compared(tasksim, files):
     assert "need samples with 1 parameter(s), got 3" in rows["power"]["reason"]
 
 
+@pytest.mark.slow
 def test_extrapolation_is_judged_where_it_will_be_asked_for(tasksim, files):
     given = f"fit gemm.csv --parameters m,n,k {TERMS} --domain m=32..8192,n=32..1024"
     called = tasksim(f"{given} --json")
@@ -291,6 +293,7 @@ def test_weights_are_those_of_linear_models(tasksim, files):
     assert called.errors == ["Error: --weights is for linear models, got --kind power"]
 
 
+@pytest.mark.slow
 def test_a_report(tasksim, files):
     called = tasksim(f"fit gemm.csv {TERMS} --test gemm-test.csv --report gemm.html")
     assert "<title>Kernel model of gemm on cpu: mlr</title>" in (files / "gemm.html").read_text()
@@ -497,6 +500,7 @@ def two_clocks(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_model_of_two_clocks_predicts_for_a_measured_one(tasksim, two_clocks):
     levels = "{l1: {latency: 1 ns}, memory: {latency: 90 ns}}"
     (two_clocks / "mine.yaml").write_text(

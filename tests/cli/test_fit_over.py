@@ -34,6 +34,7 @@ def fit(folder, *words):
     return done.exit_code, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_all_combinations_are_judged_and_the_best_is_taken(folder, tmp_path):
     code, out, err = fit(
         folder, "--kind", "cp", "--over", "rank=1,3", "--over", "cells=4,8", "--regularization",
@@ -62,6 +63,7 @@ def test_all_combinations_are_judged_and_the_best_is_taken(folder, tmp_path):
     assert json.loads(again[1])["mlogq_cv"] == best["mlogq_cv"]
 
 
+@pytest.mark.slow
 def test_the_table_stands_below_what_was_chosen(folder):
     code, out, _ = fit(folder, "--kind", "cp", "--over", "rank=1,2", "--cells", "4")
     assert code == 0

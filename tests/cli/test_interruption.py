@@ -16,6 +16,7 @@ from tasksim.graph.graph_file import save
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_command_ends_and_leaves_nothing(tmp_path, name):
     # The first task lets there be a line of progress; the second has no end.

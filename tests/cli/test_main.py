@@ -137,6 +137,7 @@ def test_a_full_disk_is_one_line(unbuffered):
     assert (done.returncode, done.stderr) == (1, "Error: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_progress_is_a_line_every_ten_percent_and_interrupting_ends_with_130(tmp_path):
     # Ten tasks, of which the first lets there be a line of progress, and the second has no end.
     builder = GraphBuilder("waits")

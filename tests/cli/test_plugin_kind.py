@@ -107,6 +107,7 @@ def test_it_passes_the_battery(kind, installed):
     check_model(KINDS[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_fitted_judged_stored_asked_and_drawn(kind, installed, tasksim, file):
     command = f"fit {file} --kind {kind} -o models/here/work.json --report work.html --json"

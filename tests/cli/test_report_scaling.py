@@ -131,6 +131,7 @@ def test_settings_have_no_column_where_there_are_none(tasksim, recorded):
     assert "settings" not in out
 
 
+@pytest.mark.slow
 def test_the_figure_joins_rows_of_the_same_settings(tasksim, recorded, monkeypatch):
     figures = []
     drawn = bulk_report._drawn
@@ -192,6 +193,7 @@ def test_runs_are_learned_from_until_the_next_one_is_predicted_well(tasksim, rec
     assert [row["ranks"] for row in told["rows"]] == [4, 8, 16]
 
 
+@pytest.mark.slow
 def test_runs_that_lack_are_made(tasksim, recorded):
     command = (
         "tasksim simulate jacobi block_rows=4 block_columns=4 block_size=64 iterations=3"

@@ -344,6 +344,7 @@ def test_doctor_says_what_this_machine_can(tasksim):
     assert "usable" in tasksim("doctor").out
 
 
+@pytest.mark.slow
 def test_doctor_says_what_the_system_tells_of_others(tasksim, monkeypatch):
     from tasksim.cli import doctor
 

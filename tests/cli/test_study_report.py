@@ -44,6 +44,7 @@ def rows(tasksim, study, tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_a_finished_study(tasksim, study, tmp_path):
     done = tasksim("study report study -o report")
     assert done.code == 0
@@ -148,6 +149,7 @@ def test_what_is_no_study(tasksim, tmp_path):
     assert "nowhere" in tasksim("study report nowhere").errors[0]
 
 
+@pytest.mark.slow
 def test_what_a_store_names_is_not_imported(tasksim, study, tmp_path):
     """To draw two cells is to simulate them, and a store is a file that anybody may have made."""
     (tmp_path / "hostile.py").write_text("raise SystemExit('imported')")

@@ -74,6 +74,7 @@ def with_a_start_of_nan(folder):
     pyarrow.parquet.write_table(table.set_column(place, "start_s", pyarrow.array(starts)), path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads as Linux shows them")
 def test_commands_that_read_tables_leave_no_thread(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -72,6 +72,7 @@ def test_the_report_has_scores_side_by_side(tasksim, made_up, tmp_path):
 QUICK = "tune report --native --quick --workers 2 --repetitions 2 --examples 1"
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_keeps_its_answers_and_goes_on(tasksim, made_up, tmp_path):
     whole = tasksim(f"{QUICK} -o whole.json --json").json
     questions = len(whole["questions"])

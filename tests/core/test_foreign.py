@@ -202,6 +202,7 @@ def test_a_scheduler_may_simulate():
     assert scheduler.inner == [ends] * 3
 
 
+@pytest.mark.slow
 def test_a_view_can_be_asked_after_the_run():
     class Keeps(Eager):
         pass

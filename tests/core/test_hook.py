@@ -118,6 +118,7 @@ def test_wheels_of_the_same_sources_have_the_same_bytes(project):
     assert kept.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 def test_a_wheel_has_the_recorder_of_openmp_programs(project):
     folder = RECORDER.parent.relative_to(ROOT)

@@ -119,6 +119,7 @@ def test_an_example_runs(name, tmp_path, monkeypatch):
 MODULES = sorted((ROOT / "tasksim").rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_references_of_docstrings_exist():
     texts = {path: path.read_text() for path in MODULES}
     missing = [

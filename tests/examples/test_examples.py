@@ -60,6 +60,7 @@ def test_it_computes_what_it_should_and_declares_what_it_does(file, settings, si
     tasksim.execute(graph, workers=2, check=True, check_accesses=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "settings", "sizes", "terms"), cases())
 def test_it_is_calibrated_and_predicted_at_another_size(file, settings, sizes, terms, tmp_path):
     name, (*calibrated, predicted) = str(EXAMPLES / file), sizes

@@ -357,6 +357,7 @@ def test_a_chain_of_a_hundred_thousand_tasks(tmp_path):
     assert read_trace(tmp_path / "long.csv").run.graph.edges == 99_999
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded run of qr_mumps is not here")
 def test_qr_mumps_is_imported_and_accounted_for(tmp_path):
     from tasksim.run.account import account

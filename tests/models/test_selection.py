@@ -114,6 +114,7 @@ def test_the_same_seed_gives_the_same_model():
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_with_many_configurations_kinds_are_compared_on_some():
     """All kinds on 768 of 900; those that may win, and histories, on all."""
     samples = samples_of(polynomial, 3, configurations=900, repetitions=1)

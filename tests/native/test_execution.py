@@ -209,6 +209,7 @@ def test_ctrl_c_does_not_wait_for_a_task_that_cannot_be_stopped():
     assert begun == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["push", "pop"])
 def test_ctrl_c_ends_a_run_whose_scheduler_does_not_return(method):
     released = threading.Event()

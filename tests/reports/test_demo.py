@@ -113,6 +113,7 @@ def test_an_existing_output_is_refused_before_any_work(existing, monkeypatch):
     assert (existing / "mine").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_with_force_it_is_replaced(existing, monkeypatch):
     monkeypatch.setattr(figure, "save_figure", lambda _, path: path.write_text("drawn"))
     result = demo(existing, workers=1, force=True)
@@ -128,6 +129,7 @@ def stop_at(message, error):
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("when", "error"),
     [

@@ -76,6 +76,7 @@ def page(path):
     return Page(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_html_page_needs_nothing_else(tmp_path, samples, model):
     path = tmp_path / "gemm.html"
     write_report(model, samples, None, path)
@@ -107,6 +108,7 @@ def test_the_page_has_coefficients_errors_and_findings(tmp_path):
         assert finding.advice in text
 
 
+@pytest.mark.slow
 def test_markdown_has_its_images_beside_it(tmp_path, samples, model):
     path = tmp_path / "my gemm.md"
     write_report(model, samples, None, path)
@@ -124,6 +126,7 @@ def test_markdown_has_its_images_beside_it(tmp_path, samples, model):
     assert "No warnings." in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["history", "power", "constant", "no parameters", "one row"])
 def test_models_of_every_kind_have_a_report(tmp_path, kind):
     rng = np.random.default_rng(0)
@@ -150,6 +153,7 @@ def test_the_same_report_has_the_same_bytes(tmp_path, samples, model):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_reports_replace_nothing_unless_forced(tmp_path, samples, model):
     (tmp_path / "a-domain.png").write_text("mine")
     with pytest.raises(InputError, match=r"a-domain\.png exists; give force=True"):

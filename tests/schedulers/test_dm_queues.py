@@ -65,6 +65,7 @@ def test_how_many_go_ahead_of_a_task_in_the_middle():
     assert [queue.count_ahead(task) for task in asked] == [None, 2, 2, 3, None, None]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_sums_over_levels_are_those_of_what_is_there(seed):
     """Of thousands of levels: nodes come and go; in the end, all are gone."""

@@ -117,6 +117,7 @@ def sizes():
     return PerformanceTable.of({"best": best, "threads": threads}, performance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tree", "logistic", "neural"])
 def test_preto_learns_the_best_choice(sizes, kind):
     learners = pytest.importorskip("tasksim.tuning.learners")

@@ -119,6 +119,7 @@ def test_curves_below_each_other_share_one_legend(make):
     assert submitted.get_legend() is None
 
 
+@pytest.mark.slow
 def test_every_panel_draws_one_run_and_none_of_its_tasks(make):
     for run in (make.run(), make.run(tasks=0)):
         for name in EVERYWHERE:

@@ -86,6 +86,7 @@ def findings():
     return studied(("eager", "prio", "lws")), studied(("prio",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_figures_of_studies(findings, name):
     drawn = [drawing for found in findings for drawing in FIGURES.items()[name].draw(found)]

@@ -85,6 +85,7 @@ def test_a_run_on_a_time_axis_of_its_own_has_the_panel_only_if_it_knows(make):
     assert labels == ["worker, idle %", "worker, idle %, others %", "others had"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_run_gives_the_same_figure(make, tmp_path, suffix):
     paths = [tmp_path / f"{number}.{suffix}" for number in range(2)]

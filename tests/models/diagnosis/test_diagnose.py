@@ -188,6 +188,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PLANTED, ids=lambda make: make.__name__)
 def test_a_planted_defect_is_found(make):
     found = [seed for seed in range(10) if codes(diagnose(*make(seed))) & PLANTED[make]]

@@ -38,6 +38,7 @@ def model():
     return LearnedModel().fit(drawn(600, 0))
 
 
+@pytest.mark.slow
 def test_steps_and_switches_are_learnt(model):
     law = LearnedModel(law="products").fit(drawn(31, 0))
     assert law.report()["centres"] == law.report()["trees"] == 0
@@ -93,6 +94,7 @@ def test_categories_are_learnt():
         model.predict([[100.0, "banded"]])
 
 
+@pytest.mark.slow
 def test_more_samples_make_it_better():
     errors = [error(LearnedModel().fit(drawn(count, 1))) for count in (64, 256, 1024)]
     assert errors == sorted(errors, reverse=True)
@@ -103,6 +105,7 @@ def test_many_rows_are_predicted_as_few_are(model):
     assert model.predict(table)[-500:] == pytest.approx(model.predict(table[:500]), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_say():
     from tasksim.models.uncertainty.conformal import calibrate
 

@@ -127,6 +127,7 @@ def test_few_samples_teach_more_with_kriging(count, bound):
     assert error(model) < error(HybridModel(kriging=False).fit(samples))
 
 
+@pytest.mark.slow
 def test_the_copy_is_as_large_as_it_must_be_and_no_larger():
     small, large = (HybridModel().fit(measured(count)) for count in (64, 1024))
     numbers = [model.report()["coefficients"] for model in (small, large)]

@@ -92,6 +92,7 @@ def test_products_of_powers_are_exact_on_any_grid_and_beyond(model):
     assert mlogq(model.predict(4 * table), power(4 * table)) < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("high", [256, 1024])
 def test_one_parameter_is_extrapolated_by_4(high):
     rng = np.random.default_rng(2)

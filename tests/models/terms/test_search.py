@@ -108,6 +108,7 @@ def test_hidden_terms_are_found_in_nine_of_ten_draws():
     assert sum(found_exactly(seed) for seed in range(100, 140)) >= 36
 
 
+@pytest.mark.slow
 def test_hidden_ratios_are_found():
     assert [found_exactly(seed, draw=hidden_ratios) for seed in range(100, 104)] == [True] * 4
 

@@ -96,6 +96,7 @@ def cores(g):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="two cores that ranks share")
 def test_ranks_that_share_cores_are_not_kept_on_the_first(tmp_path):
     file = tmp_path / "cores.py"
@@ -167,6 +168,7 @@ if found is not None:
 """
 
 
+@pytest.mark.slow
 def test_rank_0_says_when_all_run_again(tmp_path):
     file = tmp_path / "calm.py"
     file.write_text(CALM)

@@ -35,6 +35,7 @@ def called(*arguments, ranks=2, tool=("-m", "tasksim", "autotune")):
 LINE = ("cholesky", "n=144", "--grid", "1x2", "--workers", "1", "--over")
 
 
+@pytest.mark.slow
 def test_two_ranks_tune_together_and_rank_0_tells():
     done = called(
         *LINE, "tile_size=24,36,50", "scheduler=lws,prio", "--policy", "local",
@@ -55,6 +56,7 @@ def test_two_ranks_tune_together_and_rank_0_tells():
     assert told["speedup"] > 0
 
 
+@pytest.mark.slow
 def test_the_grid_of_ranks_is_an_axis():
     line = [word for word in LINE if word not in ("--grid", "1x2")]
     done = called(
@@ -73,6 +75,7 @@ def test_the_grid_of_ranks_is_an_axis():
     assert "mpiexec -n 3" in rows[("1x3", "row")]["error"]
 
 
+@pytest.mark.slow
 def test_a_configuration_that_no_rank_can_run_leaves_the_others():
     done = called(*LINE, "tile_size=24", "scheduler=lws,heft,prio", "--json")
     assert done.returncode == 0, done.stderr
@@ -123,6 +126,7 @@ if not ranks.rank:
 """
 
 
+@pytest.mark.slow
 def test_real_kernels_and_messages_under_all_policies(tmp_path):
     file = tmp_path / "all.py"
     file.write_text(ALL)
@@ -152,6 +156,7 @@ def failing(g, how=0):
 WITHIN_S = 30
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_on_one_rank_ends_all_with_one_message(tmp_path):
     file = tmp_path / "failing.py"
     file.write_text(FAILING)

@@ -161,6 +161,7 @@ def test_a_cell_that_kills_its_process_costs_no_other(study_file, tmp_path, monk
     assert found.loc[bad, "error"].str.startswith("given up after 3 attempts").all()
 
 
+@pytest.mark.slow
 def test_a_process_for_cells_ends_with_its_parent(study_file, tmp_path):
     code = "import sys, time\nfrom tasksim.study.executors.child import Child\nchild = Child()\n"
     code += "child.wait()\nprint(child._process.pid, flush=True)\ntime.sleep(60)\n"

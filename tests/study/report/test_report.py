@@ -48,6 +48,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_the_files_of_a_report(folder):
     found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     figures = {
@@ -185,6 +186,7 @@ def test_every_figure_says_what_it_shows():
     assert all(figure.summary.endswith(".") for figure in FIGURES.items().values())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not chromium.PROGRAM, reason=chromium.MISSING)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_shows_the_page(folder, tmp_path, scheme):

@@ -56,6 +56,7 @@ def warned(found):
     return [line.removeprefix("Warning: ") for line in lines if line.startswith("Warning: ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_a_study_warns_once_of_all_its_cells(folder, executor):
     said = warned(called(f"run study.yaml -o out --executor {executor}"))
