@@ -152,9 +152,9 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
             # Tasks of kernels without models say themselves what they take, if they know it.
             if DURATION not in names:
                 raise refused
-            from tasksim.models.kinds.given import GivenModel
+            from tasksim.models.kinds.given import given_model
 
-            found = dict.fromkeys(range(len(platform.classes)), GivenModel())
+            found = {k: given_model(names, of.models) for k, of in enumerate(platform.classes)}
         for group, model in found.items():
             of = platform.classes[group]
             clocked = platform.frequencies.get(of.architecture)

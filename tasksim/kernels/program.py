@@ -300,6 +300,7 @@ EXECUTORS: Registry[Executor] = Registry(
         "chain": "tasksim.kernels.program:WaitingProgram",
         "fork-join": "tasksim.kernels.program:WaitingProgram",
         "random-layered": "tasksim.kernels.program:WaitingProgram",
+        "random-graph": "tasksim.kernels.program:WaitingProgram",
     },
     _adopt,
 )

@@ -29,6 +29,7 @@ __all__ = [
     "overfull_nodes",
     "refuse_misspelt_synchronous",
     "taken_for_computing",
+    "unused_durations",
     "without_models",
     "without_noise",
     "without_remote_cost",
@@ -151,6 +152,21 @@ def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str
     but = f" but {', '.join(free)}" if free else ""
     where = ", ".join(idle)
     return [f"no kernel of {graph.name} has a model on {where}: workers there run nothing{but}"]
+
+
+def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str]:
+    """Return a line with the architectures that tasks have durations for and no worker has."""
+    from tasksim.models.rows import DURATION
+
+    names = dict.fromkeys(name for names in graph.parameter_names for name in names)
+    given = [name[:-2] for name in names if name.endswith("_s") and name != DURATION]
+    absent = [name for name in given if name not in architectures]
+    if not absent:
+        return []
+    return [
+        f"durations of {graph.name} on {', '.join(absent)} are not used: the platform has "
+        f"{', '.join(architectures)}"
+    ]
 
 
 def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:

@@ -177,7 +177,7 @@ def simulate_many(
     asked = tuple(map(_simulated, all_of(scenarios, Scenario, "scenarios")))
     resolved = _resolved(asked)
     distinct = {id(one): one for one in resolved}.values()
-    advice = [one.advice("clocked", "numa", "overfull") for one in distinct]
+    advice = [one.advice("clocked", "numa", "overfull", "unused_durations") for one in distinct]
     said = [line for told in advice for lines in told.values() for line in lines]
     for line in dict.fromkeys(said):
         warnings.warn(line, stacklevel=2)

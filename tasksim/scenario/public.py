@@ -134,7 +134,8 @@ def simulate(
     if simultaneous_pushes != "serial":
         asked = asked.vary({"engine.simultaneous_pushes": simultaneous_pushes})
     resolved = resolve(asked)
-    for lines in resolved.advice("without_noise", "clocked", "numa", "overfull").values():
+    topics = "without_noise", "clocked", "numa", "overfull", "unused_durations"
+    for lines in resolved.advice(*topics).values():
         for line in lines:
             warnings.warn(line, stacklevel=2)
     return _with_config(solve(resolved, check=check, engine=engine), config)

@@ -18,7 +18,7 @@ from tasksim.scenario.durations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from tasksim.engine.durations import Models
     from tasksim.engine.simulation import Simulation
@@ -41,7 +41,7 @@ __all__ = [
 
 ADVICE: Final = (
     "without_models", "extrapolated", "beyond_contention", "without_noise", "clocked", "numa",
-    "overfull",
+    "overfull", "unused_durations",
 )  # fmt: skip
 """Topics of a simulation's warnings, in the order of their output."""
 
@@ -184,6 +184,8 @@ class Resolved:
             Kernels whose remote accesses cost nothing, as their share of memory is not known.
         ``overfull``
             Memories that have no room for the data that are at home in them.
+        ``unused_durations``
+            Architectures that the tasks have durations for, and the platform has not.
         """
         graph, platform, models, library = self.graph, self.platform, self.models, self.library
         said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE}
@@ -200,6 +202,8 @@ class Resolved:
             mute.add("numa")
         if self.cluster is None and all(each.size_bytes is None for each in platform.memories):
             mute.add("overfull")
+        if not any(_has_several_durations(names) for names in graph.parameter_names):
+            mute.add("unused_durations")
         if mute.issuperset(said):
             return said
         from tasksim.scenario import advice
@@ -219,6 +223,7 @@ class Resolved:
                 graph, platform, self.known_models(), self.cluster
             ),
             "overfull": lambda: advice.overfull_nodes(graph, nodes, grid, owner),
+            "unused_durations": lambda: advice.unused_durations(graph, used),
         }
         return said | {topic: answers[topic]() for topic in said if topic not in mute}
 
@@ -512,6 +517,13 @@ class Resolver:
             self._known[key] = make()
         found: T = self._known[key]
         return found
+
+
+def _has_several_durations(names: Sequence[str]) -> bool:
+    """Return whether tasks with the parameters *names* have a duration per architecture, too."""
+    from tasksim.models.rows import DURATION
+
+    return DURATION in names and sum(name.endswith("_s") for name in names) > 1
 
 
 def graph_files(scenario: Setup) -> list[Path]:

@@ -21,6 +21,7 @@ SMALL_SETTINGS = {
     "chain": "length=3",
     "fork-join": "width=3",
     "random-layered": "layers=2 width=2",
+    "random-graph": "shape=daggen tasks=4",
     "fmm": "particles=2e4 height=4 group_size=40",
     "loop": "",
     "bulk-cholesky": "tiles=3",
@@ -57,7 +58,14 @@ def called(tmp_path, monkeypatch):
 
 def test_each_generator_is_here():
     assert list(SMALL_SETTINGS) == list(GENERATORS.built_in)
-    assert PLATFORMS == ["haswell24", "identical-8", "two-nodes", "xeon-24c", "xeon-2c"]
+    assert PLATFORMS == [
+        "haswell24",
+        "identical-8",
+        "two-nodes",
+        "unrelated-4",
+        "xeon-24c",
+        "xeon-2c",
+    ]
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)

@@ -159,6 +159,7 @@ GENERATORS: Registry[Generator] = Registry(
         "chain": "tasksim.graph.apps.synthetic:chain",
         "fork-join": "tasksim.graph.apps.synthetic:fork_join",
         "random-layered": "tasksim.graph.apps.synthetic:random_layered",
+        "random-graph": "tasksim.graph.apps.random_graph:random_graph",
         "fmm": "tasksim.graph.apps.fmm:fmm",
         "loop": "tasksim.applications.loop:loop",
         "bulk-cholesky": "tasksim.graph.apps.bulk_cholesky:bulk_cholesky",

@@ -36,6 +36,7 @@ __all__ = [
     "GivenLibrary",
     "GivenModel",
     "ProcessorModel",
+    "given_model",
     "gives_durations",
     "parameter",
 ]
@@ -247,12 +248,13 @@ class GivenModel(GivenDuration):
 
 
 class GivenDurations(GivenLibrary):
-    """A library of models for a graph with given durations, the same on every architecture.
+    """A library of models for a graph with given durations.
 
     Parameters
     ----------
     graph : TaskGraph
-        A graph whose tasks all have a parameter ``duration_s``.
+        A graph whose tasks all have a parameter ``duration_s``, their duration on every
+        architecture but those for which they have a parameter ``NAME_s``.
 
     Raises
     ------
@@ -265,22 +267,22 @@ class GivenDurations(GivenLibrary):
             raise InputError(
                 f"graph {graph.name}: tasks of {', '.join(silent)} have no parameter {DURATION}"
             )
-        self._kernels = tuple(sorted(graph.model_names))
+        self._names = dict(zip(graph.model_names, graph.parameter_names, strict=True))
 
     def kernels(self) -> tuple[str, ...]:
         """Return the names of the kernel models, sorted."""
-        return self._kernels
+        return tuple(sorted(self._names))
 
     def require(self, kernels: Iterable[str], architectures: Sequence[str] = ()) -> None:  # noqa: ARG002
         """Raise :exc:`InputError` for the first of *kernels* that is not in the graph."""
         for kernel in kernels:
-            if kernel not in self._kernels:
-                raise unknown("kernel", kernel, self._kernels)
+            if kernel not in self._names:
+                raise unknown("kernel", kernel, self._names)
 
-    def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
+    def model(self, kernel: str, architecture: str) -> KernelModel:
         """Return the model of *kernel*; raise :exc:`InputError` if it is not in the graph."""
         self.require([kernel])
-        model = GivenModel()
+        model = given_model(self._names[kernel], architecture)
         model.label = kernel
         return model
 
@@ -316,6 +318,15 @@ class ProcessorModel(GivenModel):
         self.processor = processor
         self.names_ = (parameter(processor),)
         self.domain_ = {self.names_[0]: (0.0, float("inf"))}
+
+
+def given_model(names: Iterable[str], architecture: str) -> GivenModel:
+    """Return the model for tasks with the parameters *names*, which have a given duration.
+
+    It returns their duration on *architecture* if there is a parameter with it, else the one that
+    is the same on every architecture.
+    """
+    return ProcessorModel(architecture) if parameter(architecture) in names else GivenModel()
 
 
 class GivenCosts(GivenLibrary):

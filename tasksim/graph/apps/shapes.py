@@ -1,0 +1,384 @@
+"""Shapes of random graphs: their tasks and dependencies, without durations and data.
+
+A shape is a function of the number of tasks, a source of random numbers, and the settings of the
+shape. All randomness comes from ``rng.random()``, whose sequence Python keeps from version to
+version.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["SHAPES", "Shape", "Skeleton"]
+
+
+@dataclass
+class Skeleton:
+    """The tasks and dependencies of a graph; predecessors have smaller numbers.
+
+    Attributes
+    ----------
+    kernels
+        The kernel of each task.
+    predecessors
+        The predecessors of each task, ascending.
+    """
+
+    kernels: list[str] = field(default_factory=list)
+    predecessors: list[list[int]] = field(default_factory=list)
+
+    def add(self, predecessors: Iterable[int] = (), kernel: str = "task") -> int:
+        """Append a task and return its number."""
+        self.kernels.append(kernel)
+        self.predecessors.append(sorted(predecessors))
+        return len(self.kernels) - 1
+
+    def add_all(self, count: int, predecessors: Iterable[int], kernel: str = "task") -> list[int]:
+        """Append *count* tasks with the same predecessors and return their numbers."""
+        before = list(predecessors)
+        return [self.add(before, kernel) for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape with the settings that it has.
+
+    Attributes
+    ----------
+    make
+        Function of the number of tasks, the source of random numbers and the settings.
+    settings
+        The names of its settings.
+    least_tasks
+        Smallest number of tasks.
+    """
+
+    make: Callable[..., Skeleton]
+    settings: tuple[str, ...] = ()
+    least_tasks: int = 1
+
+    def skeleton(self, name: str, tasks: int, rng: random.Random, **given: Any) -> Skeleton:
+        """Return a graph of this shape, called *name* in messages.
+
+        Raises
+        ------
+        InputError
+            If a setting is not one of this shape, or there are too few tasks.
+        """
+        chosen = {key: value for key, value in given.items() if value is not None}
+        for key in chosen:
+            if key not in self.settings:
+                raise unknown("setting", key, self.settings, f"random-graph shape={name}")
+        if tasks < self.least_tasks:
+            raise InputError(
+                f"random-graph shape={name}: tasks: got {tasks}; "
+                f"legal: an integer from {self.least_tasks}"
+            )
+        return self.make(tasks, rng, **chosen)
+
+
+def _below(rng: random.Random, limit: int) -> int:
+    """Return a random integer from 0 to *limit* - 1."""
+    return int(rng.random() * limit)
+
+
+def _chosen(rng: random.Random, population: list[int], count: int) -> list[int]:
+    """Return *count* different members of *population*."""
+    rest = list(population)
+    return [rest.pop(_below(rng, len(rest))) for _ in range(min(count, len(rest)))]
+
+
+def _linked(
+    rng: random.Random, before: list[int], probability: float | None, predecessors: float | None
+) -> list[int]:
+    """Return the members of *before* that a task depends on, each with the same probability."""
+    if probability is None:
+        mean = DEFAULT_PREDECESSORS if predecessors is None else predecessors
+        probability = mean / len(before) if before else 0.0
+    return [task for task in before if rng.random() < probability]
+
+
+DEFAULT_PREDECESSORS: Final = 3.0
+"""Mean number of predecessors in shapes for which neither it nor a probability is given."""
+
+
+def _refuse_both(probability: float | None, predecessors: float | None) -> None:
+    if probability is not None and predecessors is not None:
+        raise InputError(
+            f"random-graph: got probability={probability:g} and predecessors={predecessors:g}; "
+            "legal: one of the two, the other follows from it"
+        )
+
+
+def erdos_renyi(
+    tasks: int,
+    rng: random.Random,
+    probability: float | None = None,
+    predecessors: float | None = None,
+) -> Skeleton:
+    """Return a graph in which each task depends on each earlier one with the same probability.
+
+    With *predecessors*, the probability is such that each task has this mean number of them, as far
+    as there are as many earlier tasks. These are the methods *sameprob* and *samepred* of STG
+    (T. Tobita, H. Kasahara, "A standard task graph set for fair evaluation of multiprocessor
+    scheduling algorithms", Journal of Scheduling 5(5), 2002).
+    """
+    _refuse_both(probability, predecessors)
+    made = Skeleton()
+    for task in range(tasks):
+        made.add(_linked(rng, list(range(task)), probability, predecessors))
+    return made
+
+
+def layered(
+    tasks: int,
+    rng: random.Random,
+    layers: int | None = None,
+    probability: float | None = None,
+    predecessors: float | None = None,
+) -> Skeleton:
+    """Return tasks on layers, each of which depends on tasks of any layer before its own.
+
+    Each layer has one task; the layers of the other tasks are random. These are the methods
+    *layrprob* and *layrpred* of STG (same paper as :func:`erdos_renyi`).
+    """
+    _refuse_both(probability, predecessors)
+    count = min(tasks, layers or max(1, round(math.sqrt(tasks))))
+    sizes = [1] * count
+    for _ in range(tasks - count):
+        sizes[_below(rng, count)] += 1
+    made = Skeleton()
+    for size in sizes:
+        before = list(range(len(made.kernels)))
+        for _ in range(size):
+            made.add(_linked(rng, before, probability, predecessors))
+    return made
+
+
+def daggen(
+    tasks: int,
+    rng: random.Random,
+    fat: float = 0.5,
+    density: float = 0.5,
+    regularity: float = 0.9,
+    jump: int = 1,
+) -> Skeleton:
+    """Return layers of random widths, with the parameters of F. Suter's generator daggen.
+
+    Layers have *tasks* ** *fat* tasks in the mean; *regularity* 1 makes them equal, 0 lets a layer
+    have up to twice as many or one. A task has from one to 1 + *density* times the width of the
+    layer before it predecessors, each on one of the *jump* layers before its own.
+    """
+    mean = max(1.0, tasks**fat)
+    made = Skeleton()
+    rows: list[list[int]] = []
+    while len(made.kernels) < tasks:
+        spread = 1 + (1 - regularity) * (2 * rng.random() - 1)
+        width = min(tasks - len(made.kernels), max(1, round(mean * spread)))
+        here = []
+        for _ in range(width):
+            before: set[int] = set()
+            if rows:
+                most = len(rows[-1])
+                for _ in range(min(1 + _below(rng, int(density * most) + 1), most)):
+                    row = rows[-min(1 + _below(rng, jump), len(rows))]
+                    before.add(row[_below(rng, len(row))])
+            here.append(made.add(before))
+        rows.append(here)
+    return made
+
+
+def out_tree(tasks: int, rng: random.Random, degree: int = 3) -> Skeleton:
+    """Return a tree from a root, in which a task has from one to *degree* successors.
+
+    Successors are added in the order of the tasks, as long as there are any left.
+    """
+    made = Skeleton()
+    made.add()
+    parent = 0
+    while len(made.kernels) < tasks:
+        count = min(1 + _below(rng, degree), tasks - len(made.kernels))
+        made.add_all(count, [parent])
+        parent += 1
+    return made
+
+
+def in_tree(tasks: int, rng: random.Random, degree: int = 3) -> Skeleton:
+    """Return an out-tree with all dependencies reversed: reductions to one task."""
+    mirrored = out_tree(tasks, rng, degree).predecessors
+    predecessors: list[list[int]] = [[] for _ in range(tasks)]
+    for task, before in enumerate(mirrored):
+        for parent in before:
+            predecessors[tasks - 1 - parent].append(tasks - 1 - task)
+    return Skeleton(["task"] * tasks, [sorted(before) for before in predecessors])
+
+
+def fork_joins(tasks: int, rng: random.Random, width: int | None = None) -> Skeleton:
+    """Return phases of independent tasks, with one task before, between and after them.
+
+    A phase has from one to twice *width* less one tasks.
+    """
+    most = 2 * (width or max(1, round(math.sqrt(tasks)))) - 1
+    made = Skeleton()
+    last = made.add()
+    while (left := tasks - len(made.kernels)) > 0:
+        count = min(1 + _below(rng, most), max(1, left - 1))
+        phase = made.add_all(count, [last])
+        if len(made.kernels) < tasks:
+            last = made.add(phase)
+    return made
+
+
+def chains(tasks: int, rng: random.Random, width: int | None = None) -> Skeleton:
+    """Return *width* independent chains of random lengths between a first and a last task."""
+    most = max(1, tasks - 2)
+    count = min(most, width or max(1, round(math.sqrt(tasks))))
+    lengths = [1] * count
+    for _ in range(most - count):
+        lengths[_below(rng, count)] += 1
+    made = Skeleton()
+    first = made.add()
+    ends = []
+    for length in lengths:
+        last = first
+        for _ in range(length):
+            last = made.add([last])
+        ends.append(last)
+    made.add(ends)
+    return made
+
+
+def blast(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow blast: a split, searches, and two tasks that join all results."""
+    made = Skeleton()
+    split = made.add(kernel="split_fasta")
+    searches = made.add_all(tasks - 3, [split], "blastall")
+    made.add(searches, "cat_blast")
+    made.add(searches, "cat")
+    return made
+
+
+def epigenomics(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow epigenomics of one lane: a split, chains of four tasks, a merged end."""
+    made = Skeleton()
+    split = made.add(kernel="fastqSplit")
+    steps = ("filterContams", "sol2sanger", "fast2bfq", "map")
+    ends = []
+    for _ in range((tasks - 5) // len(steps)):
+        last = split
+        for kernel in steps:
+            last = made.add([last], kernel)
+        ends.append(last)
+    lane = made.add(ends, "mapMerge")
+    merged = made.add([lane], "mapMerge")
+    made.add([made.add([merged], "maqIndex")], "pileup")
+    return made
+
+
+GENOME_POPULATIONS: Final = 7
+"""Number of populations in 1000 Genomes; each gets two analyses per chromosome."""
+GENOME_CHROMOSOME_TASKS: Final = 26
+"""Number of tasks for a chromosome of ten individuals, as in the recorded workflow."""
+
+
+def genome(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow 1000 Genomes: per chromosome, individuals merged, and two analyses.
+
+    Each analysis of a population reads the merged individuals and the sifted variants.
+    """
+    made = Skeleton()
+    chromosomes = max(1, tasks // GENOME_CHROMOSOME_TASKS)
+    others = 2 + 2 * GENOME_POPULATIONS
+    for chromosome in range(chromosomes):
+        extra = chromosome < tasks % chromosomes
+        individuals = made.add_all(tasks // chromosomes + extra - others, [], "individuals")
+        read = [made.add(individuals, "individuals_merge"), made.add(kernel="sifting")]
+        made.add_all(GENOME_POPULATIONS, read, "mutation_overlap")
+        made.add_all(GENOME_POPULATIONS, read, "frequency")
+    return made
+
+
+MONTAGE_BANDS: Final = 3
+"""Number of colour bands of a mosaic, each with the same tasks."""
+
+
+def montage(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow Montage: three bands of a mosaic, then their colour image.
+
+    The images of a band lie on a grid. Each two neighbours, also diagonal ones, are compared.
+    """
+    images = 1
+    while _montage_tasks(images + 1) <= tasks:
+        images += 1
+    made, neighbours = Skeleton(), _neighbours(images)
+    mosaics = []
+    for _ in range(MONTAGE_BANDS):
+        projected = made.add_all(images, [], "mProject")
+        pairs = [made.add((projected[a], projected[b]), "mDiffFit") for a, b in neighbours]
+        model = made.add([made.add(pairs or projected, "mConcatFit")], "mBgModel")
+        flat = [made.add((image, model), "mBackground") for image in projected]
+        mosaics.append(made.add([made.add(flat, "mImgtbl"), *flat], "mAdd"))
+        made.add(mosaics[-1:], "mViewer")
+    made.add(mosaics, "mViewer")
+    return made
+
+
+def _neighbours(images: int) -> list[tuple[int, int]]:
+    """Return the pairs of neighbours among *images* on a grid that is nearly square."""
+    columns = math.isqrt(images - 1) + 1
+    places = [divmod(image, columns) for image in range(images)]
+    return [
+        (a, b)
+        for a, b in combinations(range(images), 2)
+        if all(abs(x - y) <= 1 for x, y in zip(places[a], places[b], strict=True))
+    ]
+
+
+def _montage_tasks(images: int) -> int:
+    return MONTAGE_BANDS * (2 * images + len(_neighbours(images)) + 5) + 1
+
+
+def seismology(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow seismology: independent deconvolutions, and a task that reads all."""
+    made = Skeleton()
+    made.add(made.add_all(tasks - 1, [], "sG1IterDecon"), "wrapper_siftSTFByMisfit")
+    return made
+
+
+def srasearch(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow SRA search: an index, pairs of download and alignment, a merge."""
+    made = Skeleton()
+    index = made.add(kernel="bowtie2-build")
+    aligned = [
+        made.add((index, made.add(kernel="fasterq-dump")), "bowtie2")
+        for _ in range((tasks - 2) // 2)
+    ]
+    made.add(aligned, "merge")
+    return made
+
+
+SHAPES: Final[Mapping[str, Shape]] = {
+    "erdos-renyi": Shape(erdos_renyi, ("probability", "predecessors")),
+    "layered": Shape(layered, ("layers", "probability", "predecessors")),
+    "daggen": Shape(daggen, ("fat", "density", "regularity", "jump")),
+    "out-tree": Shape(out_tree, ("degree",)),
+    "in-tree": Shape(in_tree, ("degree",)),
+    "fork-joins": Shape(fork_joins, ("width",)),
+    "chains": Shape(chains, ("width",), least_tasks=3),
+    "blast": Shape(blast, least_tasks=4),
+    "epigenomics": Shape(epigenomics, least_tasks=9),
+    "genome": Shape(genome, least_tasks=3 + 2 * GENOME_POPULATIONS),
+    "montage": Shape(montage, least_tasks=_montage_tasks(1)),
+    "seismology": Shape(seismology, least_tasks=2),
+    "srasearch": Shape(srasearch, least_tasks=4),
+}
+"""All shapes by name. Those of workflows have at most as many tasks as asked for."""
