@@ -2,6 +2,7 @@
 
     python benchmarks/openmp.py                           # some minutes, on a calm machine
     python benchmarks/openmp.py --tries 200 --programs fib,lu
+    python benchmarks/openmp.py --costs                   # half a minute
 
 The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn,
 until there are enough calm recordings: those whose threads had a core nearly all the time, by their
@@ -15,7 +16,7 @@ on a machine that others use is given to them. Printed, as medians with the wors
 - *start*: how long the second thread took to start, which one thread does not know of;
 - *with both*: the prediction with tasks that much longer and half of the start.
 
-Then the costs of recording: processor time per task, and bytes, of tasks of 50 us.
+Then the costs of recording: processor time per task of 50 us, and once per program.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.pieces import Role
+from tasksim.recording.openmp.program import run_program
+from tasksim.recording.openmp.runtime import find_program, find_recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording
 
@@ -96,9 +99,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
     parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
+    parser.add_argument("--costs", action="store_true", help="only the costs of recording")
     parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
     parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
     given = parser.parse_args(arguments)
+    if given.costs:
+        with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
+            costs(Path(folder))
+        return 0
     chosen = given.programs.split(",") if given.programs else [Path(n).stem for n in ARGUMENTS]
     os.environ["KMP_USE_YIELD"] = "0"
     print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
@@ -223,36 +231,45 @@ def summary(rows: list[Row]) -> None:
 
 
 def costs(folder: Path) -> None:
-    """Print what recording costs: the least processor time of some runs with and without it."""
+    """Print what recording costs: the least processor time of some runs with and without it.
+
+    What becomes of the records after the program's end is no part of it.
+    """
     source = folder / "tasks.c"
     source.write_text(TASKS_OF_50_US)
     program = compiled(source, folder)
     os.environ["OMP_NUM_THREADS"] = "1"
-    tasks, turns = 4000, "40000"
-    prepared = PreparedProgram(program, [str(tasks), turns])
-    runtime = prepared._program.runtime
-    if runtime is None:
+    found, recorder = find_program(program), find_recorder()
+    if found is None or found.runtime is None:
         raise InputError(f"{program}: no libomp in the place of libgomp")
-    (folder / "libgomp.so.1").symlink_to(runtime)
+    (folder / "libgomp.so.1").symlink_to(found.runtime)
     environment = os.environ | {"LD_LIBRARY_PATH": str(folder)}
+    tasks, turns = 4000, "40000"
 
-    def recorded() -> None:
-        prepared.record()
+    def recorded(count: int) -> None:
+        with tempfile.TemporaryDirectory(dir=folder) as records:
+            run_program(found, [str(count), turns], recorder, Path(records))
 
-    def alone() -> None:
-        subprocess.run([program, str(tasks), turns], env=environment, check=True)
+    def alone(count: int) -> None:
+        subprocess.run([program, str(count), turns], env=environment, check=True)
 
-    took_s = [min(processor_s(action) for _ in range(15)) for action in (alone, recorded)]
+    def least_s(count: int) -> tuple[float, float]:
+        took = [(processor_s(alone, count), processor_s(recorded, count)) for _ in range(15)]
+        return min(pair[0] for pair in took), min(pair[1] for pair in took)
+
+    start_s, whole_s = least_s(1), least_s(tasks)
+    alone_s, recorded_s = (whole_s[k] - start_s[k] for k in (0, 1))
     print(
-        f"recording: {1e6 * took_s[0] / tasks:.1f} us of processor time per task, with it "
-        f"{1e6 * (took_s[1] - took_s[0]) / tasks:+.2f} us ({took_s[1] / took_s[0] - 1:+.1%})"
+        f"recording: {1e6 * alone_s / tasks:.1f} us of processor time per task, with it "
+        f"{1e6 * (recorded_s - alone_s) / tasks:+.2f} us ({recorded_s / alone_s - 1:+.1%}), and "
+        f"{1e3 * (start_s[1] - start_s[0]):.1f} ms once"
     )
 
 
-def processor_s(action: object) -> float:
+def processor_s(action: Callable[[int], None], count: int) -> float:
     """Return the processor time of the child processes of *action*."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    action()  # type: ignore[operator]
+    action(count)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

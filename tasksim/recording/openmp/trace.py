@@ -1,7 +1,7 @@
 """Files that the recorder writes while an OpenMP program runs.
 
-The form of the records is described in ``tool/records.h``. A process that was killed leaves files
-that end earlier, and nothing half.
+The form of the records is described in ``recorder/records.h``. A process that was killed leaves
+files that end earlier, and nothing half.
 """
 
 from __future__ import annotations

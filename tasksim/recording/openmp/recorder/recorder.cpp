@@ -17,6 +17,7 @@ namespace {
 
 Folder folder;
 Sites sites;
+CoreWatch watch;
 std::uint64_t start_ns = 0;
 std::atomic<bool> is_on{false};
 std::atomic<unsigned> threads{0};
@@ -40,7 +41,7 @@ Thread* new_thread() {
     stop_as_full("it had more than 4096 threads");
     return nullptr;
   }
-  own = new (std::nothrow) Thread(folder, number, start_ns);
+  own = new (std::nothrow) Thread(folder, watch, number, start_ns);
   if (!own) stop_as_full("no memory was left");
   return own;
 }
@@ -209,6 +210,7 @@ int initialize(Lookup lookup, int, Data*) {
   };
   sites.know_runtime(reinterpret_cast<const void*>(lookup));
   pthread_atfork(nullptr, after_fork_in_parent, after_fork_in_child);
+  watch.prepare();
   start_ns = clock_ns(CLOCK_MONOTONIC);
   is_on = true;
   for (const auto& each : wanted)
