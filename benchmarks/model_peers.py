@@ -11,9 +11,11 @@ samples and seed, so that it is computed once, and again only if the suite has c
 
 All see logarithms of positive parameters and of durations. Categories are native where a learner
 knows them (boosted trees), else a column each; distances and gradients get standardised columns.
-Each learner chooses among three to six settings: by five folds up to 1,024 samples, three up to
-4,096, and a fifth left out of more. Gaussian processes learn from 2,048 samples at most and choose
-by 512, support vectors learn from 4,096, neural networks choose by 2,048: more would take hours.
+Adaptive splines (MARS) and sparse grids are those of splines.py. Each learner chooses among three
+to six settings: by five folds up to 1,024 samples, three up to 4,096, and a fifth left out of more.
+Gaussian processes learn from 2,048 samples at most and choose by 512, splines and sparse grids
+learn from and choose by 2,048, support vectors learn from 4,096, neural networks choose by 2,048:
+more would take hours.
 Learners below the domain (`--beyond`) take the settings chosen inside.
 """
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from measured_suites import MeasuredSuite
     from model_suites import Suite
     from numpy.typing import NDArray
+    from splines import Mars, SparseGrid
 
     from tasksim.models.samples import Samples
 
@@ -63,7 +66,10 @@ SCALES_MOST: Final = (512, 1024)
 """Numbers of samples whose likelihood gives the scales of a process: first roughly, then better."""
 VECTORS_MOST: Final = 4096
 """Number of samples that support vectors learn from: the time grows with their square."""
-BEYOND_PEERS: Final = ("Gaussian process", "neural network", "LightGBM", "law + boosting")
+BEYOND_PEERS: Final = (
+    "Gaussian process", "neural network", "LightGBM", "law + boosting", "adaptive splines",
+    "sparse grid",
+)  # fmt: skip
 """Learners whose extrapolation is judged. Trees alone cannot extrapolate; one stands for all."""
 
 
@@ -295,6 +301,34 @@ def _law_and_boosting(setting: Mapping[str, Any], columns: Columns, seed: int) -
     return LawAndBoosting(columns, seed, setting)
 
 
+def _splines(setting: Mapping[str, Any], columns: Columns, seed: int) -> Any:  # noqa: ARG001
+    from splines import Mars
+
+    return _Hot(columns, Mars(**setting))
+
+
+def _sparse_grid(setting: Mapping[str, Any], columns: Columns, seed: int) -> Any:  # noqa: ARG001
+    from splines import SparseGrid
+
+    return _Hot(columns, SparseGrid(**setting))
+
+
+class _Hot:
+    """A learner of this folder, on a column per category."""
+
+    def __init__(self, columns: Columns, learner: Mars | SparseGrid) -> None:
+        self._columns, self._learner = columns, learner
+
+    def fit(self, table: Floats, logs: Floats) -> _Hot:
+        """Fit."""
+        self._learner.fit(self._columns.hot(table), logs)
+        return self
+
+    def predict(self, table: Floats) -> Floats:
+        """Return logarithms of durations."""
+        return self._learner.predict(self._columns.hot(table))
+
+
 def _catboost(setting: Mapping[str, Any], columns: Columns, seed: int) -> Any:
     return CatBoost(columns, seed, setting)
 
@@ -435,6 +469,15 @@ PEERS: Final = {
                 {"learning_rate": 0.05, "depth": 6}, {"learning_rate": 0.1, "depth": 4},
                 {"learning_rate": 0.1, "depth": 6}, {"learning_rate": 0.1, "depth": 8},
             ),
+        ),
+        Peer(
+            "adaptive splines", "numpy", _splines,
+            ({"degree": 1}, {"degree": 2}, {"degree": 3}, {"degree": 2, "penalty": 6.0}),
+            PROCESS_MOST, PROCESS_MOST,
+        ),
+        Peer(
+            "sparse grid", "numpy", _sparse_grid, tuple({"level": level} for level in (2, 3, 4, 5)),
+            PROCESS_MOST, PROCESS_MOST,
         ),
         Peer("extra trees", "sklearn", _hot(_extra), FOREST),
         Peer("random forest", "sklearn", _hot(_forest), FOREST),
