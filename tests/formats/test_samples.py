@@ -298,6 +298,17 @@ def test_a_doubled_file_is_told(file):
     assert samples_in(file("m,time_s\n1,2\n3,4\n1,2.5\n3,4\n")).notes == ()
 
 
+def test_rows_that_are_there_twice_are_told(file):
+    rows = [f"{m},{m * 1.0123456}" for m in range(1, 9)]
+    path = file("\n".join(["m,time_s", *rows, *rows[:3]]) + "\n")
+    assert samples_in(path).notes == (
+        f"3 of 11 rows are equal to an earlier one, to the last digit of the duration, first "
+        f"{path}:10:3: they count as repetitions",
+    )
+    coarse = [f"{m},{m * 0.01}" for m in range(1, 9)]
+    assert samples_in(file("\n".join(["m,time_s", *coarse, *coarse[:3]]) + "\n")).notes == ()
+
+
 def test_a_unit_that_nobody_says_is_told(file):
     path = file("m,runtime\n1,2\n3,4\n")
     assert samples_in(path).durations_s.tolist() == [2, 4]

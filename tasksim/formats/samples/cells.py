@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tasksim.base.arrays import Bools, Floats, Ints
+    from tasksim.base.arrays import Bools, Floats, Indices, Ints
     from tasksim.formats.samples.columns import ColumnChoice
 
 __all__ = ["MISSING", "Cells", "Column", "samples_of"]
@@ -42,6 +42,11 @@ MIN_NAMES_OF_IDENTIFIER: Final = 20
 MIN_NUMBERED_ROWS: Final = 10
 """Number of rows from which 0, 1, 2, ... count the rows: sweeps over so many consecutive values, in
 order and each once, are rarer than columns of row numbers."""
+MIN_DIGITS: Final = 6
+"""Number of digits from which equal durations of equal parameters are one measurement, written
+twice: with fewer, a coarse clock makes them."""
+MIN_REPEATED_SHARE: Final = 0.01
+"""Share of the rows from which such repetitions are told: fewer may be chance."""
 _ROW_NAMES: Final = ("", "index", "idx", "id", "row", "rowid", "row_id", "unnamed: 0", "sample_id")
 _SPREADS: Final = {"std", "stddev", "stdev", "stderr", "sem", "sd", "variance"}
 _STATISTICS: Final = {"min", "max", "median"}
@@ -191,7 +196,10 @@ def samples_of(
         runs,
         unused=(*choice.unused, *cells.unused, *others_of, *lacking),
         categories=categories,
-        notes=tuple(_notes(cells, choice, named, table, durations_s, runs)),
+        notes=(
+            *_notes(cells, choice, named),
+            *_repeated(cells, choice, np.flatnonzero(kept), table, durations_s, runs),
+        ),
     )
 
 
@@ -346,14 +354,7 @@ def _varies(column: Column) -> bool:
     return len(np.unique(column.values[~np.isnan(column.values)])) > 1
 
 
-def _notes(
-    cells: Cells,
-    choice: ColumnChoice,
-    named: Sequence[str],
-    table: Floats,
-    durations_s: Floats,
-    runs: Ints | None,
-) -> Iterator[str]:
+def _notes(cells: Cells, choice: ColumnChoice, named: Sequence[str]) -> Iterator[str]:
     """Yield what the reader took for granted."""
     if not has_unit(choice.duration) and choice.assumed:
         yield (
@@ -369,7 +370,30 @@ def _notes(
                 f"{name}: {len(numbers)} of its names are numbers, first "
                 f"{text_of(float(column.values[row]))} in {cells.place(row, name)}"
             )
-    half = len(table) // 2
+
+
+def _repeated(
+    cells: Cells,
+    choice: ColumnChoice,
+    places: Indices,
+    table: Floats,
+    durations_s: Floats,
+    runs: Ints | None,
+) -> Iterator[str]:
+    """Yield a note if rows are in the table twice, durations included; *places* are their rows."""
     rows = np.column_stack([table, durations_s, *([] if runs is None else [runs])])
+    half = len(rows) // 2
     if half > 1 and len(rows) == 2 * half and (rows[:half] == rows[half:]).all():
         yield f"the second {half} rows are the first {half} again: they count as repetitions"
+        return
+    first = np.unique(rows, axis=0, return_index=True)[1]
+    again = np.ones(len(rows), dtype=bool)
+    again[first] = False
+    short = [float(f"{value:.{MIN_DIGITS - 1}g}") for value in durations_s[again].tolist()]
+    again[again] = ~np.isclose(durations_s[again], short, rtol=1e-12, atol=0)
+    if again.sum() >= max(2, MIN_REPEATED_SHARE * len(rows)):
+        at = cells.place(int(places[np.argmax(again)]), choice.duration)
+        yield (
+            f"{again.sum()} of {len(rows)} rows are equal to an earlier one, to the last digit of "
+            f"the duration, first {at}: they count as repetitions"
+        )
