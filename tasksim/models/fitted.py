@@ -86,6 +86,8 @@ class FittedModel(Protocol):
 
     def _repetitions(self, table: Floats) -> tuple[Ints, Floats]: ...
 
+    def _unknown_share(self, table: Floats, *, left_out: bool = False) -> Floats | None: ...
+
 
 MAX_LISTED_NAMES: Final = 5
 """Number of names listed in a message, so that they fit one line of a terminal."""

@@ -538,6 +538,13 @@ class KernelModel(ABC):
         """Return the number of samples of each row's configuration, and their relative spread."""
         raise NotImplementedError
 
+    def _unknown_share(self, table: Floats, *, left_out: bool = False) -> Floats | None:  # noqa: ARG002
+        """Return how thin samples are about each row, from 0 to 1; None if the kind cannot tell.
+
+        With *left_out*, a row that was fitted to counts as if it had been left out.
+        """
+        return None
+
     def _inside(self, table: Floats) -> Bools:
         """Return which rows lie in the box of the domain."""
         return in_box(self, table)

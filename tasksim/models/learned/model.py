@@ -14,7 +14,7 @@ from tasksim.base.errors import unknown
 from tasksim.models.kernelmodel import KernelModel
 from tasksim.models.learned.correction import Correction, Features, fit_as, learn
 from tasksim.models.learned.forest import DEPTH, Forest
-from tasksim.models.learned.process import Process
+from tasksim.models.learned.process import Process, Variance
 from tasksim.models.learned.surface import Surface
 from tasksim.models.quantiles import (
     FENCE,
@@ -133,6 +133,8 @@ class LearnedModel(KernelModel):
     logarithms."""
     _configurations_: int
     """Number of configurations; not in files."""
+    _kept_variance: tuple[Process, Variance | None] | None = None
+    """The process, and its variance, whose inverse is computed once."""
     _taken: Plan | None = None
     """A plan that the next fit follows instead of choosing."""
 
@@ -260,6 +262,23 @@ class LearnedModel(KernelModel):
     def _sampler(self, table: Floats) -> Draw:
         return scattered(self._predict(table), self.residual_quantiles_)
 
+    def _unknown_share(self, table: Floats, *, left_out: bool = False) -> Floats | None:
+        if self._variance is None or self._correction_ is None:
+            return None
+        columns = self._correction_.features.columns(table)
+        return self._variance.left_out(columns) if left_out else self._variance(columns)
+
+    @property
+    def _variance(self) -> Variance | None:
+        """The variance of the process; None without one, and in files of earlier versions."""
+        process = None if self._correction_ is None else self._correction_.process
+        if process is None:
+            return None
+        kept = self._kept_variance
+        if kept is None or kept[0] is not process:
+            kept = self._kept_variance = process, Variance.of(process)
+        return kept[1]
+
     def source(self, language: str, name: str = "duration_s") -> str:
         """Return C source of a function *name* that makes the model's predictions."""
         from tasksim.models.learned.source import c_source
@@ -318,7 +337,7 @@ def _rounded(correction: Correction) -> Correction:
     """Return *correction* with the precision of files, in which large tables take four bytes."""
     process, forest = correction.process, correction.forest
     if process is not None:
-        process = Process(process.lengths, _single(process.centres), process.weights)
+        process = replace(process, centres=_single(process.centres))
     if forest is not None:
         forest = Forest(forest.borders, forest.columns, forest.cells, _single(forest.values))
     return replace(correction, process=process, forest=forest)
@@ -342,6 +361,7 @@ def _correction_to_json(correction: Correction) -> dict[str, Any]:
             "lengths": process.lengths,
             "centres": _packed(process.centres, "f4"),
             "weights": _packed(process.weights, "f8"),
+            **({} if process.noise_share is None else {"noise_share": process.noise_share}),
         },
         "forest": forest and {
             "borders": [_packed(borders, "f8") for borders in forest.borders],
@@ -366,8 +386,9 @@ def _read_correction(node: Node, features: Features) -> Correction:
         if (lengths <= 0).any():
             raise one["lengths"].expected("positive numbers")
         weights = _unpacked(one["weights"], "f8")
+        share = one["noise_share"].positive() if "noise_share" in one.mapping() else None
         process = Process(
-            lengths, _unpacked(one["centres"], "f4", (len(weights), columns)), weights
+            lengths, _unpacked(one["centres"], "f4", (len(weights), columns)), weights, share
         )
     if node["forest"].value is not None:
         one = node["forest"]

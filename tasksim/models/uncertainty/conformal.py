@@ -10,7 +10,14 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.models.uncertainty.doubt import doubt_kind
-from tasksim.models.uncertainty.intervals import LEVELS, ByDuration, Drift, Noise, Uncertainty
+from tasksim.models.uncertainty.intervals import (
+    LEVELS,
+    ByDuration,
+    Drift,
+    Noise,
+    Thinness,
+    Uncertainty,
+)
 from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:
@@ -68,11 +75,17 @@ def calibrate(
     table = samples.parameters[known]
     doubt = doubt_kind(model).of(model, samples, seed=seed, resamples=resamples)
     deviation = np.sqrt(doubt.variance(model, table, noise(predicted)))
+    unknown, thinness = model._unknown_share(table, left_out=True), None
+    if unknown is not None:
+        thinness = Thinness.of(residual / deviation, unknown)
+    if unknown is not None and thinness is not None:
+        deviation = deviation * np.sqrt(thinness(unknown))
     # Positions at (n + 1)·level make conformal intervals valid for small n.
     quantiles = np.quantile(residual / deviation, LEVELS, method="weibull")
     found = Uncertainty(
-        noise, doubt, quantiles, int(known.sum()), by_duration=ByDuration.of(residual, predicted)
-    )
+        noise, doubt, quantiles, int(known.sum()),
+        by_duration=ByDuration.of(residual, predicted), thinness=thinness,
+    )  # fmt: skip
     if model.extrapolates:
         found = replace(found, drift=Drift.of(model, samples, partial(_needed, found, model), seed))
     model.uncertainty_ = found

@@ -8,6 +8,7 @@ variances of logarithms, and q a random number with known quantiles:
 - the *noise*, which may grow or shrink with a power of the duration;
 
 and outside the domain, a third one, the *drift* (:class:`Drift`), which grows with the distance.
+Kinds that know how thin samples are about a configuration widen both there (:class:`Thinness`).
 
 The quantiles of q are those of ln(y / m)/s over samples that were left out of the fit
 (cross-validation): intervals are as wide as these samples required, however wrong the variances or
@@ -57,7 +58,16 @@ if TYPE_CHECKING:
     Domain = Mapping[str, tuple[float, float]]
     Side = Callable[[Domain, Floats], Floats]
 
-__all__ = ["LEVELS", "ByDuration", "Drift", "Noise", "Uncertainty", "mean_of_exp", "parts_of"]
+__all__ = [
+    "LEVELS",
+    "ByDuration",
+    "Drift",
+    "Noise",
+    "Thinness",
+    "Uncertainty",
+    "mean_of_exp",
+    "parts_of",
+]
 
 MAX_EXPONENT: Final = 300.0
 """Largest exponent of a bound relative to the prediction: a float holds exp(300) times it."""
@@ -84,6 +94,9 @@ class Uncertainty:
     by_duration
         The quantiles of the noise by duration; None in files of earlier versions, and if there
         were too few samples.
+    thinness
+        The growth of errors where samples are thin; None if the kind of model cannot tell, if they
+        do not grow, and in files of earlier versions.
     """
 
     noise: Noise
@@ -92,11 +105,16 @@ class Uncertainty:
     count: int
     drift: Drift | None = None
     by_duration: ByDuration | None = None
+    thinness: Thinness | None = None
 
     def deviation(self, model: FittedModel, table: Floats, expected_s: Floats) -> Floats:
         """Return s at each row of *table*, for the predictions *expected_s* of *model*."""
-        noise = self.noise(expected_s)
-        return np.asarray(np.sqrt(self.doubt.variance(model, table, noise)))
+        variance = self.doubt.variance(model, table, self.noise(expected_s))
+        if self.thinness is not None:
+            unknown = model._unknown_share(table)
+            assert unknown is not None
+            variance = variance * self.thinness(unknown)
+        return np.asarray(np.sqrt(variance))
 
     def interval(self, model: FittedModel, table: Floats, level: float) -> tuple[Floats, Floats]:
         """Return bounds that contain a measurement with probability *level*.
@@ -143,6 +161,7 @@ class Uncertainty:
             "count": self.count,
             **({} if self.drift is None else {"drift": self.drift.to_json()}),
             **({} if self.by_duration is None else {"by_duration": self.by_duration.to_json()}),
+            **({} if self.thinness is None else {"thinness": vars(self.thinness)}),
         }
 
     @classmethod
@@ -161,6 +180,7 @@ class Uncertainty:
             node["count"].integer(),
             Drift.from_json(node["drift"]) if "drift" in node.mapping() else None,
             ByDuration.from_json(node["by_duration"]) if "by_duration" in node.mapping() else None,
+            Thinness.from_json(node["thinness"], model) if "thinness" in node.mapping() else None,
         )
 
 
@@ -315,6 +335,70 @@ class ByDuration:
         if (np.diff(quantiles, axis=1) < 0).any():
             raise node["quantiles"].expected("rows of numbers in ascending order")
         return cls(centers, quantiles)
+
+
+GROWTHS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+"""Growths to choose from: up to one at which the noise hardly counts."""
+FREEDOM: Final = 5.0
+"""Degrees of freedom of the Student's t that scaled residuals are taken to have: with a stall among
+a hundred, a normal distribution would follow the stall."""
+SCALE_STEPS: Final = 10
+"""Number of iterations for the scale of that distribution, which then has three digits."""
+MIN_LOG_GAIN: Final = 1.0
+"""Gain of log likelihood from which errors are taken to grow where samples are thin."""
+
+
+@dataclass(frozen=True)
+class Thinness:
+    """The growth of the variance where samples are thin.
+
+    The factor of the variance is (1 + growth·u)/(1 + growth), where u is how much is unknown about
+    a configuration, by the *mean* of what is unknown about samples that are left out.
+    """
+
+    growth: float
+    mean: float
+
+    def __call__(self, unknown: Floats) -> Floats:
+        """Return the factor of the variance, by what is *unknown* about each configuration."""
+        return np.asarray((1 + self.growth * unknown / self.mean) / (1 + self.growth))
+
+    @classmethod
+    def of(cls, scaled: Floats, unknown: Floats) -> Self | None:
+        """Return the most probable growth; None if the errors do not grow.
+
+        *scaled* are residuals of samples left out, by their deviations without it.
+        """
+        mean = float(unknown.mean())
+        if not mean > 0:
+            return None
+        best, most = None, _log_likelihood(scaled, np.ones(len(scaled))) + MIN_LOG_GAIN
+        for growth in GROWTHS:
+            found = cls(growth, mean)
+            probable = _log_likelihood(scaled, np.sqrt(found(unknown)))
+            if probable > most:
+                best, most = found, probable
+        return best
+
+    @classmethod
+    def from_json(cls, node: Node, model: FittedModel) -> Self:
+        """Read what an uncertainty of *model* wrote."""
+        found = cls(node["growth"].positive(), node["mean"].positive())
+        if model._unknown_share(np.empty((0, len(model.names_)))) is None:
+            raise node.error(f"the {model.kind} model does not say where its samples are thin")
+        return found
+
+
+def _log_likelihood(residual: Floats, deviation: Floats) -> float:
+    """Return that of residuals with these deviations, up to a common factor and a constant."""
+    scaled = residual / deviation
+    squares = scaled**2
+    scale = max(float(np.median(squares)), np.finfo(np.float64).tiny)
+    for _ in range(SCALE_STEPS):
+        scale = float(np.mean((FREEDOM + 1) * squares / (FREEDOM + squares / scale)))
+        scale = max(scale, np.finfo(np.float64).tiny)
+    tails = (FREEDOM + 1) / 2 * np.log1p(squares / (FREEDOM * scale))
+    return -float((tails + np.log(deviation)).sum()) - len(scaled) / 2 * float(np.log(scale))
 
 
 DEFAULT_DRIFT: Final = 0.5

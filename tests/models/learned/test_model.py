@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,6 +115,66 @@ def test_intervals_hold_what_they_say():
     test = drawn(1000, 3, noise=0.1)
     low, high = model.interval(test.parameters, 0.9)
     assert 0.86 < ((low <= test.durations_s) & (test.durations_s <= high)).mean() < 0.95
+
+
+def thinly_drawn(count, seed):
+    """A tenth of the samples in the upper half of m."""
+    many = drawn(10 * count, seed)
+    lower = many.parameters[:, 0] < 128
+    return many.select(np.flatnonzero(lower | (np.arange(len(many)) % 10 == 0))[:count])
+
+
+@pytest.fixture(scope="module")
+def thin():
+    from tasksim.models.uncertainty.conformal import calibrate
+
+    model = LearnedModel().fit(samples := thinly_drawn(300, 2))
+    calibrate(model, samples)
+    return model
+
+
+def shares_inside(model, level=0.9):
+    """The shares of measurements in intervals where samples are dense, and where they are thin."""
+    test = drawn(3000, 3)
+    low, high = model.interval(test.parameters, level)
+    inside = (low <= test.durations_s) & (test.durations_s <= high)
+    upper = test.parameters[:, 0] >= 128
+    return inside[~upper].mean(), inside[upper].mean()
+
+
+def test_intervals_are_wider_where_samples_are_thin(thin):
+    alike = copy.copy(thin)
+    alike.uncertainty_ = replace(thin.uncertainty_, thinness=None)
+    dense, sparse = shares_inside(thin)
+    assert 0.86 < dense < 0.96
+    assert sparse > shares_inside(alike)[1] + 0.05
+    low, high = thin.interval([[64.0, 128.0], [600.0, 128.0]])
+    assert np.divide(*np.log(high / low)) < 0.8
+
+
+def test_intervals_of_a_file_are_those_of_the_model(thin):
+    table = drawn(200, 7).parameters
+    data = json.loads(json.dumps(thin.to_json()))
+    assert np.array_equal(from_json(data).interval(table), thin.interval(table))
+    data["uncertainty"]["thinness"]["growth"] = -1.0
+    with pytest.raises(InputError, match="growth"):
+        from_json(data)
+
+
+def test_files_of_earlier_versions_do_not_know_where_samples_are_thin(thin):
+    data = json.loads(json.dumps(thin.to_json()))
+    del data["correction"]["process"]["noise_share"]
+    with pytest.raises(InputError, match="the learned model does not say where its samples are"):
+        from_json(copy.deepcopy(data))
+    del data["uncertainty"]["thinness"]
+    low, high = from_json(data).interval([[64.0, 128.0], [600.0, 128.0]])
+    assert (low < high).all()
+
+
+def test_draws_scatter_more_where_samples_are_thin(thin):
+    rows = np.repeat([[64.0, 128.0], [600.0, 128.0]], 2000, axis=0)
+    draws = np.log(thin.sample(rows, np.random.default_rng(0))).reshape(2, 2000)
+    assert np.divide(*draws.std(axis=1)) < 0.8
 
 
 def test_the_model_as_a_file_is_small(model):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tasksim.core.library import library
 from tasksim.models.learned import process
-from tasksim.models.learned.process import Process, Regression, Scales, learn_scales
+from tasksim.models.learned.process import Process, Regression, Scales, Variance, learn_scales
 
 
 def correlations(a, b, lengths):
@@ -114,3 +114,36 @@ def test_far_rows_have_next_to_no_covariance():
     """Squares that no number of single precision holds, from lengths of some other file."""
     found = Process(np.array([1e-30]), np.zeros((5, 1)), np.ones(5))
     assert np.abs(found.predict(np.array([[1.0]]))).max() < 1e-7
+
+
+def known(table, rows, lengths, share):
+    """The variance at *table* that is left where *rows* are known, by its definition."""
+    own = correlations(rows, rows, lengths) + share * np.eye(len(rows))
+    between = correlations(table, rows, lengths)
+    return 1 - (between * np.linalg.solve(own, between.T).T).sum(axis=1)
+
+
+@given(st.integers(0, 1000), st.integers(1, 40), st.integers(1, 5), st.sampled_from([1e-3, 0.1, 2]))
+def test_the_variance_is_what_the_centres_leave(seed, centres, columns, share):
+    found, table = drawn(seed, centres, columns, 1)
+    variance = Variance(found.lengths, found.centres, share)
+    expected = known(table, found.centres * found.lengths, found.lengths, share)
+    assert variance(table) == pytest.approx(expected, abs=1e-8)
+    assert variance.left_out(table).tolist() == variance(table).tolist()  # none is a centre
+
+
+def test_a_centre_is_left_out_of_what_is_known_about_it(rows):
+    lengths = np.array([0.4, 0.9])
+    centres = np.float64(np.float32(rows / lengths))
+    found = Variance(lengths, centres, 0.05).left_out(rows)
+    for place, row in enumerate(centres):
+        others = np.delete(centres, place, axis=0)
+        assert found[place] == pytest.approx(known(row[None], others, 1.0, 0.05)[0], abs=1e-6)
+
+
+def test_of_many_centres_some_tell_the_variance():
+    process = drawn(0, 1500, 2, 1)[0]
+    assert Variance.of(process) is None  # as in files of earlier versions
+    found = Variance.of(Process(process.lengths, process.centres, process.weights, 0.1))
+    assert len(found.centres) == 512
+    assert len({row.tobytes() for row in found.centres}) == 512

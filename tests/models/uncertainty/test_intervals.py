@@ -17,7 +17,7 @@ from tasksim.models.registry import from_json, model_class
 from tasksim.models.samples import Samples
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.uncertainty.doubt import Anchors, Counts, Covariance, doubt_kind
-from tasksim.models.uncertainty.intervals import LEVELS, Noise
+from tasksim.models.uncertainty.intervals import LEVELS, Noise, Thinness
 
 KINDS = {
     "history": (HistoryModel, 3),
@@ -236,3 +236,14 @@ def test_kinds_of_doubt():
 
 def test_levels_are_symmetric():
     assert [1 - level for level in reversed(LEVELS)] == pytest.approx(LEVELS)
+
+
+def test_the_growth_of_errors_is_found_where_it_is():
+    rng = np.random.default_rng(0)
+    unknown = rng.exponential(1.0, 2000)
+    residual = rng.standard_t(5, 2000)
+    found = Thinness.of(residual * np.sqrt(1 + 5 * unknown), unknown)
+    assert found.growth == 5
+    assert found(np.array([0.0, found.mean])) == pytest.approx([1 / 6, 1])
+    assert Thinness.of(residual, unknown) is None
+    assert Thinness.of(residual, np.zeros(2000)) is None
