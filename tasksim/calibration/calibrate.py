@@ -13,7 +13,13 @@ from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.lockfile import check_lock
 from tasksim.calibration.calibration_options import CalibrationOptions
 from tasksim.calibration.campaign import Campaign
-from tasksim.calibration.fit_kernels import Fits, LinearKernels, Search, choose_linear
+from tasksim.calibration.fit_kernels import (
+    Fits,
+    LinearKernels,
+    Search,
+    choose_linear,
+    predicted_graphs,
+)
 from tasksim.calibration.fit_runs import fit_locality, measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
@@ -84,6 +90,7 @@ def calibrate(
     options: CalibrationOptions | None = None,
     terms: Mapping[str, str] | None = None,
     search: Search = "irregular",
+    predicted: Sequence[str | TaskGraph] = (),
     replace: bool = False,
     progress: Progress | None = None,
 ) -> CalibrationReport:
@@ -112,6 +119,9 @@ def calibrate(
         hardly repeat (:func:`~tasksim.calibration.fit_kernels.irregular`), all, or none. The
         rest, and kernels with too few configurations for a search, get histories. Known terms
         (:mod:`tasksim.calibration.fit_kernels`) are used unless others predict better.
+    predicted : sequence of str or TaskGraph, optional
+        Graphs that will be predicted. Kernels of which they have other sizes than are measured
+        get linear models with searched terms, too, and these are also judged by extrapolation.
     replace : bool, optional
         Whether to discard earlier measurements of these kernels instead of adding to them.
     progress : callable, optional
@@ -165,7 +175,10 @@ def calibrate(
     _check_preconditions(found, destination, terms)
     if options.makespan is not None:
         _check_steerable(found)
-    campaign = KernelCampaign(found, destination, options, terms, search, progress, replace=replace)
+    campaign = KernelCampaign(
+        found, destination, options, terms, search, progress, replace=replace,
+        predicted=predicted_graphs(predicted),
+    )  # fmt: skip
     campaign.run(wait=True, tell=warnings.warn)
     report, refused = campaign.report, campaign.fits.refused
     report.interrupted = report.interrupted or campaign.interrupted
@@ -203,10 +216,11 @@ class KernelCampaign(Campaign):
         progress: Progress | None,
         *,
         replace: bool,
+        predicted: Sequence[TaskGraph],
     ) -> None:
         super().__init__(destination.models_folder, options.max_seconds, progress)
         self.items, self.destination, self.options = items, destination, options
-        self._search, self._replace = search, replace
+        self._search, self._replace, self._predicted = search, replace, predicted
         self.choice = LinearKernels(terms)
         self.kept: dict[str, str] = {}
         self.collected = KernelSamples()
@@ -220,7 +234,7 @@ class KernelCampaign(Campaign):
         if not (self._replace or self._search == "none"):
             self.kept = earlier_terms(self.output, _parameter_names(self.items))
         terms = {**self.kept, **self.choice.terms}
-        self.choice = choose_linear(self.items, terms, self._search, earlier)
+        self.choice = choose_linear(self.items, terms, self._search, earlier, self._predicted)
         _check_preconditions(self.items, self.destination, self.choice.terms)
         self.collected = KernelSamples(earlier, self.choice.linear)
 

@@ -71,6 +71,7 @@ def calibrate_contended(
     options: CalibrationOptions | None = None,
     terms: Mapping[str, str] | None = None,
     search: Search = "irregular",
+    predicted: Sequence[str | TaskGraph] = (),
     progress: Callable[[str, float], None] | None = None,
 ) -> CalibrationReport:
     """Measure kernels on one core, and their slowdown on *workers* cores.
@@ -80,7 +81,7 @@ def calibrate_contended(
 
     Parameters
     ----------
-    items, library, machine, options, terms, search, progress
+    items, library, machine, options, terms, search, predicted, progress
         As in :func:`~tasksim.calibration.calibrate.calibrate`.
     workers : int, optional
         Number of cores, at least two [default: all usable ones].
@@ -112,7 +113,7 @@ def calibrate_contended(
     wanted = named_items(items)
     report = calibrate(
         wanted, library, workers=1, machine=machine, options=half, terms=terms, search=search,
-        replace=True, progress=_part(progress, 0.0),
+        predicted=predicted, replace=True, progress=_part(progress, 0.0),
     )  # fmt: skip
     if report.interrupted:
         return report

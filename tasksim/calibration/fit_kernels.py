@@ -12,17 +12,22 @@ the authors of the kernels, decide then, and give way where samples refute them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from tasksim.base.arguments import short
 from tasksim.base.errors import InputError
+from tasksim.formats.graphs import load_graph
+from tasksim.graph.apps.registry import name_and_settings
 from tasksim.graph.taskgraph import TaskGraph
 from tasksim.models.kinds.history import HistoryModel
 from tasksim.models.terms.candidates import AUTO
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
+from tasksim.models.validation.outside import errors_outside, outside_of, sizes_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.kinds.linear import LinearModel
     from tasksim.models.samples import Samples
+    from tasksim.models.validation.outside import Outside
 
 __all__ = [
     "KNOWN_TERMS",
@@ -43,6 +49,7 @@ __all__ = [
     "choose_linear",
     "fit_searched",
     "irregular",
+    "predicted_graphs",
 ]
 
 Search = Literal["irregular", "all", "none"]
@@ -64,12 +71,21 @@ class LinearKernels:
     searched
         Kernels whose terms are searched for; histories if the samples do not suffice.
     irregular
-        Searched kernels that were not requested.
+        Searched kernels that were not requested, of irregular graphs.
+    unmeasured
+        Searched kernels that were not requested, of which predictions of other sizes will be.
+    missing
+        Kernels of graphs that will be predicted which are not measured.
+    predicted
+        Graphs that will be predicted: those measured, and others.
     """
 
     terms: Mapping[str, str] = field(default_factory=dict)
     searched: frozenset[str] = frozenset()
     irregular: frozenset[str] = frozenset()
+    unmeasured: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+    predicted: tuple[TaskGraph, ...] = ()
 
     @property
     def linear(self) -> frozenset[str]:
@@ -81,11 +97,33 @@ class LinearKernels:
         return self.terms.get(kernel) or (AUTO if kernel in self.searched else None)
 
 
+def predicted_graphs(graphs: object) -> list[TaskGraph]:
+    """Return the graphs that will be predicted, generated from their names.
+
+    Raises
+    ------
+    InputError
+        If *graphs* is not a list of names and graphs.
+    """
+    legal = "a list of graphs, by name or made"
+    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+        raise InputError(f"predicted: got {short(graphs)}; legal: {legal}")
+    found = [
+        load_graph(*name_and_settings(graph)) if isinstance(graph, str) else graph
+        for graph in graphs
+    ]
+    for graph in found:
+        if not isinstance(graph, TaskGraph):
+            raise InputError(f"predicted: got {short(graph)}; legal: {legal}")
+    return found
+
+
 def choose_linear(
     items: Sequence[TaskGraph | KernelCall],
     terms: Mapping[str, str],
     search: Search,
     earlier: Mapping[str, Samples] | None = None,
+    predicted: Sequence[TaskGraph] = (),
 ) -> LinearKernels:
     """Return which kernels of *items* get linear models.
 
@@ -99,6 +137,9 @@ def choose_linear(
     earlier
         Kernel -> its samples of earlier calibrations, which also count: a graph is taken as
         irregular if it shares a kernel with an irregular one, even if it has few tasks.
+    predicted
+        Graphs that will be predicted. Unless *search* is none, terms are also searched for if
+        their tasks have sizes that are neither in *items* nor in *earlier*.
 
     Raises
     ------
@@ -114,8 +155,46 @@ def choose_linear(
     for graph in graphs:
         if search == "all" or (search == "irregular" and _irregular(graph, earlier or {})):
             found.update(graph.model_names)
-    searched = frozenset(found - terms.keys())
-    return LinearKernels(dict(terms), searched, searched if search == "irregular" else frozenset())
+    known, asked = _measured(items, earlier or {}), _measured(predicted, {})
+    unmeasured = {
+        name
+        for name, rows in asked.items()
+        if search == "irregular" and name in known and not rows <= known[name]
+    }
+    unmeasured -= found | terms.keys()
+    searched = frozenset((found | unmeasured) - terms.keys())
+    return LinearKernels(
+        dict(terms),
+        searched,
+        searched - unmeasured if search == "irregular" else frozenset(),
+        frozenset(unmeasured),
+        frozenset(asked.keys() - known.keys()),
+        (*graphs, *predicted),
+    )
+
+
+def _measured(
+    items: Sequence[TaskGraph | KernelCall], earlier: Mapping[str, Samples]
+) -> dict[str, set[frozenset[tuple[str, float]]]]:
+    """Return kernel -> its configurations, each the set of its parameters with their values."""
+    found: dict[str, set[frozenset[tuple[str, float]]]] = {}
+
+    def add(kernel: str, names: Sequence[str], table: NDArray[np.float64]) -> None:
+        rows = np.unique(table, axis=0).tolist()
+        found.setdefault(kernel, set()).update(
+            frozenset(zip(names, row, strict=True)) for row in rows
+        )
+
+    for item in items:
+        if isinstance(item, TaskGraph):
+            for number, name in enumerate(item.model_names):
+                rows = np.unique(item.row[item.kernel == number])
+                add(name, item.parameter_names[number], item.parameters[number][rows])
+        else:
+            add(item.name, list(item.parameters), np.array([list(item.parameters.values())]))
+    for kernel, samples in earlier.items():
+        add(kernel, samples.names, samples.parameters)
+    return found
 
 
 def irregular(graph: TaskGraph) -> bool:
@@ -182,22 +261,33 @@ class Fits:
         Kernel that got a history because its terms could not be searched for -> reason.
     without_interval
         Kernel whose predictions have no interval -> reason.
+    outside
+        Kernel of which predictions outside its samples will be asked for -> how good they are.
     """
 
     models: dict[str, KernelModel] = field(default_factory=dict)
     refused: InputError | None = None
     histories: dict[str, str] = field(default_factory=dict)
     without_interval: dict[str, str] = field(default_factory=dict)
+    outside: dict[str, str] = field(default_factory=dict)
 
-    def fit(self, kernel: str, samples: Samples, choice: LinearKernels) -> KernelModel:
+    def fit(
+        self, kernel: str, samples: Samples, choice: LinearKernels, *, called: str | None = None
+    ) -> KernelModel:
         """Return the model of *kernel* with its prediction intervals.
+
+        Graphs that will be predicted call it by its name, or *called*.
 
         Raises
         ------
         InputError
             If *samples* do not suffice for the given terms.
         """
-        model = self._fitted(kernel, samples, choice)
+        asked = sizes_in(choice.predicted, called or kernel, samples)
+        outside = outside_of(samples, asked)
+        model = self._fitted(kernel, samples, choice, outside)
+        if outside is not None:
+            self.outside[kernel] = _said_outside(model, samples, outside)
         # The terms stay fixed in cross-validation: a search without each fifth of the samples would
         # take five times as long as the search itself.
         try:
@@ -206,7 +296,9 @@ class Fits:
             self.without_interval[kernel] = str(error)
         return model
 
-    def _fitted(self, kernel: str, samples: Samples, choice: LinearKernels) -> KernelModel:
+    def _fitted(
+        self, kernel: str, samples: Samples, choice: LinearKernels, outside: Outside | None
+    ) -> KernelModel:
         """Return the model with given terms, with found terms, or a history."""
         terms = choice.terms_of(kernel)
         if terms is None:
@@ -216,14 +308,30 @@ class Fits:
 
             return LinearModel(terms=terms).fit(samples)
         try:
-            return fit_searched(kernel, samples)
+            return fit_searched(kernel, samples, outside)
         except InputError as error:
             self.histories[kernel] = str(error)
             return HistoryModel().fit(samples)
 
 
-def fit_searched(kernel: str, samples: Samples) -> LinearModel:
+def _said_outside(model: KernelModel, samples: Samples, outside: Outside) -> str:
+    """Return how well *model*, fitted to the rest, predicts the *samples* at their ends."""
+    where = f"{100 * outside.share:.3g} % of the sizes to be predicted are outside the samples"
+    errors = errors_outside(model, samples, outside)
+    if not len(errors):
+        return f"{where}, and too few sizes differ to judge extrapolation by"
+    if not np.isfinite(errors).all():
+        return f"{where}, where {model.kind} predicts nothing"
+    ends = ", ".join(end.text() for end in outside.ends)
+    off = 100 * float(np.expm1(errors.mean()))
+    return f"{where}; fitted to the rest, it errs by {off:.3g} % on those with {ends}"
+
+
+def fit_searched(kernel: str, samples: Samples, outside: Outside | None = None) -> LinearModel:
     """Return the linear model of *kernel* with found terms, or with known ones if they do as well.
+
+    Where predictions *outside* the samples will be asked for, errors at their ends count by the
+    share of what is outside.
 
     Raises
     ------
@@ -240,11 +348,14 @@ def fit_searched(kernel: str, samples: Samples) -> LinearModel:
         known = LinearModel(AUTO, candidates=terms).fit(samples)
     except InputError:  # none of their parameters varies
         return found
-    (error, spread), (best, _) = map(_error, (known, found))
+    (error, spread), (best, _) = (_error(model, samples, outside) for model in (known, found))
     return known if error <= best + MAX_STANDARD_ERRORS * spread else found
 
 
-def _error(model: LinearModel) -> tuple[float, float]:
-    """Return the cross-validated MLogQ of *model* and its standard error."""
+def _error(model: LinearModel, samples: Samples, outside: Outside | None) -> tuple[float, float]:
+    """Return the MLogQ of *model* on samples left out, and the standard error of that inside."""
     told = model.report()
-    return told["cv_mlogq"], told["cv_standard_error"]
+    error, spread = told["cv_mlogq"], told["cv_standard_error"]
+    if outside is not None and len(beyond := errors_outside(model, samples, outside)):
+        error = (1 - outside.share) * error + outside.share * float(beyond.mean())
+    return error, spread

@@ -17,7 +17,13 @@ from tasksim.base.arguments import flag, path_of, short
 from tasksim.base.errors import InputError, option, unknown
 from tasksim.base.lockfile import locked
 from tasksim.base.units import format_time
-from tasksim.calibration.fit_kernels import Fits, LinearKernels, Search, choose_linear
+from tasksim.calibration.fit_kernels import (
+    Fits,
+    LinearKernels,
+    Search,
+    choose_linear,
+    predicted_graphs,
+)
 from tasksim.calibration.recorded_samples import (
     FOOTPRINT,
     ITERATION,
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
 
     from tasksim.calibration.campaign import Progress
     from tasksim.calibration.recorded_samples import Name, Parts
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Platform
     from tasksim.run.samples import RecordedRun
@@ -172,6 +179,7 @@ def calibrate_from(
     machine: str | None = None,
     terms: Mapping[str, str] | None = None,
     search: Search = "irregular",
+    predicted: Sequence[str | TaskGraph] = (),
     replace: bool = False,
     trust: bool = False,
     progress: Progress | None = None,
@@ -194,6 +202,8 @@ def calibrate_from(
     search : {"irregular", "all", "none"}
         Other kernels that get a linear model with searched terms, as in :func:`calibrate`. The
         rest get histories.
+    predicted : sequence of str or TaskGraph, optional
+        Graphs that will be predicted, as in :func:`calibrate`.
     replace : bool, default False
         Whether to discard earlier samples of these kernels instead of adding to them.
     trust : bool, default False
@@ -239,7 +249,10 @@ def calibrate_from(
     destination = Destination(path_of(library, "library"), named_machine(machine), 1)
     flag(replace, "replace")
     recorded = _loaded(runs, trust=flag(trust, "trust"))
-    found = _Fitting(recorded, destination, dict(terms or {}), search, replace=replace)
+    found = _Fitting(
+        recorded, destination, dict(terms or {}), search, predicted_graphs(predicted),
+        replace=replace,
+    )  # fmt: skip
     folder = destination.models_folder
     with locked(folder, wait=True):
         found.gather()
@@ -285,10 +298,12 @@ class _Fitting:
         destination: Destination,
         terms: dict[str, str],
         search: Search,
+        predicted: Sequence[TaskGraph],
         *,
         replace: bool,
     ) -> None:
         self.runs, self.destination, self.given, self.search = runs, destination, terms, search
+        self.predicted = predicted
         self.replace = replace
         self.samples: dict[Name, Samples] = {}
         self.notes: list[str] = []
@@ -303,7 +318,8 @@ class _Fitting:
         kept = {}
         if not (self.replace or self.search == "none"):
             kept = earlier_terms(self.destination.models_folder, self._writable(kernels))
-        self.choice = choose_linear(graphs, {**kept, **self.given}, self.search)
+        given = {**kept, **self.given}
+        self.choice = choose_linear(graphs, given, self.search, predicted=self.predicted)
         self.notes += kept_terms(kept.keys() - self.given.keys(), self.choice)
         writable = self._writable(kernels)
         parts = [samples_of(one) for one in self.runs]
@@ -443,12 +459,17 @@ class _Fitting:
             {labels[n]: t for n in self.samples if (t := self.choice.terms.get(n[0]))},
             frozenset(labels[n] for n in self.samples if n[0] in self.choice.searched),
             frozenset(labels[n] for n in self.samples if n[0] in self.choice.irregular),
+            frozenset(labels[n] for n in self.samples if n[0] in self.choice.unmeasured),
+            self.choice.missing,
+            self.choice.predicted,
         )
         for place, (name, some) in enumerate(self.samples.items()):
             if progress is not None:
                 progress(labels[name], place / len(self.samples))
             try:
-                self.fits.models[labels[name]] = self.fits.fit(labels[name], some, choice)
+                self.fits.models[labels[name]] = self.fits.fit(
+                    labels[name], some, choice, called=name[0]
+                )
             except InputError as error:
                 refused.append(f"kernel {labels[name]}: {error}")
         if refused:

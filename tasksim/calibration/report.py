@@ -323,6 +323,18 @@ def model_choices(choice: LinearKernels, fits: Fits) -> list[str]:
             f"{', '.join(unasked)}: linear models with searched terms, as tasks of the graph "
             "hardly repeat, and a history predicts no other input; " + _how_to_ask()
         )
+    larger = sorted(choice.unmeasured & found.keys())
+    if larger:
+        notes.append(
+            f"{', '.join(larger)}: linear models with searched terms, as tasks to be predicted "
+            "have other sizes, which a history does not know; " + _how_to_ask()
+        )
+    notes += [f"{kernel}: {said}" for kernel, said in fits.outside.items()]
+    if choice.missing:
+        notes.append(
+            f"{', '.join(sorted(choice.missing))}: to be predicted, and not measured: calibrate "
+            "them, too"
+        )
     searched = sorted(choice.searched & found.keys())
     constant = [kernel for kernel in searched if getattr(found[kernel], "terms_", ()) == ("1",)]
     if constant:

@@ -14,7 +14,16 @@ from tasksim.base.errors import InputError, unknown
 from tasksim.base.interruption import INTERRUPTED_EXIT_CODE
 from tasksim.base.numerals import decimal_number
 from tasksim.cli.command import command
-from tasksim.cli.options import SHARE, TIME, WORKERS, json_option, terms_by_kernel, trust_option
+from tasksim.cli.options import (
+    SHARE,
+    TIME,
+    WORKERS,
+    for_option,
+    graphs_for,
+    json_option,
+    terms_by_kernel,
+    trust_option,
+)
 from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
@@ -45,6 +54,7 @@ POWER = "power"
         "tasksim calibrate cholesky tiles=8 lu tiles=8 tile_size=128,256 --library mylibrary",
         "tasksim calibrate gemm m=256 n=256 k=128,256,512 --tolerance 1% --max-time 2min",
         "tasksim calibrate cholesky tiles=14 --until makespan:2%",
+        "tasksim calibrate cholesky tiles=8 tile_size=64,128,192 --for 'cholesky tile_size=512'",
         "tasksim calibrate cholesky tiles=8 --contention",
         "tasksim calibrate fmm particles=1e5 height=5,6 group_size=100 distribution=cube,ellipsoid",
         "tasksim calibrate memory --library mylibrary",
@@ -118,6 +128,7 @@ POWER = "power"
     " the caches hold: choose the one that you will ask about. [default: lws,"
     " eager]",
 )
+@for_option
 @click.option("--pin/--no-pin", default=True, help="Keep each thread on a core of its own.")
 @click.option(
     "--replace", is_flag=True, help="Forget earlier samples, and terms, instead of adding to them."
@@ -144,6 +155,7 @@ def calibrate(
     calm: bool,
     contention: bool,
     schedulers: tuple[str, ...],
+    predicted: tuple[str, ...],
     pin: bool,
     replace: bool,
     quick: bool,
@@ -177,7 +189,10 @@ def calibrate(
     """
     if runs:
         _refuse_measuring(ctx, items)
-        _calibrate_from(runs, library, name, terms, replace=replace, trust=trust, as_json=as_json)
+        _calibrate_from(
+            runs, library, name, terms, graphs_for(predicted),
+            replace=replace, trust=trust, as_json=as_json,
+        )  # fmt: skip
         return
     if trust:
         raise click.UsageError("--trust is about a recorded run: give --from RUN")
@@ -205,7 +220,7 @@ def calibrate(
     makespan = _makespan(until)
     if contention and makespan is not None:
         raise InputError("--contention measures all kernels: leave --until out")
-    wanted = parse_items(items)
+    wanted, to_predict = parse_items(items), graphs_for(predicted)
     refuse_unwritable(library / "models")
     measure = _measuring(contention=contention, replace=replace)
     from tasksim.calibration.calibration_options import SCHEDULERS, CalibrationOptions
@@ -227,6 +242,7 @@ def calibrate(
             ),
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
+            predicted=to_predict,
             progress=progress,
         )
     if as_json:
@@ -242,7 +258,7 @@ def calibrate(
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
-WITH_FROM = {"runs", "library", "name", "terms", "replace", "trust", "as_json"}
+WITH_FROM = {"runs", "library", "name", "terms", "predicted", "replace", "trust", "as_json"}
 """Options that are allowed together with ``--from``."""
 
 
@@ -264,6 +280,7 @@ def _calibrate_from(
     library: Path,
     name: str | None,
     terms: Sequence[str],
+    predicted: Sequence[TaskGraph],
     *,
     replace: bool,
     trust: bool,
@@ -280,6 +297,7 @@ def _calibrate_from(
             machine=name,
             terms=terms_by_kernel(terms, AUTO, HISTORY),
             search=_search(terms),
+            predicted=predicted,
             replace=replace,
             trust=trust,
             progress=progress,

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import refuse_existing
 from tasksim.cli.command import command
-from tasksim.cli.options import TIME, force_option, json_option, seed_option
+from tasksim.cli.options import (
+    TIME,
+    for_option,
+    force_option,
+    graphs_for,
+    json_option,
+    seed_option,
+)
 from tasksim.cli.output import note, print_json, refuse_file, refuse_unwritable, warn
 from tasksim.cli.progress import showing
 
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tasksim.models.files.coefficients import Entry
+    from tasksim.models.samples import Samples
     from tasksim.models.selection import Selection
 
 __all__ = ["fit", "latencies_of"]
@@ -41,6 +49,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
         "tasksim fit gemm.csv --kind mlr --terms 'm*n*k + m*n' -o gemm.json --source gemm_s.c",
         "tasksim fit gemm.csv --kind cp --rank 3 --cells m=16,n=16,k=8 --regularization 1e-5",
         "tasksim fit gemm.csv --kind cp --over rank=1,2,4,8 --over cells=8,16 --report cp.html",
+        "tasksim fit gemm.csv --for 'cholesky tiles=40 tile_size=512'",
         "tasksim fit gemm-counters.csv --kind counters --by r2 --costs two",
     ],
 )
@@ -137,6 +146,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
     help="Ranges that predictions will be asked for: beyond the samples, kinds are judged by their "
     "extrapolation, too.",
 )
+@for_option
 @click.option("--architecture", default="cpu", help="Architecture of the samples.")
 @click.option(
     "--budget",
@@ -159,6 +169,7 @@ def fit(
     report: Path | None,
     source: Path | None,
     domain: str | None,
+    predicted: tuple[str, ...],
     architecture: str,
     budget: float,
     seed: int,
@@ -175,6 +186,8 @@ def fit(
     """
     kinds, options = _wanted(**wanted)
     tried, trials = _tried(over, **wanted), []
+    if domain is not None and predicted:
+        raise InputError("--for says the sizes of a graph's tasks: leave --domain out")
     asked = None if domain is None else _ranges(domain)
     if source is not None:
         kinds = _with_source(kinds, LANGUAGES.get(source.suffix))
@@ -187,6 +200,8 @@ def fit(
 
     names, numbered = _listed(parameters), _listed(categorical) or ()
     samples = samples_in(file, duration=duration, parameters=names, part=part, categorical=numbered)
+    if predicted:
+        asked = _sizes_in(predicted, _kernel(output, part, file), samples)
     test = None
     if test_file is not None:
         test = samples_in(
@@ -340,6 +355,19 @@ def _ranges(text: str) -> dict[str, tuple[float, float]]:
                 f"--domain: got '{part}' in '{text}'; legal: NAME=LOW..HIGH,..., each once"
             ) from None
     return found
+
+
+def _sizes_in(
+    texts: tuple[str, ...], kernel: str, samples: Samples
+) -> dict[str, tuple[float, float]]:
+    """Return parameter -> its range in the tasks of *kernel* in the graphs that *texts* name."""
+    from tasksim.models.validation.outside import sizes_in
+
+    graphs = graphs_for(texts)
+    known = dict.fromkeys(name for graph in graphs for name in graph.model_names)
+    if kernel not in known:
+        raise InputError(f"--for: {unknown('kernel', kernel, known, ', '.join(texts))}")
+    return sizes_in(graphs, kernel, samples)
 
 
 def _of_counters(kind: str, memory: str | None, **options: str | None) -> dict[str, Any]:

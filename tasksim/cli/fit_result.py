@@ -239,7 +239,7 @@ def fit_text(result: dict[str, Any]) -> Iterator[str]:
         yield f"worst     {result['worst_region']['why']}"
     if result["outside"] is not None:
         ends = ", ".join(result["outside"]["left_out"])
-        yield f"outside   {100 * result['outside']['share']:.2g} % of the domain; judged by {ends}"
+        yield f"outside   {100 * result['outside']['share']:.3g} % of the domain; judged by {ends}"
     yield f"size      {result['size_bytes']} bytes"
     outside = result["outside"] is not None
     yield f"\nkind     mlogq      ± {'outside ' if outside else ''}   bytes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from shlex import split
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,6 +43,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 if TYPE_CHECKING:
     from tasksim.base.units import Dimension
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.scenario.scenario import Scenario
 
     FloatType = click.ParamType[float]
@@ -163,6 +165,16 @@ auto_option = click.option(
     metavar="FILE",
     help="What settings KEY=auto, and --scheduler auto, become: a tree that 'tasksim study tree'"
     " wrote, or a result of 'tasksim tune' or 'tasksim autotune'; all .json.",
+)
+
+
+for_option = click.option(
+    "--for",
+    "predicted",
+    multiple=True,
+    metavar="'GRAPH KEY=VALUE...'",
+    help="Task graph that will be predicted: where its tasks have other sizes than are measured, "
+    "models are judged by extrapolation, too. May be repeated.",
 )
 
 
@@ -305,6 +317,31 @@ def _with_options(options: tuple[Decorator, ...], gathered: Any, function: F) ->
     for option in reversed(options):
         gathered = option(gathered)
     return gathered  # type: ignore[no-any-return]
+
+
+def graphs_for(texts: Iterable[str]) -> list[TaskGraph]:
+    """Return the graphs that ``--for`` names.
+
+    Raises
+    ------
+    InputError
+        If there is no such graph.
+    """
+    from tasksim.formats.graphs import load_graph
+
+    graphs = []
+    for text in texts:
+        try:
+            name, *settings = split(text)
+        except ValueError:
+            raise InputError(
+                f"--for: got {text!r}; legal: a graph and its settings, as 'cholesky tiles=40'"
+            ) from None
+        try:
+            graphs.append(load_graph(name, settings))
+        except InputError as error:
+            raise InputError(f"--for: {error}") from error
+    return graphs
 
 
 def terms_by_kernel(texts: Iterable[str], *words: str) -> dict[str, str]:

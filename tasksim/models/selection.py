@@ -529,7 +529,7 @@ def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
     if outside is None:
         return
     ends = ", ".join(end.text() for end in outside.ends)
-    where = f"{100 * outside.share:.2g} % of the domain is outside the samples"
+    where = f"{100 * outside.share:.3g} % of the domain is outside the samples"
     if chosen.exact:
         yield f"{where}, where {chosen.kind} predicts nothing"
     elif not len(chosen.beyond):

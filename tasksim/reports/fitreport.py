@@ -116,7 +116,7 @@ def _outside(found: Selection) -> list[Block]:
         if both[0] is not None
     ]
     said = (
-        f"{100 * outside.share:.2g} % of the domain asked for is outside the samples. So kinds are "
+        f"{100 * outside.share:.3g} % of the domain asked for is outside the samples. So kinds are "
         "also compared by their errors on a quarter of the configurations, with "
         f"{' or '.join(end.text() for end in outside.ends)}, by models of the others."
     )

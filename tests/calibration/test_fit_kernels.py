@@ -7,7 +7,13 @@ import pytest
 from tiers import few
 
 from tasksim.base.errors import InputError
-from tasksim.calibration.fit_kernels import KNOWN_TERMS, choose_linear, fit_searched, irregular
+from tasksim.calibration.fit_kernels import (
+    KNOWN_TERMS,
+    Fits,
+    choose_linear,
+    fit_searched,
+    irregular,
+)
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.builder import GraphBuilder
@@ -87,6 +93,45 @@ def test_a_graph_is_irregular_if_an_earlier_one_with_its_kernels_was(
     assert ("gemm" in chosen.linear) is expected
     assert choose_linear([small], {}, "none", {"gemm": samples}).linear == set()
     assert choose_linear([small], {}, "irregular", {"gemm_nn": samples}).linear == set()
+
+
+def test_sizes_that_will_be_predicted_make_a_search_of_a_history():
+    larger = generate("cholesky", tiles=3, tile_size=2048)
+    chosen = choose_linear([CHOLESKY, GEMM], {"trsm": "m"}, "irregular", predicted=[larger])
+    assert chosen.searched == chosen.unmeasured == {"potrf", "syrk", "gemm"}
+    assert chosen.irregular == chosen.missing == set()
+    same = choose_linear([CHOLESKY], {}, "irregular", predicted=[CHOLESKY])
+    assert same.searched == set()
+    assert choose_linear([CHOLESKY], {}, "none", predicted=[larger]).searched == set()
+    other = choose_linear([CHOLESKY], {}, "irregular", predicted=[generate("lu", tiles=3)])
+    assert "getrf" in other.missing
+    assert "gemm" not in other.missing
+
+
+def test_sizes_of_earlier_samples_are_measured():
+    larger = generate("cholesky", tiles=3, tile_size=2048)
+    earlier = {"potrf": Samples(("n",), [[2048.0], [2048.0]], [1.0, 1.1])}
+    chosen = choose_linear([CHOLESKY], {}, "irregular", earlier, [larger])
+    assert "potrf" not in chosen.unmeasured
+    assert "gemm" in chosen.unmeasured
+
+
+def test_how_well_sizes_to_be_predicted_are_known_is_told():
+    rng = np.random.default_rng(0)
+    n = np.repeat(2.0 ** np.arange(4, 9), 8)
+    samples = Samples(("n",), n[:, None], 1e-9 * n**3 * rng.lognormal(0, 0.02, len(n)))
+    larger = generate("cholesky", tiles=2, tile_size=512)
+    choice = choose_linear([CHOLESKY], {}, "irregular", predicted=[larger])
+    fits = Fits()
+    model = fits.fit("potrf", samples, choice)
+    assert model.predict([[512.0]])[0] == pytest.approx(1e-9 * 512**3, rel=0.1)
+    share, _, error = fits.outside["potrf"].partition(" % of the sizes to be predicted are outside")
+    assert float(share) == 100
+    assert "fitted to the rest, it errs by" in error
+    assert error.endswith("on those with the largest n")
+    history = Fits()
+    history.fit("potrf", samples, choose_linear([CHOLESKY], {}, "none", predicted=[larger]))
+    assert history.outside["potrf"].endswith("where history predicts nothing")
 
 
 def test_all_and_none():

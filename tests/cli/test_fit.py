@@ -227,7 +227,7 @@ def test_extrapolation_is_judged_where_it_will_be_asked_for(tasksim, files):
     assert 0.35 < share < 0.45
     assert found["outside"]["mlogq"] == found["candidates"][0]["mlogq_outside"] < 0.05
     text = tasksim(f"{given} --report gemm.md").out
-    assert f"\noutside   {100 * share:.2g} % of the domain; judged by the largest m\n" in text
+    assert f"\noutside   {100 * share:.3g} % of the domain; judged by the largest m\n" in text
     assert "\nkind     mlogq      ± outside    bytes\n" in text
     assert "domain asked for is outside the samples" in (files / "gemm.md").read_text()
 
@@ -243,6 +243,32 @@ def test_extrapolation_is_judged_where_it_will_be_asked_for(tasksim, files):
 )
 def test_domains_that_make_no_sense(tasksim, files, domain, message):
     called = tasksim(f"fit gemm.csv --parameters m,n,k {TERMS} --domain {domain}")
+    assert called.code == 2
+    assert message in called.err
+
+
+def test_the_domain_is_that_of_a_graph(tasksim, files):
+    given = f"fit gemm.csv --parameters m,n,k {TERMS} --json"
+    found = tasksim(f"{given} --for 'cholesky tiles=3 tile_size=4096'")
+    assert found.code == 0, found.err
+    assert found.json["outside"]["left_out"] == ["the largest m", "the largest n", "the largest k"]
+    inside = tasksim(f"{given} --for 'cholesky tiles=3 tile_size=256'")
+    assert inside.json["outside"] is None
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ("'choleski tiles=3'", "--for: unknown task graph 'choleski', did you mean 'cholesky'?"),
+        ("'lu tiles=3'", "--for: lu tiles=3: unknown kernel 'gemm', did you mean 'gemm_nn'?"),
+        ("'chain length=3'", "--for: chain length=3: unknown kernel 'gemm' (known: task)"),
+        ("'cholesky tiles=x'", "--for: cholesky: tiles: got 'x'; legal: an integer from 1"),
+        ("''", "--for: got ''; legal: a graph and its settings, as 'cholesky tiles=40'"),
+        ("'cholesky tiles=3' --domain m=1..2", "leave --domain out"),
+    ],
+)
+def test_graphs_that_say_no_sizes(tasksim, files, graph, message):
+    called = tasksim(f"fit gemm.csv --parameters m,n,k {TERMS} --for {graph}")
     assert called.code == 2
     assert message in called.err
 

@@ -21,13 +21,16 @@ from tasksim.models.validation.crossvalidation import predicted_where_possible
 from tasksim.models.validation.metrics import log_ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tasksim.base.arrays import Bools, Floats
+    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.models.samples import Samples
 
     Range = tuple[float, float]
 
-__all__ = ["End", "Outside", "checked_domain", "errors_outside", "outside_of"]
+__all__ = ["End", "Outside", "checked_domain", "errors_outside", "outside_of", "sizes_in"]
 
 LEFT_OUT_SHARE: Final = 0.25
 """Share of the configurations that is left out at an end: of sizes from 32 to 8192, evenly in
@@ -119,6 +122,31 @@ def checked_domain(samples: Samples, domain: object) -> dict[str, tuple[float, f
                 f"domain: {name} from {low:g} to {high:g}; legal: numbers from 0, the lower first"
             )
         found[name] = (low, high)
+    return found
+
+
+def sizes_in(
+    graphs: Iterable[TaskGraph], kernel: str, samples: Samples
+) -> dict[str, tuple[float, float]]:
+    """Return the ranges that *kernel*'s tasks in *graphs* ask a model of *samples* for.
+
+    Of parameters that differ in the samples and are numbers: the others have no range.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for graph in graphs:
+        for number, name in enumerate(graph.model_names):
+            if name != kernel:
+                continue
+            rows = graph.parameters[number][np.unique(graph.row[graph.kernel == number])]
+            for parameter, values in zip(graph.parameter_names[number], rows.T, strict=True):
+                if parameter not in samples.names or parameter in samples.categories:
+                    continue
+                own = samples.parameters[:, samples.names.index(parameter)]
+                if own.min() < own.max() and len(values):
+                    low, high = found.get(parameter, (np.inf, -np.inf))
+                    found[parameter] = (
+                        min(low, float(values.min())), max(high, float(values.max())),
+                    )  # fmt: skip
     return found
 
 
