@@ -85,6 +85,8 @@ how_sure                 replays with what is uncertain drawn: intervals of the 
 Prediction               what came out of that
 difference               of two predictions: which is faster, how surely
 Difference               what came out of that
+counting                 marks code that counts indirect parameters of tasks
+parameter_costs          how long that takes, beside the run of these tasks
 durations                the expected duration of each task on each class of workers
 execute                  runs a graph for real, here
 execute_many             runs scenarios for real, in turn, each several times
@@ -92,6 +94,7 @@ Repetitions              what came out of that
 calibrate                measures kernels here, and writes models and a platform
 CalibrationOptions       when it stops, and how it measures
 calibrate_from           the same of recorded runs: nothing is measured
+recorded_samples         the samples of each kernel in recorded runs
 record                   records the tasks of a program that uses executors or Dask
 Recording                what came out
 record_openmp            runs a compiled program with OpenMP, and records its tasks
@@ -111,6 +114,7 @@ figure                   draws runs
 figure_sure              draws how sure a makespan is, and which kernels that comes from
 save_figure              writes a drawing to a file
 machine_figure           draws a machine as boxes in boxes
+octree_figure            draws the octree of a fast multipole method
 save_page                writes runs to a page to explore in a browser
 =======================  ===================================================================
 
@@ -156,6 +160,7 @@ if TYPE_CHECKING:
     from tasksim.graph.access_mode import AccessMode
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+    from tasksim.graph.counting import counting
     from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
     from tasksim.graph.taskgraph import TaskGraph
@@ -187,12 +192,14 @@ if TYPE_CHECKING:
     from tasksim.recording.openmp.openmp_recording import OpenMPRecording, record_openmp
     from tasksim.recording.openmp.recovery import recover_openmp
     from tasksim.recording.recording import Recording, record
+    from tasksim.reports.parametercosts import parameter_costs
     from tasksim.run.record import Run
     from tasksim.run.recordtables import MemoryTable, TransferTable
     from tasksim.run.schedulepath import longest_path, slack_s
     from tasksim.scenario.many import Replays, simulate_many
     from tasksim.scenario.prediction import Difference, Prediction, difference
     from tasksim.scenario.public import bounds, durations, execute, simulate
+    from tasksim.scenario.recorded import recorded_samples
     from tasksim.scenario.repetitions import Repetitions, execute_many
     from tasksim.scenario.scenario import Scenario
     from tasksim.scenario.sureness import how_sure
@@ -207,6 +214,7 @@ if TYPE_CHECKING:
     )
     from tasksim.view.figure import figure, save_figure
     from tasksim.view.machine import machine_figure
+    from tasksim.view.octree import octree_figure
     from tasksim.view.page.document import save_page
     from tasksim.view.sureplots import figure_sure
 
@@ -225,6 +233,7 @@ _HOMES = {
     "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
+    "tasksim.graph.counting": ("counting",),
     "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
     "tasksim.formats.graphs": ("load_graph",),
     "tasksim.graph.graph_file": ("save_graph",),
@@ -261,6 +270,7 @@ _HOMES = {
     "tasksim.recording.dask_collections": ("from_dask",),
     "tasksim.recording.openmp.openmp_recording": ("OpenMPRecording", "record_openmp"),
     "tasksim.recording.openmp.recovery": ("recover_openmp",),
+    "tasksim.reports.parametercosts": ("parameter_costs",),
     "tasksim.run.record": ("Run",),
     "tasksim.formats.runs": (
         "check_run",
@@ -274,6 +284,7 @@ _HOMES = {
     "tasksim.scenario.many": ("Replays", "simulate_many"),
     "tasksim.scenario.prediction": ("Difference", "Prediction", "difference"),
     "tasksim.scenario.public": ("bounds", "durations", "execute", "simulate"),
+    "tasksim.scenario.recorded": ("recorded_samples",),
     "tasksim.scenario.repetitions": ("Repetitions", "execute_many"),
     "tasksim.scenario.scenario": ("Scenario",),
     "tasksim.scenario.sureness": ("how_sure",),
@@ -288,6 +299,7 @@ _HOMES = {
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
     "tasksim.view.machine": ("machine_figure",),
+    "tasksim.view.octree": ("octree_figure",),
     "tasksim.view.sureplots": ("figure_sure",),
     "tasksim.view.page.document": ("save_page",),
 }
@@ -358,6 +370,7 @@ __all__ = [
     "calibrate_from",
     "check_run",
     "compare",
+    "counting",
     "diagnose",
     "difference",
     "durations",
@@ -380,11 +393,14 @@ __all__ = [
     "load_run",
     "longest_path",
     "machine_figure",
+    "octree_figure",
+    "parameter_costs",
     "plan",
     "practical_critical_path",
     "read_schedule",
     "record",
     "record_openmp",
+    "recorded_samples",
     "recover_openmp",
     "save_figure",
     "save_graph",

@@ -346,6 +346,34 @@ def _account_lines(found: Account, workers: int) -> list[str]:
 
 
 @reporting.command(
+    "parameters", cls=Command,
+    examples=["tasksim report parameters runs/fmm", "tasksim report parameters runs/fmm --json"],
+    short_help="Say what it costs to count indirect parameters of tasks.",
+)  # fmt: skip
+@click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
+@click.option(
+    "--repetitions", type=WholeNumber(min=1), default=5, show_default=True,
+    help="Times that the graph is made; medians are printed.",
+)  # fmt: skip
+@trust_option
+@json_option
+def parameters(run: Path, repetitions: int, trust: bool, as_json: bool) -> None:
+    """Say what it costs to count the indirect parameters of a run's tasks.
+
+    Some parameters are known when a task is submitted; others, such as the interactions between
+    the cells of a group, have to be counted before. The graph of the run is made again and
+    counting is timed, where the application marks it with tasksim.counting; fmm does.
+    """
+    from tasksim.reports.parametercosts import parameter_costs, text_of
+
+    costs = parameter_costs(run, repetitions, trust=trust)
+    if as_json:
+        print_json(costs.to_json())
+    else:
+        click.echo("\n".join(text_of(costs)))
+
+
+@reporting.command(
     "functions", cls=Command,
     examples=["tasksim report functions 4=four.csv 9=nine.csv 16=sixteen.csv"],
     short_help="Say which functions of a program are critical, by its profiles.",

@@ -26,6 +26,7 @@ from tasksim.cli.output import (
     write_page,
 )
 from tasksim.cli.view_machine import is_machine, view_machine
+from tasksim.cli.view_octree import is_octree, view_octree
 from tasksim.view.registry import PANELS
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ __all__ = ["view"]
         "tasksim view runs/dmdas --critical-path",
         "tasksim view runs/native runs/simulated --html both.html --open",
         "tasksim view machine machine.xml -o machine.svg",
+        "tasksim view octree particles=300 height=4 group_size=8 -o octree.png",
     ],
 )
 @click.argument(
@@ -51,21 +53,22 @@ __all__ = ["view"]
     nargs=-1,
     required=True,
     type=click.Path(path_type=Path),
-    metavar="RUN...|machine PLATFORM",
+    metavar="RUN...|machine PLATFORM|octree KEY=VALUE...",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     help="The figure: .png, .pdf or .svg; of a machine also .html. [default: beside the first run, "
-    "RUN.png; in the current folder, PLATFORM.png]",
+    "RUN.png; in the current folder, PLATFORM.png or octree.png]",
 )
 @click.option(
     "--panels",
     metavar="NAME,...",
     help=f"What to draw: {', '.join(PANELS)}. "
     "[default: gantt, ready; memory and bandwidth of runs with several memories, network and"
-    " messages of runs on several nodes]",
+    " messages of runs on several nodes] Of an octree: tree, groups, passes. [default: tree,"
+    " groups]",
 )
 @click.option(
     "--arrows",
@@ -105,6 +108,10 @@ def view(
 
     'machine PLATFORM' draws a machine as boxes in boxes: memories, caches, cores, GPUs. PLATFORM
     is a platform's name or file, or a file of hwloc's: lstopo --of xml.
+
+    'octree particles=300 height=4 group_size=8' draws the cells of a fast multipole method in 2-D
+    or 3-D, their groups, and the interaction list of a cell. Settings are those of the generator
+    fmm, and cell=INDEX; particles=FILE.csv reads positions (columns x, y and perhaps z).
     """
     if in_browser and html is None:
         raise InputError("--open shows the page that --html writes: give --html FILE too")
@@ -117,6 +124,13 @@ def view(
             runs, output, html, library,
             in_browser=in_browser, given=for_runs, force=force, as_json=as_json,
         )  # fmt: skip
+        return
+    if is_octree(runs):
+        others = {
+            "--arrows": arrows, "--critical-path": critical_path, "--html": html,
+            "--library": library, "--trust": trust,
+        }  # fmt: skip
+        view_octree(runs, output, panels, given=others, force=force, as_json=as_json)
         return
     if library is not None:
         raise InputError("--library is for 'view machine'; runs are folders")

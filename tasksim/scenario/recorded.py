@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from os import PathLike
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import one_of, path_of, short
 from tasksim.base.documents.json_document import FormatError
 from tasksim.base.errors import InputError
 from tasksim.run.samples import RecordedRun
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.models.samples import Samples
     from tasksim.run.record import Run
+    from tasksim.run.samples import Repeated
 
-__all__ = ["recorded_runs", "scenario_of"]
+__all__ = ["recorded_runs", "recorded_samples", "scenario_of"]
 
 
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
@@ -78,3 +82,71 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
         graphs[key] = graph = graph_of(run, path, graphs.get(key), trust=trust)
         found.append(RecordedRun(path, run, graph))
     return found
+
+
+def recorded_samples(
+    runs: str | Path | Sequence[str | Path],
+    repeated: Repeated = "each",
+    *,
+    architecture: str | None = None,
+    trust: bool = False,
+) -> dict[str, Samples]:
+    """Return the samples of each kernel in recorded runs: parameters and durations of its tasks.
+
+    Parameters
+    ----------
+    runs : str, Path or a sequence of these
+        Folders of runs.
+    repeated : {"each", "mean"}, default "each"
+        Several runs of one graph: each execution of a task is a sample, or the mean of its
+        executions, which has less noise.
+    architecture : str, optional
+        Of the workers whose tasks count; needed where a kernel ran on several.
+    trust : bool, default False
+        Whether a generator that a run names as ``MODULE:NAME`` is imported to get its graph.
+
+    Returns
+    -------
+    dict of str to Samples
+        By kernel, the one with the longest total first. Durations are without the time that other
+        programs took, where processor times were recorded.
+
+    Raises
+    ------
+    InputError
+        If a run cannot be read, or lacks its graph; if no task ran on the *architecture*, or a
+        kernel ran on several and none is given.
+
+    See Also
+    --------
+    calibrate_from : Fits models to the same samples, and writes them.
+    LinearModel : A model that is fitted to samples.
+
+    Examples
+    --------
+    >>> import tasksim
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> run = tasksim.simulate("cholesky tiles=4", workers=2, durations=seconds)
+    >>> tasksim.save_run(run, "four", force=True)
+    >>> len(tasksim.recorded_samples("four")["gemm"])
+    4
+    """
+    from tasksim.formats.runs import load_run
+    from tasksim.run.samples import recorded_kernels
+
+    given = [runs] if isinstance(runs, str | PathLike) else runs
+    if not isinstance(given, list | tuple) or not given:
+        raise InputError(f"runs: got {short(runs)}; legal: folders of runs, in a list")
+    one_of(repeated, ("each", "mean"), "repeated")
+    paths = [path_of(run, "runs") for run in given]
+    recorded = recorded_runs([(path, load_run(path)) for path in paths], trust=trust)
+    found = recorded_kernels(recorded, repeated)
+    if architecture is not None:
+        one_of(architecture, sorted({kernel.architecture for kernel in found}), "architecture")
+        found = [kernel for kernel in found if kernel.architecture == architecture]
+    samples: dict[str, Samples] = {}
+    for kernel in found:
+        if kernel.name in samples:
+            raise InputError(f"{kernel.name} ran on several architectures: give architecture")
+        samples[kernel.name] = kernel.samples
+    return samples

@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
         ("simulate --help", "", 17, 170),
         ("study --help", "", 8, 150),
         ("study new", "", 24, 175),
-        ("list generators", "numpy importlib.metadata", 89, 387),
+        ("list generators", "numpy importlib.metadata", 90, 388),
         ("list schedulers", "numpy importlib.metadata", 58, 374),
         ("list platforms", "yaml", 31, 205),
         ("list models", "", 19, 165),

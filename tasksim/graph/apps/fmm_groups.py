@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasksim.graph.counting import counting
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -90,8 +92,10 @@ def families(tree: Tree, level: int, group_size: int) -> Family:
     changes = (np.diff(parent) != 0) | (np.diff(child) != 0)
     first = np.append(0, np.flatnonzero(changes) + 1)
     end = np.append(first[1:], len(parents))
-    # Every cell above the leaves has children: parents between two parents are parents, too.
-    return Family(parent[first], child[first], parents[end - 1] - parents[first] + 1, end - first)
+    with counting("NbDiff", "NbChildParent", kernels=("M2M", "L2L")):
+        # Every cell above the leaves has children: parents between two parents are parents, too.
+        parent_cells, links = parents[end - 1] - parents[first] + 1, end - first
+    return Family(parent[first], child[first], parent_cells, links)
 
 
 def own(pairs: GroupPairs, values: Int64, groups: int) -> Int64:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tasksim.graph.apps.fmm_groups import families, groups_of, own, sum_per_group
 from tasksim.graph.builder import RW, Commute, R
-from tasksim.graph.octree.interactions import m2l_groups, neighbour_groups
+from tasksim.graph.counting import counting
+from tasksim.graph.octree.interactions import (
+    COUNTED_M2L,
+    COUNTED_P2P,
+    m2l_groups,
+    neighbour_groups,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,9 +156,10 @@ class Passes:
                 NbInteractions=work,
             )  # fmt: skip
         priority = self.priority["P2P_in", self.leaf_level]
-        inside = own(pairs, pairs.work, len(leaf)) + sum_per_group(
-            self.tree.counts**2, self.group_size
-        )
+        with counting(*COUNTED_P2P[1], kernels=COUNTED_P2P[0]):
+            inside = own(pairs, pairs.work, len(leaf)) + sum_per_group(
+                self.tree.counts**2, self.group_size
+            )
         for i, work in enumerate(inside.tolist()):
             self.g.insert(
                 "P2P_in", R(leaf.symb[i]), Commute(leaf.down[i]),
@@ -239,7 +246,9 @@ class Passes:
         """M2L: local expansions of the cells of *level* from multipole expansions afar."""
         pairs = m2l_groups(self.tree, level, self.group_size)
         cell, priority = self.levels[level], self.priority["M2L_in", level]
-        for i, interactions in enumerate(own(pairs, pairs.pairs, len(cell)).tolist()):
+        with counting(*COUNTED_M2L[1], kernels=COUNTED_M2L[0]):
+            inside = own(pairs, pairs.pairs, len(cell))
+        for i, interactions in enumerate(inside.tolist()):
             self.g.insert(
                 "M2L_in", R(cell.symb[i]), R(cell.up[i]), Commute(cell.down[i]),
                 priority=priority,

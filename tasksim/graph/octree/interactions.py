@@ -17,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tasksim.base.errors import InputError
+from tasksim.graph.counting import counting
 from tasksim.graph.octree.morton import decode
 
 if TYPE_CHECKING:
+    from tasksim.graph.counting import Counted
     from tasksim.graph.octree.tree import Tree
 
 __all__ = ["GroupPairs", "Pairs", "m2l_groups", "m2l_pairs", "neighbour_groups", "neighbour_pairs"]
@@ -40,6 +42,11 @@ BLOCK_PAIRS = 1 << 20
 # Up to here a level is looked up in a table of all possible cells, of 64 MiB at most.
 TABLE_CELLS = 1 << 24
 _NONE = -1
+_OUTSIDE = ("OutsideInteractionsSize", "NbDiff0", "NbDiff1")
+COUNTED_M2L: Final[Counted] = (("M2L_in", "M2L_out"), ("NbInteractions", *_OUTSIDE))
+COUNTED_P2P: Final[Counted] = (("P2P_in", "P2P_out"), ("NbInteractions", *_OUTSIDE))
+"""Kernels and their indirect parameters that are counted here. To find which groups interact is no
+part of it: the dependencies of the tasks need that anyway."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,29 +171,32 @@ def _groups(
     _check_level(tree, level)
     groups = tree.groups(level, group_size)
     group_size = min(group_size, len(tree.levels[level]))  # so that it fits the cells' integers
+    counted = COUNTED_M2L if weights is None else COUNTED_P2P
     keys, sums = [np.empty(0, np.int64)], [np.empty((3, 0), np.int64)]
     for first, partners in _partner_blocks(tree, level, relation):
-        target, source, counts = _runs(first, partners, group_size, weights)
+        target, source, counts = _runs(first, partners, group_size, weights, counted)
         # One number per group pair, in the order of the pairs: NumPy sorts those faster.
-        key, total = _sum_by_key(target // group_size * groups + source, counts)
+        key, total = _sum_by_key(target // group_size * groups + source, counts, counted)
         keys.append(key)
         sums.append(total)
-    key, (pairs, target_cells, work) = _sum_by_key(np.concatenate(keys), np.hstack(sums))
+    key, (pairs, target_cells, work) = _sum_by_key(np.concatenate(keys), np.hstack(sums), counted)
     target, source = key // groups, key % groups
-    # Both relations are symmetric: the sources of a group pair are the targets of the reverse.
-    reverse = np.searchsorted(key, source * groups + target)
+    with counting(*counted[1], kernels=counted[0]):
+        # Both relations are symmetric: the sources of a group pair are the targets of the reverse.
+        reverse = np.searchsorted(key, source * groups + target)
+        source_cells = target_cells[reverse]
     return GroupPairs(
         target=target.astype(np.int32),
         source=source.astype(np.int32),
         pairs=pairs,
         target_cells=target_cells,
-        source_cells=target_cells[reverse],
+        source_cells=source_cells,
         work=work,
     )
 
 
 def _runs(
-    first: int, partners: Int32, group_size: int, weights: Int64 | None
+    first: int, partners: Int32, group_size: int, weights: Int64 | None, counted: Counted
 ) -> tuple[Int64, Int64, Int64]:
     """Return for each cell of a block, and each group that its partners are in, what they sum to.
 
@@ -204,23 +214,27 @@ def _runs(
     starts = np.flatnonzero(starts_run)
     source = group.ravel()[starts]
     row = starts // partners.shape[1]
-    counts = np.ones((3, len(starts)), dtype=np.int64)
-    counts[0] = np.diff(starts, append=partners.size)
-    counts[2] = 0
-    if weights is not None:
-        counts[2] = np.add.reduceat(weights[partners].ravel(), starts) * weights[first + row]
     exists = source != _NONE
-    return first + row[exists], source[exists].astype(np.int64), counts[:, exists]
+    with counting(*counted[1], kernels=counted[0]):
+        counts = np.ones((3, len(starts)), dtype=np.int64)
+        counts[0] = np.diff(starts, append=partners.size)
+        counts[2] = 0
+        if weights is not None:
+            counts[2] = np.add.reduceat(weights[partners].ravel(), starts) * weights[first + row]
+        counts = counts[:, exists]
+    return first + row[exists], source[exists].astype(np.int64), counts
 
 
-def _sum_by_key(keys: Int64, values: Int64) -> tuple[Int64, Int64]:
+def _sum_by_key(keys: Int64, values: Int64, counted: Counted) -> tuple[Int64, Int64]:
     """Return the distinct *keys* [n], ascending, and the sums of the *values* [k, n] of each."""
     if not len(keys):
         return keys, values
     order = np.argsort(keys)
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[starts], np.add.reduceat(values[:, order], starts, axis=1)
+    with counting(*counted[1], kernels=counted[0]):
+        sums = np.add.reduceat(values[:, order], starts, axis=1)
+    return keys[starts], sums
 
 
 def _partner_blocks(tree: Tree, level: int, relation: _Relation) -> Iterator[tuple[int, Int32]]:
