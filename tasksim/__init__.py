@@ -126,6 +126,8 @@ MemoryTable              what was allocated when
 Problem                  a graph and what static algorithms know of a platform
 Plan                     which task runs where and when
 plan                     a plan by the name of an algorithm
+optimize                 searches for the best plan, and says how far it is from the optimum
+Optimum                  what came out of that
 schedule_of              a run as a plan
 read_schedule            a plan from a file
 write_schedule           writes a plan to a file
@@ -264,6 +266,8 @@ _HOMES = {
         "Route",
         "Worker",
     ),
+    "tasksim.optimization.optimum": ("Optimum",),
+    "tasksim.optimization.search": ("optimize",),
     "tasksim.platform.parts": ("Numa", "NumaKernel"),
     "tasksim.formats.platforms": ("load_network", "load_platform"),
     "tasksim.recording.recording": ("Recording", "record"),
@@ -337,6 +341,7 @@ __all__ = [
     "Numa",
     "NumaKernel",
     "OpenMPRecording",
+    "Optimum",
     "Overheads",
     "Plan",
     "Platform",
@@ -394,6 +399,7 @@ __all__ = [
     "longest_path",
     "machine_figure",
     "octree_figure",
+    "optimize",
     "parameter_costs",
     "plan",
     "practical_critical_path",

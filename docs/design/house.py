@@ -33,7 +33,11 @@ DOT_AREAS_POINTS = (20, 34, 56, 90)
 ROOM_COLOURS = (
     ("#dfe8f3", "what a user asks", ("cli", "tuning", "study", "reports", "view")),
     ("#f6e7cd", "measure and record", ("recording", "calibration")),
-    ("#dcebd8", "run a scenario", ("scenario", "selective", "native", "engine", "runtime")),
+    (
+        "#dcebd8",
+        "run a scenario",
+        ("optimization", "scenario", "selective", "native", "engine", "runtime"),
+    ),
     ("#efdde6", "decide, read, store", ("schedulers", "formats", "run")),
     ("#e8e3f1", "tasks and their cost", ("applications", "kernels", "models")),
     ("#ececec", "foundations", ("network", "platform", "graph", "core", "base")),

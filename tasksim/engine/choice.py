@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.engine.compiled.foreign import Called
+    from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.replay import CompiledReplay
     from tasksim.engine.compiled.series import Series
     from tasksim.engine.locality import FarCharge
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES", "Engine", "Question", "Replayed", "check_engine", "chosen",
-    "needs_machine", "replayed", "series_of",
+    "needs_machine", "plans_of", "replayed", "series_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -172,6 +173,19 @@ def series_of(question: Question) -> Series | None:
     try:
         return _compiled(question).series()
     except Exception:
+        return None
+
+
+def plans_of(question: Question) -> CompiledPlans | None:
+    """Return replays of the core under any plan; None if the core does not know what is asked.
+
+    The scheduler of *question* follows a plan.
+    """
+    from tasksim.runtime.flat import Refused
+
+    try:
+        return _compiled(question).plans()
+    except Refused:
         return None
 
 

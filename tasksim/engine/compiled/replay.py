@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from tasksim.engine.compiled.flat import FlatContention
     from tasksim.engine.compiled.foreign import Called
+    from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
+    from tasksim.engine.compiled.view import KnownView
     from tasksim.engine.locality import FarCharge
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
@@ -168,15 +170,35 @@ class CompiledReplay:
         """
         from tasksim.engine.compiled.series import Series
 
+        kept: list[Any] = [self]
+        return Series(self._graph, self._given(kept), kept)
+
+    def plans(self) -> CompiledPlans:
+        """Return replays as this one, whose scheduler follows a plan, with other plans.
+
+        Raises
+        ------
+        Refused
+            If the scheduler is none of the core's.
+        """
+        from tasksim.engine.compiled.plans import CompiledPlans
+
+        kept: list[Any] = [self]
+        view = self._known_view()
+        return CompiledPlans(view, self._costs, self._given(kept), kept)
+
+    def _given(
+        self, kept: list[Any]
+    ) -> tuple[int | None, int | None, interface.Question, interface.Scheduler]:
+        """Return what the core is given of all replays like this one; *kept* gets its arrays."""
         policy = self._policy
         if not isinstance(policy, Ported):
             raise Refused(self.why)
-        kept: list[Any] = [self]
         # No tables of built-in policies depend on random numbers: each replay has a seed instead.
         told = self._told(policy, random.Random(0), kept)
         told.twister = None
         graph, platform = self._flat
-        return Series(self._graph, (graph.handle, platform.handle, self._question(), told), kept)
+        return graph.handle, platform.handle, self._question(), told
 
     def _make(self, policy: Ported, rng: random.Random) -> None:
         """Make the replay of the core, which checks all that it is given."""
@@ -189,12 +211,16 @@ class CompiledReplay:
     def _told(self, policy: Ported, rng: random.Random, kept: list[Any]) -> interface.Scheduler:
         if not policy.asks:
             return policy_structure(policy, None, rng, kept)
-        from tasksim.engine.compiled.view import KnownView
         from tasksim.runtime.blame import blaming
 
-        view = KnownView(self._graph, self._platform, self._costs, self._estimates)
+        view = self._known_view()
         with blaming(policy.scheduler, self._graph):
             return policy_structure(policy, view, rng, kept)
+
+    def _known_view(self) -> KnownView:
+        from tasksim.engine.compiled.view import KnownView
+
+        return KnownView(self._graph, self._platform, self._costs, self._estimates)
 
     def _make_called_back(self, policy: Called, rng: random.Random) -> None:
         """Make the replay of a scheduler in Python, and attach that."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tasksim.base.errors import unknown
 from tasksim.schedulers.base import Scheduler, View, rows
-from tasksim.schedulers.static.problem import Problem
+from tasksim.schedulers.static.problem import Flows, Problem
 
 if TYPE_CHECKING:
     import random
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int64
     from tasksim.schedulers.static.plan import Plan
 
-__all__ = ["StaticScheduler"]
+__all__ = ["Planned", "StaticScheduler", "sendable_flows"]
 
 ORDERS = ("strict", "ready")
 """Orders in which a worker runs its tasks: as planned, or the first ready task of the plan."""
@@ -171,24 +171,62 @@ class DataSender:
         return {**rows("written", written), **rows("initial", initial)}
 
     def _fill(self, problem: Problem, worker: list[int]) -> None:
-        """Note the data that have their final value for the reader when they are sent.
-
-        Data that several tasks write together and data of commutative accesses are left out:
-        another task may change them first, and would have to wait for the copy.
-        """
         memory: list[int] = problem.memory_of.tolist()
         home: list[int] = problem.graph.handle_home.tolist()
-        flows, commuting = problem.flows, problem.commuting
-        keys = (flows.target << 32) | flows.handle
-        _, first, count = np.unique(keys, return_index=True, return_counts=True)
-        rows = np.sort(first[count == 1])
-        columns = (column[rows].tolist() for column in flows)
+        columns = (column.tolist() for column in sendable_flows(problem))
         for source, target, handle in zip(*columns, strict=True):
             there = memory[worker[target]]
             here = home[handle] if source < 0 else memory[worker[source]]
-            if there == here or handle in commuting.get(target, ()):
+            if there == here:
                 continue
             if source < 0:
                 self._initial.setdefault(target, []).append((handle, there))
             else:
                 self._written.setdefault(source, {})[handle, there] = None
+
+
+def sendable_flows(problem: Problem) -> Flows:
+    """Return the flows whose data have their final value for the reader when they are sent.
+
+    Data that several tasks write together and data of commutative accesses are left out: another
+    task may change them first, and would have to wait for the copy.
+    """
+    flows, commuting = problem.flows, problem.commuting
+    keys = (flows.target << 32) | flows.handle
+    _, first, count = np.unique(keys, return_index=True, return_counts=True)
+    rows = np.sort(first[count == 1])
+    source, target, handle = (column[rows] for column in flows)
+    if commuting:
+        pairs = zip(target.tolist(), handle.tolist(), strict=True)
+        kept = [datum not in commuting.get(task, ()) for task, datum in pairs]
+        source, target, handle = source[kept], target[kept], handle[kept]
+    return Flows(source, target, handle)
+
+
+class Planned(StaticScheduler):
+    """A static plan that was made beforehand, in Python.
+
+    Parameters
+    ----------
+    worker : ndarray of int
+        The worker of each task, by number.
+    order : ndarray of int
+        All tasks in an order in which predecessors come first; each worker runs its tasks in it.
+    """
+
+    name: ClassVar[str] = "planned"
+    core: ClassVar[str] = "static"
+    needs_estimates: ClassVar[bool] = False
+
+    def __init__(self, worker: Int64, order: Int64) -> None:
+        super().__init__("strict")
+        self._given = worker, order
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan, whose times are the places in the order."""
+        from tasksim.schedulers.static.plan import Plan
+
+        worker, order = self._given
+        place = np.empty(problem.tasks)
+        place[order] = np.arange(problem.tasks)
+        return Plan(worker.astype(np.int32), place, place + 1.0)

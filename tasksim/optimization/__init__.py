@@ -1,0 +1,1 @@
+"""Near-optimal schedules, by searches that replay each candidate."""

@@ -1,0 +1,284 @@
+"""The search for a schedule: heuristics first, then a search from the best of them."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from tasksim.base.arguments import one_of, positive_number, whole_number
+from tasksim.base.errors import InputError, TasksimError
+from tasksim.optimization.annealing import Annealing
+from tasksim.optimization.optimum import Improvement, Optimum, optimum_of, read_earlier
+from tasksim.optimization.replayer import Replayer
+from tasksim.optimization.schedule import Schedule, schedule_from
+from tasksim.scenario.resolved import resolve
+from tasksim.scenario.scenario import Scenario
+from tasksim.schedulers.static.plan import schedule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tasksim.engine.choice import Engine
+    from tasksim.scenario.resolved import Resolved
+    from tasksim.scenario.setup import AnyGraph, AnyModels, AnyPlatform
+
+__all__ = ["HEURISTICS", "METHODS", "Limit", "Method", "optimize"]
+
+Method = Literal["auto", "annealing"]
+METHODS: Final = get_args(Method)
+
+DEFAULT_TIME_S: Final = 60.0
+"""Duration of a search that has no limit, in seconds."""
+HEURISTICS: Final = (
+    "heft", "peft", "cpop", "min-min", "max-min", "modular-heft",
+    "dmda", "dmdas", "dmdar", "dmdasd", "heteroprio", "prio", "lws", "eager",
+)  # fmt: skip
+"""Schedulers whose schedules the search may start from."""
+QUICK_HEURISTICS: Final = ("dmda", "dmdas", "dmdar", "prio", "lws", "eager")
+"""The heuristics for graphs of more than :data:`MAX_PLANNED_TASKS` tasks."""
+MAX_PLANNED_TASKS: Final = 20_000
+"""Most tasks for which static heuristics plan: HEFT takes some 4 s for as many."""
+PROOF_TOLERANCE: Final = 1e-9
+"""Relative difference to a lower bound below which a schedule is optimal; replays count ns."""
+
+
+class Limit(NamedTuple):
+    """The end of a search, by a number of candidates, by a duration in seconds, or by both."""
+
+    steps: int | None
+    time_s: float | None
+    begun_s: float
+
+    def share(self, steps: int) -> float:
+        """Return the share of the search that is over after *steps* candidates."""
+        shares = [0.0]
+        if self.steps is not None:
+            shares.append(steps / self.steps if self.steps else 1.0)
+        if self.time_s is not None:
+            shares.append((time.perf_counter() - self.begun_s) / self.time_s)
+        return max(shares)
+
+
+def optimize(
+    graph: AnyGraph | Scenario,
+    platform: AnyPlatform | None = None,
+    models: AnyModels | None = None,
+    *,
+    time_s: float | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    method: Method = "auto",
+    resume: str | Path | None = None,
+    engine: Engine = "auto",
+    progress: Callable[[str, float], None] | None = None,
+    **scenario: Any,
+) -> Optimum:
+    """Search for the schedule of a graph with the shortest replayed makespan.
+
+    Every candidate is replayed as :func:`tasksim.simulate` replays it, with copies, limited
+    memories, the costs of the runtime and contention. The search begins with the best schedule of
+    the heuristics, so the result is never worse. Ctrl-C ends the search and keeps the best.
+
+    Parameters
+    ----------
+    graph : str, Path, TaskGraph or Scenario
+        What is run; a scenario says all else, too.
+    platform : str, Path, Platform or None, default None
+        Where it runs; *workers* may be given instead.
+    models : str, Path, mapping, models or None, default None
+        Kernel models, as for :func:`tasksim.simulate`.
+    time_s : float, optional
+        Duration of the search in seconds; by default 60 unless *steps* are given.
+    steps : int, optional
+        Number of candidates. The same number and seed give the same schedule, unless *time_s* ends
+        the search before.
+    seed : int, default 0
+        Seed of the search.
+    method : {"auto", "annealing"}, default "auto"
+        How to search. ``annealing`` changes workers and places of tasks at random.
+    resume : str or Path, optional
+        Folder of an earlier result for the same graph and workers, to go on from.
+    engine : {"auto", "simpy", "compiled"}, default "auto"
+        What replays, as for :func:`tasksim.simulate`; SimPy's engine tries hundreds of times fewer
+        candidates in a second.
+    progress : callable, optional
+        Called with a message and the share of the search that is over.
+    **scenario
+        Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
+        *model_names*, *library*, *changes*.
+
+    Returns
+    -------
+    Optimum
+
+    Raises
+    ------
+    InputError
+        If an argument is illegal, no worker can run a task, or the platform has several nodes.
+
+    See Also
+    --------
+    tasksim.plan : a plan by one heuristic, without search.
+    tasksim.bounds : lower bounds on the makespan.
+
+    Examples
+    --------
+    >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
+    >>> found = optimize("cholesky tiles=4", workers=2, models=seconds, steps=300)
+    >>> found.makespan_s, found.bound_s
+    (35.0, 32.0)
+    """
+    one_of(method, METHODS, "method")
+    if steps is not None:
+        steps = whole_number(steps, "steps", low=1)
+    if time_s is not None:
+        time_s = positive_number(time_s, "time_s", "60.0")
+    seed = whole_number(seed, "seed")
+    if isinstance(graph, Scenario):
+        if platform is not None or models is not None or scenario:
+            raise InputError("a scenario says itself where it runs; legal: optimize(scenario)")
+        asked = graph
+    else:
+        asked = Scenario(graph, platform=platform, models=models, **scenario)
+    if asked.clock != "simulated":
+        raise InputError(f"{asked.label}: its clock is native; a search replays simulations")
+    if steps is None and time_s is None:
+        time_s = DEFAULT_TIME_S
+    search = _Search(asked, seed, engine, progress or _silent)
+    return search.run(Limit(steps, time_s, time.perf_counter()), resume)
+
+
+def _silent(_message: str, _share: float) -> None:
+    """Show no progress."""
+
+
+class _Search:
+    """A search for one scenario, with what it has found so far."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        engine: Engine,
+        progress: Callable[[str, float], None],
+    ) -> None:
+        self._scenario, self._seed, self._progress = scenario, seed, progress
+        self._resolved: Resolved = resolve(scenario)
+        quiet = scenario.vary(noise="none")
+        self._replayer = Replayer(self._resolved.simulation(quiet), engine)
+        bounds = self._resolved.bounds()
+        self._bounds = bounds
+        self._bound_s = max(bounds.values())
+        self._heuristics: dict[str, float] = {}
+        self._notes: list[str] = []
+        self._improvements: list[Improvement] = []
+        self._steps = 0
+        self._searched_s = 0.0
+        self._best: Schedule | None = None
+
+    def run(self, limit: Limit, resume: str | Path | None) -> Optimum:
+        """Search until *limit*, from the heuristics or from an earlier result."""
+        interrupted = False
+        before = 0
+        try:
+            if resume is not None:
+                earlier = read_earlier(resume, self._replayer)
+                before = earlier.steps
+                self._found("resumed", schedule_from(self._replayer, earlier.plan), limit)
+            self._start(limit)
+            self._anneal(limit, before)
+        except KeyboardInterrupt:
+            if self._best is None:
+                raise
+            interrupted = True
+        assert self._best is not None
+        return optimum_of(
+            self._scenario,
+            self._replayer,
+            self._best,
+            replays=self._steps,
+            searched_s=self._searched_s,
+            bounds=self._bounds,
+            heuristics=self._heuristics,
+            improvements=tuple(self._improvements),
+            seed=self._seed,
+            steps=before + self._steps,
+            interrupted=interrupted,
+            notes=tuple(self._notes),
+        )
+
+    def _start(self, limit: Limit) -> None:
+        """Replay the schedules of the heuristics."""
+        names: tuple[str, ...] = HEURISTICS
+        tasks = len(self._replayer.graph)
+        if tasks > MAX_PLANNED_TASKS:
+            names = QUICK_HEURISTICS
+            self._notes.append(
+                f"{tasks} tasks: the search starts from dynamic schedulers alone, as static ones "
+                f"plan at most {MAX_PLANNED_TASKS} tasks here"
+            )
+        failure: TasksimError | None = None
+        for name in names:
+            if self._best is not None and limit.steps is None and limit.share(0) >= 0.5:
+                left = ", ".join(names[names.index(name) :])
+                self._notes.append(f"half of the time is over before these were tried: {left}")
+                break
+            self._progress(f"{name}", min(0.99, limit.share(0)))
+            try:
+                asked = self._scenario.vary(scheduler=name, noise="none")
+                run = self._resolved.simulation(asked).run()
+            except TasksimError as error:
+                failure = failure or error
+                self._notes.append(f"{name} is left out: {error}")
+                continue
+            self._heuristics[name] = run.makespan_s
+            self._found(name, schedule_from(self._replayer, schedule_of(run)), limit)
+        if self._best is None:
+            raise failure or InputError("no heuristic has a schedule that can be followed")
+
+    def _found(self, source: str, schedule: Schedule, limit: Limit) -> None:
+        """Keep *schedule* if it is the best so far."""
+        if not np.isfinite(schedule.makespan_s):
+            return
+        if self._best is None or schedule.makespan_s < self._best.makespan_s:
+            self._best = schedule
+            took_s = time.perf_counter() - limit.begun_s
+            self._improvements.append(Improvement(source, self._steps, took_s, schedule.makespan_s))
+
+    def _is_proven(self) -> bool:
+        assert self._best is not None
+        return self._best.makespan_s <= self._bound_s * (1 + PROOF_TOLERANCE)
+
+    def _anneal(self, limit: Limit, before: int) -> None:
+        """Improve the best schedule until *limit*; *before* so many steps were done already."""
+        assert self._best is not None
+        if len(self._replayer.graph) < 2 or self._is_proven():
+            return
+        rng = random.Random(f"{self._seed} {before}")
+        annealing = Annealing(self._replayer, self._best, rng)
+        begun, first = time.perf_counter(), limit.share(0)
+        try:
+            while (share := limit.share(self._steps)) < 1.0:
+                self._steps += 1
+                if annealing.step((share - first) / (1.0 - first)):
+                    self._found("annealing", annealing.best, limit)
+                    if self._is_proven():
+                        break
+                if self._steps % 64 == 0:
+                    self._progress(self._state(), share)
+        finally:
+            self._searched_s += time.perf_counter() - begun
+
+    def _state(self) -> str:
+        from tasksim.base.units import duration_text
+
+        assert self._best is not None
+        gap = 1 - self._bound_s / self._best.makespan_s if self._best.makespan_s else 0.0
+        return (
+            f"{duration_text(self._best.makespan_s)}, bound {duration_text(self._bound_s)}, "
+            f"gap {100 * gap:.1f} %"
+        )

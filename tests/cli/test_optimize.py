@@ -1,0 +1,44 @@
+"""``tasksim optimize``: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+ASKED = "cholesky tiles=4 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6"
+
+
+def test_it_says_what_it_found_and_writes_a_plan(tasksim):
+    done = tasksim(f"optimize {ASKED} --steps 200 -o best")
+    assert done.code == 0
+    first = [line.split()[0] for line in done.out.splitlines()]
+    assert first == [
+        "graph", "platform", "heuristic", "optimised", "bound", "search", "prio", "dmdas"
+    ]  # fmt: skip
+    follow = tasksim(f"simulate {ASKED} --scheduler static:file=best/plan.csv --json")
+    found = tasksim(f"optimize {ASKED} --steps 200 --json").json
+    assert follow.json["makespan_s"] == found["makespan_s"] == 35.0
+    assert found["best_heuristic"] == "heft"
+
+
+def test_it_resumes_and_does_not_replace_without_being_told(tasksim):
+    tasksim(f"optimize {ASKED} --steps 20 -o best")
+    again = tasksim(f"optimize {ASKED} --steps 20 -o best")
+    assert again.code == 2
+    assert again.errors == ["Error: best exists; give --force to replace it"]
+    resumed = tasksim(f"optimize {ASKED} --steps 20 --resume -o best --json")
+    assert resumed.json["steps"] == 40
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--time 0s", "must be more than 0"),
+        ("--steps 0", "0 is not in the range x>=1"),
+        ("--resume", "--resume goes on from the folder of --output"),
+        ("--method x", "'x' is not one of"),
+    ],
+)
+def test_bad_options_are_refused(tasksim, options, message):
+    done = tasksim(f"optimize {ASKED} {options}")
+    assert done.code == 2
+    assert message in done.err

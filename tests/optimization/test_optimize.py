@@ -1,0 +1,106 @@
+"""Searches for schedules: never worse than a heuristic, repeatable, resumable, followed as said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import graphs
+from tiers import few
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.optimization.search import HEURISTICS
+from tasksim.platform.description import Memory, Platform, Worker
+
+CORES = tuple(Worker(core, f"cpu{core}", "cpu", 0) for core in range(3))
+HYBRID = Platform("hybrid", (*CORES, Worker(3, "gpu0", "cuda", 0)), (Memory(0, "ram"),))
+DURATIONS = "potrf=2,trsm=5,syrk=5,gemm=9,cuda:potrf=1,cuda:trsm=1.5,cuda:syrk=1,cuda:gemm=1"
+BASE = tasksim.Scenario("cholesky tiles=5", platform=HYBRID, durations=DURATIONS)
+
+
+def test_no_heuristic_is_better_and_the_plan_takes_as_long_as_it_says(tmp_path):
+    found = tasksim.optimize(BASE, steps=2000, seed=3)
+    assert set(found.heuristics) == set(HEURISTICS)
+    assert found.makespan_s < min(found.heuristics.values())
+    assert found.bound_s <= found.makespan_s
+    found.save(tmp_path / "best")
+    run = BASE.vary(scheduler=f"static:file={tmp_path / 'best' / 'plan.csv'}").solve(check=True)
+    assert run.makespan_s == found.makespan_s
+    prioritised = BASE.vary(graph=str(tmp_path / "best" / "graph.npz"), settings=())
+    for name, (before, after) in found.survives.items():
+        assert BASE.vary(scheduler=name).solve().makespan_s == before
+        assert prioritised.vary(scheduler=name).solve().makespan_s == after
+
+
+def test_the_same_seed_and_steps_give_the_same_plan():
+    one, other = (tasksim.optimize(BASE, steps=500, seed=7) for _ in range(2))
+    assert one.makespan_s == other.makespan_s
+    assert np.array_equal(one.plan.worker, other.plan.worker)
+    assert np.array_equal(one.plan.start_s, other.plan.start_s)
+    assert one.steps == other.steps == 500
+
+
+def test_both_engines_find_the_same_plan():
+    one, other = (tasksim.optimize(BASE, steps=30, engine=e) for e in ("auto", "simpy"))
+    assert np.array_equal(one.plan.worker, other.plan.worker)
+    assert np.array_equal(one.plan.end_s, other.plan.end_s)
+
+
+@settings(max_examples=few(25), deadline=None)
+@given(graph=graphs(max_tasks=12), workers=st.integers(1, 3), seed=st.integers(0, 100))
+def test_a_plan_is_possible_and_no_longer_than_any_heuristic(graph, workers, seed):
+    platform = Platform.identical(workers)
+    found = tasksim.optimize(graph, platform, steps=40, seed=seed)
+    assert found.makespan_s <= min(found.heuristics.values()) + 1e-12
+    assert found.bound_s <= found.makespan_s + 1e-9
+    edges = tasksim.Problem.of(graph, platform, np.zeros((1, len(graph)))).edges
+    assert (found.plan.end_s[edges.source] <= found.plan.start_s[edges.target]).all()
+
+
+def test_a_search_that_is_resumed_is_no_worse_and_counts_on(tmp_path):
+    first = tasksim.optimize(BASE, steps=200)
+    first.save(tmp_path / "best")
+    then = tasksim.optimize(BASE, steps=300, resume=tmp_path / "best")
+    assert then.makespan_s <= first.makespan_s
+    assert then.steps == 500
+
+
+def test_an_optimal_heuristic_needs_no_search():
+    found = tasksim.optimize("chain length=4 duration=1.0", workers=2, steps=100)
+    assert (found.makespan_s, found.gap, found.steps) == (4.0, 0.0, 0)
+
+
+def test_ctrl_c_keeps_the_best():
+    def interrupt(message, share):
+        if "bound" in message:
+            raise KeyboardInterrupt
+
+    found = tasksim.optimize(BASE, steps=1000, progress=interrupt)
+    assert found.interrupted
+    assert found.steps == 64
+    assert found.makespan_s <= min(found.heuristics.values())
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"steps": 0}, "steps: got 0 .*; legal: a whole number from 1"),
+        ({"time_s": 0.0}, "time_s"),
+        ({"method": "anealing"}, "anneal"),
+        ({"platform": "xeon-2c"}, "a scenario says itself where it runs"),
+        ({"resume": "nowhere", "steps": 1}, "nowhere has no optimum.json"),
+    ],
+)
+def test_bad_arguments_are_refused(given_, message):
+    with pytest.raises(InputError, match=message):
+        tasksim.optimize(BASE, **given_)
+
+
+def test_the_plan_of_another_graph_is_refused(tmp_path):
+    tasksim.optimize(BASE, steps=1).save(tmp_path / "best")
+    with pytest.raises(
+        InputError, match=r"plan.csv:3: task: got '17'; legal: a number from 0 to 9"
+    ):
+        tasksim.optimize(BASE.vary({"graph.tiles": 3}), steps=1, resume=tmp_path / "best")
