@@ -24,14 +24,16 @@ class Selection(ctypes.Structure):
             (name, c_int64)
             for name in (
                 "kernels", "quantile_count", "least", "counts", "spread", "company", "rehearse",
+                "draws",
             )
         ),
         ("tolerance", c_double),
         *(
             (name, c_void_p)
             for name in (
-                "of_task", "quantiles", "count", "mean_s", "squares", "told_s", "profile",
-                "safe_ptr", "safe_target", "safe_source", "safe_bytes",
+                "of_task", "quantiles", "sample_ptr", "sample_s", "told_s", "profile", "twister",
+                "measured", "measured_task", "measured_s", "safe_ptr", "safe_target", "safe_source",
+                "safe_bytes",
             )
         ),
     ]  # fmt: skip

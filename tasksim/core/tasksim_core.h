@@ -287,19 +287,24 @@ enum tasksim_counts {
   TASKSIM_COUNTS_SHARE = 4,    // its share of the makespan instead
 };
 
-// A selective run: the tasks to execute, and the charge of the others. *count*, *mean_s* and
-// *squares* are the statistics of each kernel with its parameters; new measurements are added. A
-// kernel that fails on data which no task has computed gets copies of safe data before it is
-// called.
+// A selective run: the tasks to execute, and the charge of the others. A kernel here has its
+// parameters. *sample_s* are its durations from earlier runs, in the order of their measurement;
+// *measured_task* and *measured_s* get those of this run, and *measured* their number. A kernel
+// that fails on data which no task has computed gets copies of safe data before it is called.
 typedef struct {
   int64_t kernels, quantile_count, least, counts, spread, company, rehearse;
+  int64_t draws;              // whether charges are drawn from durations; else they are means
   double tolerance;
   const int32_t *of_task;     // number of its kernel, below `kernels`
   const double *quantiles;    // by degrees of freedom; [0] is unused
-  int64_t *count;             // per kernel
-  double *mean_s, *squares;
-  const double *told_s;       // the same: estimate from other sizes, 0 without one
+  const int64_t *sample_ptr;  // kernels + 1
+  const double *sample_s;
+  const double *told_s;       // per kernel: estimate from other sizes, 0 without one
   const int64_t *profile;
+  const uint32_t *twister;    // state of Python's random.Random, for draws
+  int64_t *measured;
+  int32_t *measured_task;     // tasks
+  double *measured_s;
   const int64_t *safe_ptr;    // tasks + 1; null: no copies
   void *const *safe_target;
   void *const *safe_source;

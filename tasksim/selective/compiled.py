@@ -8,6 +8,7 @@ the thread of its own worker, as in a full run.
 from __future__ import annotations
 
 import ctypes
+import random
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,9 @@ from tasksim.runtime.blame import blaming
 from tasksim.runtime.flat import flat_graph, flat_memory, policy_structure
 from tasksim.runtime.policies import ported
 from tasksim.selective.execution import SKIPPED_BEFORE, AccountView, Effort
-from tasksim.selective.statistics import Summary, estimate_from_sizes, quantiles
+from tasksim.selective.statistics import estimate_from_sizes, quantiles
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable
 
     from numpy.typing import NDArray
@@ -207,11 +207,9 @@ class CompiledAccount:
             kept.append(array)
             return interface.address(array, dtype)
 
-        known = rules.statistics.summaries
-        states = [known[s].state if s in known else (0, 0.0, 0.0) for s in rules.found]
-        self._known = [np.array(c, t) for c, t in zip(
-            zip(*states, strict=True), (np.int64, np.float64, np.float64), strict=True
-        )]  # fmt: skip
+        samples = [rules.statistics.samples_s(signature) for signature in rules.found]
+        tasks = len(rules.of_task)
+        self._measured = np.zeros(1, np.int64), np.zeros(tasks, np.int32), np.zeros(tasks)
         table = quantiles(rules.statistics)
         return Selection(
             kernels=len(rules.found),
@@ -222,9 +220,13 @@ class CompiledAccount:
             tolerance=rules.tolerance,
             of_task=column(rules.of_task, np.int32),
             quantiles=column(table, np.float64),
-            count=interface.address(self._known[0], np.int64),
-            mean_s=interface.address(self._known[1], np.float64),
-            squares=interface.address(self._known[2], np.float64),
+            draws=int(rules.charge == "drawn"),
+            twister=column(random.Random(rules.seed).getstate()[1], np.uint32),
+            sample_ptr=column(np.cumsum([0, *map(len, samples)]), np.int64),
+            sample_s=column([seconds for of_one in samples for seconds in of_one], np.float64),
+            measured=interface.address(self._measured[0], np.int64),
+            measured_task=interface.address(self._measured[1], np.int32),
+            measured_s=interface.address(self._measured[2], np.float64),
             told_s=column(self._told_s(), np.float64),
             profile=column(rules.profile or [0] * len(rules.found), np.int64),
             **self._flags,
@@ -266,11 +268,10 @@ class CompiledAccount:
         self.path = record_of(core.tasksim_selective_path, run, len(self._rules.found))
 
     def _add_to_statistics(self) -> None:
-        summaries = self._rules.statistics.summaries
-        columns = zip(*(column.tolist() for column in self._known), strict=True)
-        for signature, (count, mean_s, squares) in zip(self._rules.found, columns, strict=True):
-            if count:
-                summaries[signature] = Summary.of(count, mean_s, squares)
+        rules, (measured, tasks, seconds) = self._rules, self._measured
+        columns = (column[: measured[0]].tolist() for column in (tasks, seconds))
+        for task, taken_s in zip(*columns, strict=True):
+            rules.statistics.add(rules.found[rules.of_task[task]], taken_s)
 
     def _error(self) -> BaseException | None:
         """Return the error of the run, the same as that of the reference, or None."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
+    from tasksim.selective.charges import Charge
     from tasksim.selective.execution import Chooses
     from tasksim.selective.policies import Sampling
 
@@ -47,6 +48,7 @@ def emulate_selectively(
     tolerance: float = 0.05,
     statistics: Statistics | None = None,
     sampling: Sampling = "spread",
+    charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
 ) -> Selective:
@@ -58,12 +60,12 @@ def emulate_selectively(
         Tasks, workers, and the name of the policy that chooses among tasks.
     seconds : ndarray, shape (classes, tasks)
         Duration of each task in each class of workers, should it be executed.
-    policy, tolerance, statistics, sampling
+    policy, tolerance, statistics, sampling, charge
         As in :func:`tasksim.selective.execute.execute_selectively`.
     estimates : sequence of sequences of float, optional
         Durations that the scheduler believes; by default *seconds*.
     seed : int, default 0
-        For the scheduler's random choices.
+        For the scheduler's random choices, and drawn charges.
 
     Raises
     ------
@@ -80,7 +82,8 @@ def emulate_selectively(
     if chosen.counts == "profile":
         first = emulation.run_all(apart=sampling == "apart")
         profile, before_s = first.path.counts, first.wall_s
-    rules = Rules(chosen, known, tolerance, *signed, len(platform.workers), profile, sampling)
+    workers = len(platform.workers)
+    rules = Rules(chosen, known, tolerance, *signed, workers, profile, sampling, charge, seed)
     made = emulation.run(Chooser(*rules), signed[1])
     return Selective(made.run, made.effort, before_s + made.wall_s, made.path)
 

@@ -18,6 +18,7 @@ from tasksim.run.record import Run, WorkerInfo
 from tasksim.runtime.facts import Facts
 from tasksim.runtime.pathrecords import PathRecords
 from tasksim.schedulers.registry import create
+from tasksim.selective.charges import CHARGES
 from tasksim.selective.compiled import CompiledAccount, in_core
 from tasksim.selective.execution import SelectiveExecution
 from tasksim.selective.policies import Chooser, Rules, checked_tolerance, policy_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tasksim.native.threads import Progress
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.selective.charges import Charge
     from tasksim.selective.execution import Effort
     from tasksim.selective.policies import Sampling
 
@@ -73,6 +75,7 @@ def execute_selectively(
     tolerance: float = 0.05,
     statistics: Statistics | None = None,
     sampling: Sampling = "spread",
+    charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
@@ -99,6 +102,9 @@ def execute_selectively(
     sampling : {"spread", "apart", "first"}
         Tasks of a kernel to execute: spread over the run; spread, with first touches of
         data measured apart from other tasks; or the first ones, as in the paper.
+    charge : {"drawn", "mean"}
+        Charge of a skipped task: a duration drawn from the measured ones of its kernel, by the
+        seed, or their mean, as in the paper.
     estimates : sequence of sequences of float, optional
         Estimated durations for the scheduler in seconds, ``[class][task]``; some schedulers
         need them.
@@ -127,13 +133,15 @@ def execute_selectively(
     known = Statistics() if statistics is None else statistics
     begun = perf_counter()
     one_of(runtime, RUNTIMES, "runtime")
+    one_of(charge, CHARGES, "charge")
     apart = sampling == "apart"
     make = _Maker(program, platform, scheduler, estimates, seed, pin, company, runtime, apart=apart)
     profile: Sequence[int] = ()
     if chosen.counts == "profile":
         all_executed = Rules(chosen, Statistics(), 0.0, *make.signed)
         profile = make.run(all_executed, progress).path.counts
-    made = make.run(Rules(chosen, known, tolerance, *make.signed, profile, sampling), progress)
+    rules = Rules(chosen, known, tolerance, *make.signed, profile, sampling, charge, seed)
+    made = make.run(rules, progress)
     return replace(made, wall_s=perf_counter() - begun)
 
 

@@ -7,17 +7,21 @@ own statistics and passes them on with its messages; here, all workers share one
 
 from __future__ import annotations
 
+import random
+from functools import partial
 from math import floor, inf
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError, unknown
+from tasksim.selective.charges import CHARGES, Deck
 from tasksim.selective.statistics import estimate_from_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.selective.charges import Charge
     from tasksim.selective.statistics import Signature, Statistics
 
 __all__ = [
@@ -124,10 +128,12 @@ class Rules(NamedTuple):
     workers: int
     profile: Sequence[int] = ()
     sampling: Sampling = "spread"
+    charge: Charge = "drawn"
+    seed: int = 0
 
 
 class Chooser:
-    """Chooser between the execution of each task of a run and a charge of the known mean.
+    """Chooser between the execution of each task of a run and a charge of a known duration.
 
     Parameters
     ----------
@@ -146,6 +152,11 @@ class Chooser:
         Tasks of a kernel to execute: spread over the run, as the graph has their number; apart,
         the same with separate signatures for first touches; or the first ones, as in the paper,
         whose programs do not know the number.
+    charge : {"drawn", "mean"}
+        Charge of a skipped task: drawn from the measured durations of its kernel, or their mean,
+        as in the paper. A kernel that only other sizes made known is charged the mean.
+    seed : int
+        Seed of the draws.
     """
 
     def __init__(
@@ -158,8 +169,11 @@ class Chooser:
         workers: int,
         profile: Sequence[int] = (),
         sampling: Sampling = "spread",
+        charge: Charge = "drawn",
+        seed: int = 0,
     ) -> None:
         one_of(sampling, SAMPLINGS, "sampling")
+        one_of(charge, CHARGES, "charge")
         self._policy = policy
         self._statistics = statistics
         self._tolerance = tolerance
@@ -181,6 +195,10 @@ class Chooser:
         self._mean_s = [0.0] * len(found)
         self._told = [False] * len(found)  # whether other sizes made it known
         self._workers = workers
+        self._decks: list[Deck] = []
+        if charge == "drawn":
+            rng, samples_s = random.Random(seed), statistics.samples_s
+            self._decks = [Deck(partial(samples_s, signature), rng) for signature in found]
         for place in range(len(found)):
             self._look(place)
             if statistics.cells and self._needed[place] > self._count[place]:
@@ -210,7 +228,9 @@ class Chooser:
         if self._wants(place, needed):
             self._begun[place] += 1
             return None
-        return self._mean_s[place]
+        if not self._decks or self._told[place]:
+            return self._mean_s[place]
+        return self._decks[place].draw_s(self._mean_s[place])
 
     def withdraw(self, task: int) -> None:
         """Note that *task* is not executed after all: the other end of a message decided so."""

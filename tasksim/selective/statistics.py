@@ -63,33 +63,26 @@ class Signature(NamedTuple):
 
 
 class Summary:
-    """Number, mean and scatter of the durations of a signature."""
+    """Durations of a signature, in the order of their measurement, with their mean and scatter."""
 
-    __slots__ = ("_squares", "count", "mean_s")
+    __slots__ = ("_squares", "mean_s", "samples_s")
 
     def __init__(self) -> None:
-        self.count = 0
+        self.samples_s: list[float] = []
         self.mean_s = 0.0
         self._squares = 0.0
 
     def add(self, seconds: float) -> None:
         """Add a duration (Welford's recurrence)."""
-        self.count += 1
+        self.samples_s.append(seconds)
         shift = seconds - self.mean_s
         self.mean_s += shift / self.count
         self._squares += shift * (seconds - self.mean_s)
 
     @property
-    def state(self) -> tuple[int, float, float]:
-        """Number of durations, their mean, and the sum of squares about it."""
-        return self.count, self.mean_s, self._squares
-
-    @classmethod
-    def of(cls, count: int, mean_s: float, squares: float) -> Summary:
-        """Return the summary with this :attr:`state`."""
-        found = cls()
-        found.count, found.mean_s, found._squares = count, mean_s, squares
-        return found
+    def count(self) -> int:
+        """Number of durations."""
+        return len(self.samples_s)
 
     @property
     def deviation_s(self) -> float:
@@ -146,6 +139,11 @@ class Statistics:
     def mean_s(self, signature: Signature) -> float:
         """Return the mean duration of a measured signature."""
         return self.summaries[signature].mean_s
+
+    def samples_s(self, signature: Signature) -> Sequence[float]:
+        """Return the durations of a signature, in the order of their measurement."""
+        found = self.summaries.get(signature)
+        return () if found is None else found.samples_s
 
     def half_width(self, signature: Signature, times: int = 1) -> float:
         """Return the half-width of the interval relative to the mean; infinite for one sample.

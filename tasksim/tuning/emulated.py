@@ -80,6 +80,7 @@ class Emulated:
             tolerance=told.tolerance,
             statistics=self._statistics,
             sampling=told.sampling,
+            charge=told.charge,
             estimates=self._means.tolist(),
             seed=resolved.scenario.seed,
         )

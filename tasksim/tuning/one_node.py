@@ -96,6 +96,7 @@ class OneNode:
             tolerance=told.tolerance,
             statistics=self._statistics,
             sampling=told.sampling,
+            charge=told.charge,
             estimates=estimates_of(resolved),
             seed=scenario.seed,
             pin=scenario.pin,

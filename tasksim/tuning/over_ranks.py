@@ -145,6 +145,7 @@ class OverRanks:
             tolerance=told.tolerance,
             statistics=self._statistics,
             sampling=told.sampling,
+            charge=told.charge,
             messages=told.messages,
             estimates=estimates_of(self._resolved),
             seed=scenario.seed,

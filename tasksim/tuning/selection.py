@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tasksim.base.arguments import one_of
+from tasksim.selective.charges import CHARGES
 from tasksim.selective.policies import checked_tolerance, policy_of
 from tasksim.selective.statistics import CONFIDENCE_LEVEL, Statistics
 
 if TYPE_CHECKING:
+    from tasksim.selective.charges import Charge
     from tasksim.selective.policies import Sampling
     from tasksim.selective.ranks.choosing import MessageRule
     from tasksim.selective.statistics import Intervals
@@ -34,6 +37,8 @@ class Selection:
         Which tasks of a kernel are executed.
     messages : {"all", "any"}
         Over ranks: which ends of a message have to know it well enough.
+    charge : {"drawn", "mean"}
+        Charge of a skipped task: drawn from the measured durations of its kernel, or their mean.
     """
 
     policy: str = "online"
@@ -44,11 +49,13 @@ class Selection:
     sampling: Sampling = "spread"
     cells: bool = False
     messages: MessageRule = "all"
+    charge: Charge = "drawn"
 
     def statistics(self) -> Statistics:
         """Return statistics that know nothing yet; raises :exc:`InputError` for what is no such."""
         policy_of(self.policy)
         checked_tolerance(self.tolerance)
+        one_of(self.charge, CHARGES, "charge")
         return Statistics(self.intervals, self.confidence, cells=self.cells)
 
     @property

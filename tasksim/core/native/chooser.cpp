@@ -21,30 +21,33 @@ std::span<T> array(T *first, i64 count) {
 Chooser::Chooser(const tasksim_selection &given, int tasks, int workers)
     : of_task_(array(given.of_task, tasks)),
       quantiles_(array(given.quantiles, given.quantile_count)),
-      counts_(array(given.count, given.kernels)),
-      means_(array(given.mean_s, given.kernels)),
-      squares_(array(given.squares, given.kernels)),
       profile_(array(given.profile, given.kernels)),
+      measured_(*array(given.measured, 1).data()),
+      measured_task_(array(given.measured_task, tasks)),
+      measured_s_(array(given.measured_s, tasks)),
       kernels_(static_cast<int>(given.kernels)),
       workers_(workers),
       kind_(static_cast<tasksim_counts>(given.counts)),
       spread_(given.spread),
+      draws_(given.draws),
+      twister_(array(given.twister, Twister::WORDS + 1).data()),
       least_(given.least),
       tolerance_(given.tolerance),
-      known_(counts_.size()),
-      met_by_(counts_.size() * workers) {
+      known_(kernels_),
+      met_by_(static_cast<std::size_t>(kernels_) * workers) {
   const auto told = array(given.told_s, given.kernels);
-  if (quantiles_.empty()) throw BadArrays{};
+  const auto pointer = array(given.sample_ptr, given.kernels + 1);
+  if (quantiles_.empty() || pointer.front() != 0) throw BadArrays{};
   for (const int place : of_task_) {
     if (place < 0 || place >= kernels_) throw BadArrays{};
     ++known_[place].occurs;
   }
   for (int place = 0; place < kernels_; ++place) {
     Known &known = known_[place];
-    known.before = known.count = counts_[place];
-    if (known.count < 0) throw BadArrays{};
-    known.mean = means_[place];
-    known.squares = squares_[place];
+    if (pointer[place + 1] < pointer[place]) throw BadArrays{};
+    const auto samples = array(given.sample_s, pointer[place + 1]);
+    for (i64 k = pointer[place]; k < pointer[place + 1]; ++k) add(known, samples[k]);
+    known.before = known.count;
     look(known);
     if (known.needed > known.count && told[place] > 0) {
       known.needed = 0.0;
@@ -60,9 +63,24 @@ std::optional<double> Chooser::charge(int task, int worker, const PathRecord &be
   Known &known = known_[place];
   ++known.met;
   ++met_by_[i64{worker} * kernels_ + place];
-  if (!wants(known, known.needed / times(place, worker, before, now))) return known.charged;
+  if (!wants(known, known.needed / times(place, worker, before, now))) return draw(known);
   ++known.begun;
   return std::nullopt;
+}
+
+double Chooser::draw(Known &known) {
+  if (!draws_ || known.told) return known.charged;
+  auto &deck = known.deck;
+  if (deck.empty()) {
+    deck = known.samples;
+    for (std::size_t last = deck.size() - 1; last > 0; --last)
+      std::swap(deck[last], deck[std::uint64_t{twister_.word()} * (last + 1) >> 32]);
+    const double count = static_cast<double>(deck.size());
+    known.stretch = std::sqrt(count / (count - 1.0));
+  }
+  const double sample = deck.back();
+  deck.pop_back();
+  return std::max(0.0, known.charged + (sample - known.charged) * known.stretch);
 }
 
 bool Chooser::wants(const Known &known, double needed) const {
@@ -105,15 +123,20 @@ void Chooser::measured(int task, double seconds) {
   const int place = of_task_[task];
   Known &known = known_[place];
   const double charged = known.charged;
+  add(known, seconds);
+  measured_task_[measured_] = task;
+  measured_s_[measured_++] = seconds;
+  look(known);
+  work_ += static_cast<double>(known.occurs) * (known.charged - charged);
+}
+
+// Welford's recurrence.
+void Chooser::add(Known &known, double seconds) {
   ++known.count;
   const double shift = seconds - known.mean;
   known.mean += shift / static_cast<double>(known.count);
   known.squares += shift * (seconds - known.mean);
-  counts_[place] = known.count;
-  means_[place] = known.mean;
-  squares_[place] = known.squares;
-  look(known);
-  work_ += static_cast<double>(known.occurs) * (known.charged - charged);
+  known.samples.push_back(seconds);
 }
 
 void Chooser::look(Known &known) {

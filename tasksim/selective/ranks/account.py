@@ -273,6 +273,7 @@ class RanksAccount:
         self._now = 0.0
         self.effort, self.messages = Effort(), Effort()
         self._measured_s: dict[tuple[int, int], float] = defaultdict(float)
+        self._repeated = False
         self.over = False
 
     # Called by rank 0
@@ -312,6 +313,7 @@ class RanksAccount:
                 return
             end_s, _, actor = ends[0]
             if end_s >= under_way.horizon_s(elapsed_s) or actor in self._accompanying:
+                self._keep_busy()
                 return
             heappop(ends)
             self._now = max(self._now, end_s)
@@ -359,9 +361,9 @@ class RanksAccount:
 
     @property
     def has_skipped(self) -> bool:
-        """Whether anything was charged, so that data may be wrong."""
+        """Whether anything was charged or repeated, so that data may be wrong."""
         effort = self.effort
-        return effort.skipped + effort.accompanied + self.messages.skipped > 0
+        return effort.skipped + effort.accompanied + self.messages.skipped > 0 or self._repeated
 
     def task_of(self, rank: int, worker: int) -> int:
         """Return the current or last task of *worker*, numbered as in its part."""
@@ -428,6 +430,20 @@ class RanksAccount:
         self.effort.skipped -= 1
         self.effort.accompanied += 1
         self._order(actor, -1)
+
+    def _keep_busy(self) -> None:
+        """Have workers whose tasks returned, but go on on the account, repeat them.
+
+        In a full run they would be busy beside what is measured. Here they have returned early, as
+        the account waits for others.
+        """
+        if not self._company or not self._under_way.measuring:
+            return
+        for _, _, actor in self._under_way.ends:
+            if actor[0] >= 0 and self._executed[actor] and actor not in self._accompanying:
+                self._accompanying.add(actor)
+                self._repeated = True
+                self._orders.task(*actor, self._task[actor], -1, safe=True)
 
     def _order(self, actor: tuple[int, int], rehearsed: int) -> None:
         self._executed[actor] = True

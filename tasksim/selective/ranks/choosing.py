@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.messages import MessageTable
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.selective.charges import Charge
     from tasksim.selective.policies import Policy, Sampling
     from tasksim.selective.statistics import Statistics
 
@@ -104,6 +105,8 @@ class RankRules(NamedTuple):
     messages: MessageRule = "all"
     profile: Sequence[int] = ()
     sampling: Sampling = "spread"
+    charge: Charge = "drawn"
+    seed: int = 0
 
 
 class RankChoosers:
@@ -133,10 +136,10 @@ class RankChoosers:
         self._choosers = [
             Chooser(
                 rules.policy, statistics, rules.tolerance, known.found, of_task, count + 1,
-                rules.profile, rules.sampling,
+                rules.profile, rules.sampling, rules.charge, rules.seed * len(workers) + rank,
             )
-            for statistics, of_task, count in zip(
-                rules.statistics, known.of_task, workers, strict=True
+            for rank, (statistics, of_task, count) in enumerate(
+                zip(rules.statistics, known.of_task, workers, strict=True)
             )
         ]  # fmt: skip
         messages = cut.messages
@@ -159,7 +162,7 @@ class RankChoosers:
         return self._choosers[rank].charge_s(task, worker, before, now_s)
 
     def charge_message_s(self, message: int, before: PathRecord, now_s: float) -> float | None:
-        """Return the charge of a message, the mean of its target; None: send it."""
+        """Return the charge of a message, by the durations of its target; None: send it."""
         ends = self._ends[message]
         told: list[float | None] = [
             self._choosers[rank].charge_s(task, self._workers[rank], before, now_s)
@@ -172,7 +175,7 @@ class RankChoosers:
             if not knows:
                 self._choosers[rank].withdraw(task)
         target, task = ends[1]
-        return self._choosers[target].mean_s(task) or told[0] or told[1]
+        return told[1] or self._choosers[target].mean_s(task) or told[0]
 
     def measured(self, rank: int, task: int, seconds: float) -> None:
         """Note the measured duration of a task."""

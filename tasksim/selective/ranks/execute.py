@@ -20,6 +20,7 @@ from tasksim.native.execute import refuse_without_estimates
 from tasksim.native.processor_time import waited_share
 from tasksim.run.record import Run
 from tasksim.schedulers.registry import create
+from tasksim.selective.charges import CHARGES
 from tasksim.selective.policies import checked_tolerance, policy_of
 from tasksim.selective.ranks.account import RankPaths, RanksAccount
 from tasksim.selective.ranks.choosing import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tasksim.native.processor_time import ThreadAccount
     from tasksim.platform.description import Platform
     from tasksim.runtime.pathrecords import PathRecord
+    from tasksim.selective.charges import Charge
     from tasksim.selective.execution import Effort
     from tasksim.selective.policies import Sampling
     from tasksim.selective.ranks.choosing import MessageRule
@@ -89,6 +91,7 @@ def execute_over_ranks(
     statistics: Sequence[Statistics] | None = None,
     sampling: Sampling = "spread",
     messages: MessageRule = "all",
+    charge: Charge = "drawn",
     estimates: Sequence[Sequence[float]] | None = None,
     seed: int = 0,
     pin: bool = True,
@@ -108,7 +111,7 @@ def execute_over_ranks(
         Workers of each rank.
     scheduler : str, optional
         Each rank creates one.
-    policy, tolerance, sampling, company
+    policy, tolerance, sampling, charge, company
         As in :func:`tasksim.selective.execute.execute_selectively`.
     statistics : sequence of Statistics, optional
         Measurements of each rank from earlier runs; those on rank 0 are used.
@@ -130,6 +133,7 @@ def execute_over_ranks(
     chosen = policy_of(policy)
     checked_tolerance(tolerance)
     one_of(messages, MESSAGES, "messages")
+    one_of(charge, CHARGES, "charge")
     begun = perf_counter()
     run = _RankRun(ranks, wires, execution, platforms, scheduler, estimates, seed, pin, company)
     known = statistics or [Statistics() for _ in platforms]
@@ -138,7 +142,7 @@ def execute_over_ranks(
         nothing = [Statistics() for _ in platforms]
         before = run.make(RankRules(chosen, nothing, 0.0))
         profile = () if before is None else before.paths.longest.counts
-    rules = RankRules(chosen, known, tolerance, messages, profile, sampling)
+    rules = RankRules(chosen, known, tolerance, messages, profile, sampling, charge, seed)
     made = run.make(rules)
     return None if made is None else run.told(made, perf_counter() - begun)
 

@@ -189,6 +189,40 @@ def test_the_account_says_for_whom_it_waits_and_how_long_that_must_have_taken():
     assert list(account.waits_for()) == []
 
 
+@pytest.mark.parametrize("company", [True, False])
+def test_a_worker_that_has_returned_repeats_its_task_beside_what_is_measured(company):
+    cut = drawn()
+    message_s, seconds = [0.25, 0.5], of_kernels(cut, DRAWN)
+    orders = InstantHands(seconds, message_s)
+    chooses = Skips(seconds, message_s, lambda rank, task: False, [True, True])
+    account = RanksAccount(
+        cut, [this_machine(1)] * 2, [create("eager"), create("eager")], orders, chooses,
+        RankPaths(1, [1, 1]), company=company,
+    )  # fmt: skip
+    account.begin(0)
+    account.advance()
+    (make, beside) = orders.tasks
+    assert (make[0], beside[0]) == (0, 1)
+    assert not account.has_skipped
+    account.returned(1, 0, 0.75)  # rank 0 has not come that far
+    account.advance()
+    repeated = orders.tasks[2:]
+    assert repeated == ([(1, beside[1], -1, True)] if company else [])
+    assert account.has_skipped is company  # its data are wrong now
+    account.returned(0, 0, 1.0)
+    account.advance()
+    if company:  # the next task of rank 1 begins only after this one has returned again
+        assert orders.tasks[2:] == repeated
+        account.returned(1, 0, 99.0)
+        account.advance()
+        # Now it is rank 0 that has come further.
+        assert orders.tasks[3:] == [(1, beside[1] + 1, -1, True), (0, make[1], -1, True)]
+    else:
+        assert [order[:2] for order in orders.tasks[2:]] == [(1, beside[1] + 1)]
+    assert account.effort.executed == 3
+    assert account.effort.executed_s == 1.75  # measured once
+
+
 def test_a_message_that_is_skipped_takes_no_time_and_the_rest_goes_on():
     cut = drawn()
     message_s, seconds = [100.0, 0.5], of_kernels(cut, DRAWN)
