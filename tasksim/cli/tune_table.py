@@ -165,9 +165,9 @@ def growth_options(function: Any) -> Any:
 )
 @click.option(
     "--tree-of",
-    type=click.Choice(["tree", "preto"]),
+    type=click.Choice(["tree", "preto", "posto"]),
     default="tree",
-    help="Method whose tree is written.",
+    help="Method whose tree is written; posto: the best choice by its regression tree.",
 )
 @click.option(
     "--choose",
@@ -255,7 +255,7 @@ def _tree(
         limits = {name: options[name] for name in ("threshold", "depth", "min_samples")}
         made = grow(found, Growth(**limits))
     else:
-        made = learners.preto_tree(found, seed)
+        made = (learners.preto_tree if tree_of == "preto" else learners.posto_tree)(found, seed)
     return ChoosingTree(choose, made, float(TreeChoice(made).shares(found).mean()), len(found))
 
 

@@ -8,6 +8,7 @@ prediction is chosen. Both need the extra ``tune``.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +17,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.tuning.methods import Method, chosen_shares
-from tasksim.tuning.tree import Leaf, Split, Tree
+from tasksim.tuning.tree import DEEPEST, Leaf, Split, Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tasksim.tuning.table import PerformanceTable
     from tasksim.tuning.tree import Node
 
-__all__ = ["MISSING", "POSTO", "PRETO", "available", "posto", "preto", "preto_tree"]
+__all__ = ["MISSING", "POSTO", "PRETO", "available", "posto", "posto_tree", "preto", "preto_tree"]
 
 PRETO: Final = ("tree", "logistic", "neural")
 """Classifiers of PreTO."""
@@ -82,6 +83,118 @@ def preto_tree(table: PerformanceTable, seed: int) -> Tree:
         )
 
     return Tree(table.features, table.choices, node(0, np.arange(len(table))))
+
+
+MAX_LEAVES: Final = 50_000
+"""Most leaves of a tree made of a regression: megabytes of code, which compilers still take."""
+
+
+def posto_tree(table: PerformanceTable, seed: int) -> Tree:
+    """Return the choices of PosTO's regression tree as one of ours.
+
+    A regression tree asks for features and for the choice. For given features each choice ends in a
+    leaf of its own, and the choice with the best leaf is made. So the tree asks only what tells
+    these leaves apart; a choice is out as soon as its best leaf is worse than another's worst.
+    Where an example allows less than it says, the largest allowed choice is made. Features are
+    compared as in :func:`preto_tree`.
+
+    Raises
+    ------
+    InputError
+        If the tree has too many leaves, or asks too many questions on a path.
+    """
+    _require()
+    return _BestLeaves(table, _taught_posto(table, "tree", seed).model).tree()
+
+
+class _BestLeaves:
+    """The tree of the best leaves of a regression tree over features and choices."""
+
+    def __init__(self, table: PerformanceTable, model: Any) -> None:
+        self._table, found = table, model.tree_
+        self._left, self._right = found.children_left.tolist(), found.children_right.tolist()
+        self._feature, self._threshold = found.feature.tolist(), found.threshold.tolist()
+        self._least = found.value[:, 0, 0].tolist()
+        """Least and most prediction in the leaves below each node."""
+        self._most = list(self._least)
+        for node in reversed(range(found.node_count)):  # children have larger numbers
+            if self._left[node] >= 0:
+                below = self._left[node], self._right[node]
+                self._least[node] = min(self._least[child] for child in below)
+                self._most[node] = max(self._most[child] for child in below)
+        numbers = table.numbers
+        count = len(table.choices)
+        columns = np.eye(count) if numbers is None else numbers[:, None]
+        self._columns = columns.astype(np.float32).tolist()
+        self._leaves = 0
+
+    def tree(self) -> Tree:
+        """Return the tree."""
+        table = self._table
+        rows, anywhere = np.arange(len(table)), [(-np.inf, np.inf)] * len(table.features)
+        root = self._node(dict.fromkeys(range(len(table.choices)), 0), anywhere, rows, 0)
+        return Tree(table.features, table.choices, root)
+
+    def _node(
+        self,
+        at: dict[int, int],
+        region: list[tuple[float, float]],
+        rows: NDArray[np.intp],
+        depth: int,
+    ) -> Node:
+        """Return the node for examples in a *region* of the features; *at*: choice -> node."""
+        at = {choice: self._followed(node, choice, region) for choice, node in at.items()}
+        worst = max(self._least[node] for node in at.values())
+        at = {choice: node for choice, node in at.items() if self._most[node] >= worst}
+        asked = Counter(
+            (self._feature[node], self._threshold[node])
+            for node in at.values()
+            if self._left[node] >= 0
+        )
+        if len(at) == 1 or not asked:
+            return self._leaf(max(at, key=lambda choice: (self._least[at[choice]], -choice)), rows)
+        if depth == DEEPEST:
+            raise InputError(f"PosTO's tree asks more than {DEEPEST} questions on a path; {ADVICE}")
+        feature, threshold = max(asked, key=lambda question: (asked[question], question))
+        low, high = list(region), list(region)
+        low[feature], high[feature] = (
+            (region[feature][0], threshold), (threshold, region[feature][1])
+        )  # fmt: skip
+        below = self._table.values[rows, feature].astype(np.float32) <= threshold
+        nodes = [
+            self._node(at, part, rows[mask], depth + 1)
+            for part, mask in ((low, below), (high, ~below))
+        ]
+        first, other = nodes
+        if isinstance(first, Leaf) and isinstance(other, Leaf) and first.choice == other.choice:
+            return self._leaf(first.choice, rows)
+        return Split(feature, threshold, first, other)
+
+    def _followed(self, node: int, choice: int, region: list[tuple[float, float]]) -> int:
+        """Return the first node from *node* on whose question *choice* and *region* leave open."""
+        while self._left[node] >= 0:
+            feature, threshold = self._feature[node], self._threshold[node]
+            if feature >= len(region):
+                above = self._columns[choice][feature - len(region)] > threshold
+            elif region[feature][1] <= threshold:
+                above = False
+            elif region[feature][0] >= threshold:
+                above = True
+            else:
+                break
+            node = (self._right if above else self._left)[node]
+        return node
+
+    def _leaf(self, choice: int, rows: NDArray[np.intp]) -> Leaf:
+        self._leaves += 1
+        if self._leaves > MAX_LEAVES:
+            raise InputError(f"PosTO's tree has more than {MAX_LEAVES} leaves; {ADVICE}")
+        shares = self._table.shares[:, choice]
+        # A region without examples has the share that the choice has in all of them.
+        return Leaf(choice, float((shares[rows] if len(rows) else shares).mean()), len(rows))
+
+
+ADVICE: Final = "legal: fewer features or choices, or the tree of another method (--tree-of)"
 
 
 def _require() -> None:
