@@ -5,8 +5,15 @@ import shutil
 import pytest
 
 from tasksim.base.errors import TasksimError
-from tasksim.calibration.counters.hardware import SOFTWARE, PerfCounters, scaled
+from tasksim.calibration.counters.hardware import (
+    HARDWARE,
+    SOFTWARE,
+    Event,
+    PerfCounters,
+    scaled,
+)
 from tasksim.calibration.counters.valgrind import find_valgrind, unmoved
+from tasksim.formats.counters import Counted, counters_of, meaning
 from tasksim.formats.samples import read_samples
 from tasksim.models.files.store import load_kernel
 from tasksim.models.kinds.counted import CounterModel
@@ -78,6 +85,32 @@ def test_counters_of_the_system_are_read_as_the_processors_are():
     except TasksimError as error:
         pytest.skip(str(error))
     assert counted.events["task-clock"] > 0
+
+
+def test_an_event_that_need_not_be_counted_is_left_out_with_the_reason():
+    unknown = Event("stalled-cycles-backend", 1, 999, required=False)
+    try:
+        with PerfCounters((*SOFTWARE, unknown)) as counters:
+            counters.start()
+            counted = counters.stop()
+    except TasksimError as error:
+        pytest.skip(str(error))
+    assert set(counted.events) == {event.name for event in SOFTWARE}
+    (note,) = counted.notes
+    assert note.startswith("stalled-cycles-backend is not counted: this ")
+    with (
+        pytest.raises(TasksimError, match="refuses to count x: this "),
+        PerfCounters((Event("x", 1, 999),)),
+    ):
+        pass
+
+
+def test_stalls_are_counted_where_the_processor_does():
+    """Samples have their cycles then, and a model its BF_mem from them."""
+    stalls = [event for event in HARDWARE if meaning(event.name) == "stall_cycles"]
+    assert [event.required for event in stalls] == [False]
+    events = {event.name: 100.0 for event in HARDWARE} | {"stalled-cycles-backend": 40.0}
+    assert counters_of(Counted(events), "perf")["stall_cycles"] == 40.0
 
 
 def test_a_counter_that_shared_the_registers_is_scaled_and_one_without_time_is_refused():

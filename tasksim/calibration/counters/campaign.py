@@ -305,7 +305,9 @@ def _by_perf(
                 counted = counters.stop()
                 several.append(counters_of(counted, "perf"))
                 notes += counted.notes
-            found.append({n: float(np.median([one[n] for one in several])) for n in several[0]})
+            # Stalls may lack in some, where other programs use all counters.
+            names = [n for n in several[0] if all(n in one for one in several)]
+            found.append({n: float(np.median([one[n] for one in several])) for n in names})
     return found, sorted(set(notes))
 
 

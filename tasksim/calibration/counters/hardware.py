@@ -33,11 +33,15 @@ READ_MISS: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Event:
-    """Event to count, with its name in perf, and its type and configuration for the system call."""
+    """Event to count, with its name in perf, and its type and configuration for the system call.
+
+    Without an event that is not *required*, the others are counted all the same.
+    """
 
     name: str
     kind: int
     config: int
+    required: bool = True
 
 
 HARDWARE: Final = (
@@ -47,8 +51,10 @@ HARDWARE: Final = (
     Event("L1-dcache-load-misses", 3, READ_MISS),
     Event("LLC-loads", 3, 2),
     Event("LLC-load-misses", 3, 2 | READ_MISS),
+    Event("stalled-cycles-backend", 0, 8, required=False),
 )
-"""Events that most processors count; the cache events are required, as models need them."""
+"""Events that most processors count; the cache events are required, as models need them. Where
+stalls are not counted, models tell the time of memory by its latencies."""
 SOFTWARE: Final = (Event("task-clock", 1, 1), Event("page-faults", 1, 2))
 """Events that the system itself counts on any machine, for tests of the system call."""
 
@@ -71,21 +77,35 @@ class PerfCounters:
     Raises
     ------
     TasksimError
-        If the system refuses, with its reason and a remedy.
+        If the system refuses to count a required event, with its reason and a remedy.
     """
 
     def __init__(self, events: tuple[Event, ...] = HARDWARE) -> None:
-        self._events = events
+        self._asked = events
+        self._events: list[Event] = []
         self._files: list[int] = []
+        self._refused: list[str] = []
 
     def __enter__(self) -> PerfCounters:
         try:
-            for event in self._events:
-                self._files.append(_opened(event))
+            for event in self._asked:
+                self._open(event)
         except TasksimError:
             self.close()
             raise
         return self
+
+    def _open(self, event: Event) -> None:
+        try:
+            file = _opened(event)
+        except OSError as error:
+            code = error.errno or 0
+            if event.required:
+                raise TasksimError(refusal(event.name, code)) from None
+            self._refused.append(f"{event.name} is not counted: {reason(code)}")
+            return
+        self._events.append(event)
+        self._files.append(file)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
@@ -109,10 +129,13 @@ class PerfCounters:
         """Return the counts since :meth:`start`, scaled for events counted part of the time."""
         for file in self._files:
             fcntl.ioctl(file, DISABLE, 0)
-        found, notes = {}, []
+        found, notes = dict[str, float](), list(self._refused)
         for event, file, before in zip(self._events, self._files, self._before, strict=True):
             now = struct.unpack("<QQQ", os.read(file, 24))
             value, wanted, ran = (after - first for after, first in zip(now, before, strict=True))
+            if not event.required and wanted and not ran:
+                notes.append(f"{event.name} is not counted: other programs use all counters")
+                continue
             found[event.name], note = scaled(event.name, value, wanted, ran)
             notes += note
         return Counted(found, notes=tuple(notes))
@@ -139,7 +162,15 @@ def refusal(event: str, code: int) -> str:
     >>> refusal("instructions", errno.EACCES).partition(":")[0]
     'perf_event_open refuses to count instructions'
     """
-    why = {
+    return (
+        f"perf_event_open refuses to count {event}: {reason(code)}. --source valgrind counts in a "
+        "simulated processor"
+    )
+
+
+def reason(code: int) -> str:
+    """Return why the system refuses to count an event with error *code*."""
+    return {
         errno.ENOENT: "this machine does not count it; many virtual machines do not",
         errno.EOPNOTSUPP: "this machine does not count it; many virtual machines do not",
         errno.EINVAL: "this processor does not count it",
@@ -148,22 +179,21 @@ def refusal(event: str, code: int) -> str:
         "'sysctl kernel.perf_event_paranoid=1', or a container with --cap-add PERFMON",
         errno.ENOSYS: "this system has no such call",
     }.get(code, os.strerror(code))
-    return (
-        f"perf_event_open refuses to count {event}: {why}. --source valgrind counts in a "
-        "simulated processor"
-    )
 
 
 def _opened(event: Event) -> int:
-    """Open a counter of the calling thread and return its file descriptor."""
+    """Open a counter of the calling thread and return its file descriptor.
+
+    Raise :exc:`OSError` if the system refuses.
+    """
     number = SYSTEM_CALL_NUMBERS.get(platform.machine())
     if number is None or platform.system() != "Linux":
-        raise TasksimError(refusal(event.name, errno.ENOSYS))
+        raise OSError(errno.ENOSYS, event.name)
     asked = struct.pack(
         "<IIQQQQQ", event.kind, STRUCTURE_BYTES, event.config, 0, 0, READ_FORMAT, EVENT_FLAGS
     ).ljust(STRUCTURE_BYTES, b"\0")
     system: Any = ctypes.CDLL(None, use_errno=True)
     file = system.syscall(number, asked, 0, -1, -1, 0)
     if file < 0:
-        raise TasksimError(refusal(event.name, ctypes.get_errno()))
+        raise OSError(ctypes.get_errno(), event.name)
     return int(file)
