@@ -110,6 +110,7 @@ compare                  two runs side by side
 practical_critical_path  what the last task waited for, back to the start
 longest_path             the path of a run that costs most: by time, words, flop
 slack_s                  by how much each task could end later
+closed_costs             costs along a path of a factorisation, by its closed formula
 figure                   draws runs
 figure_sure              draws how sure a makespan is, and which kernels that comes from
 save_figure              writes a drawing to a file
@@ -162,6 +163,7 @@ if TYPE_CHECKING:
     from tasksim.graph.access_mode import AccessMode
     from tasksim.graph.apps.registry import generate, generator
     from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
+    from tasksim.graph.closedcosts import closed_costs
     from tasksim.graph.counting import counting
     from tasksim.graph.graph_file import save as save_graph
     from tasksim.graph.interchange import from_networkx, to_networkx
@@ -234,6 +236,7 @@ _HOMES = {
     "tasksim.formats.hwloc.machine_import": ("import_hwloc",),
     "tasksim.formats.starpu.machine_import": ("import_machine",),
     "tasksim.graph.apps.registry": ("generate", "generator"),
+    "tasksim.graph.closedcosts": ("closed_costs",),
     "tasksim.graph.builder": ("Commute", "GraphBuilder", "R", "RW", "Reduce", "Scratch", "W"),
     "tasksim.graph.counting": ("counting",),
     "tasksim.graph.interchange": ("from_networkx", "to_networkx"),
@@ -374,6 +377,7 @@ __all__ = [
     "calibrate",
     "calibrate_from",
     "check_run",
+    "closed_costs",
     "compare",
     "counting",
     "diagnose",

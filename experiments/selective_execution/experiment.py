@@ -7,6 +7,7 @@ from typing import Final
 from experiments.frame import Experiment, Setting, Step
 from experiments.selective_execution.exhibits import PAPER_EXHIBITS, headline
 from experiments.selective_execution.machine import make_machine
+from experiments.selective_execution.overhead import measure_overhead
 from experiments.selective_execution.paths import follow_paths
 from experiments.selective_execution.tradeoffs import compare_costs
 from experiments.selective_execution.tunings import tune_all
@@ -27,6 +28,11 @@ DESIGN_SETTINGS: Final = (
             choices=("policy", "reset", "reuse", "model")),
     Setting("sampling", "Tasks of a kernel that are executed.", "spread", "spread",
             choices=("spread", "apart", "first")),
+    Setting("charge", "Duration of a task that is not executed: drawn from the measured ones of its"
+            " kernel, or their mean, as in the paper.", "drawn", "drawn",
+            choices=("drawn", "mean")),
+    Setting("overhead_runs", "Profiled runs of each configuration that execute all.", 3, 10,
+            least=1),
     Setting("full_runs", "Full runs of each configuration beside each selective one.", 1, 5,
             least=1),
     Setting("schedulers", "Schedulers to choose from.", ("lws",), ("lws", "eager")),
@@ -73,6 +79,7 @@ SELECTIVE_EXECUTION: Final = Experiment(
         Step("machine", "models of the emulated machine", make_machine, (0.1, 0.1)),
         Step("paths", "critical paths of a schedule", follow_paths, (0.1, 0.1)),
         Step("costs", "costs of configurations", compare_costs, (0.5, 10.0)),
+        Step("overhead", "overhead of profiling", measure_overhead, (1.0, 10.0)),
         Step("tunings", "tuning", tune_all, (3.0, 90.0)),
     ),
     exhibits=PAPER_EXHIBITS,
@@ -80,5 +87,6 @@ SELECTIVE_EXECUTION: Final = Experiment(
     examples=(
         "python -m experiments.selective_execution --schedulers lws,prio,eager --output schedulers",
         "python -m experiments.selective_execution --statistics model --sampling first",
+        "python -m experiments.selective_execution --charge mean --output means",
     ),
 )

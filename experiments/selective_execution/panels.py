@@ -18,6 +18,7 @@ __all__ = [
     "LOOKS",
     "draw_configurations",
     "draw_errors",
+    "draw_overheads",
     "draw_paths",
     "draw_times",
     "draw_tradeoffs",
@@ -108,6 +109,28 @@ def draw_tradeoffs(grid: Any, rows: pd.DataFrame) -> None:
             axes.tick_params(labelsize=7, which="both")
             axes.yaxis.get_offset_text().set_fontsize(7)
             axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+
+
+def draw_overheads(axes: Axes, rows: pd.DataFrame) -> None:
+    """Draw the times of full and of profiled runs of each configuration, grouped by its ranks."""
+    groups = [mine for _, mine in rows.groupby(["ranks", "problem"], sort=False)]
+    first, ticks, labels = 0, [], []
+    for mine in groups:
+        places = first + np.arange(len(mine))
+        for column, shift, colour in (
+            ("full run (ms)", -0.2, FULL["color"]), ("profiled run (ms)", 0.2, "#0072b2")
+        ):  # fmt: skip
+            label = column.removesuffix(" (ms)") if not first else None
+            axes.bar(places + shift, mine[column], 0.4, color=colour, label=label)
+        one = mine.iloc[0]
+        where = "" if one["ranks"] == 1 else f", {one['ranks']} ranks"
+        ticks.append(float(places.mean()))
+        labels.append(f"{one['problem']}{where}")
+        first += len(mine) + 1
+    axes.set_xticks(ticks, labels, fontsize=8)
+    axes.tick_params(axis="y", labelsize=8)
+    axes.set_ylabel("time of a run in ms")
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
 
 
 def draw_paths(grid: Any, schedule: dict[str, Any]) -> None:

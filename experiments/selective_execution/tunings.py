@@ -57,6 +57,7 @@ def _tune(work: Work, name: str, policy: str, tolerance: float) -> dict[str, Any
         "autotune", *problem(name).words(settings),
         "--policy", policy, "--tolerance", f"{tolerance:g}",
         "--sampling", settings["sampling"], "--statistics", _statistics(settings, policy),
+        "--charge", settings["charge"],
         "--judge", settings["full_runs"], "--no-fall-back", "--json",
     )  # fmt: skip
     told = json.loads(text)

@@ -56,6 +56,15 @@ def _longest(cost: str) -> Callable[[Run, TaskGraph], float]:
     return longest
 
 
+def _closed(cost: str) -> Callable[[Run, TaskGraph], float]:
+    def closed(_: Run, graph: TaskGraph) -> float:
+        from tasksim.graph.closedcosts import closed_costs
+
+        return (closed_costs(graph) or {}).get(cost, nan)
+
+    return closed
+
+
 def _kernels_on_path_s(run: Run, _: TaskGraph) -> float:
     from tasksim.run.critical import tasks_on_path
 
@@ -68,9 +77,12 @@ METRICS_OF_PATHS: Final[dict[str, Callable[[Run, TaskGraph], float]]] = {
     "path_synchronisations": _longest("synchronisations"),
     "path_words": _longest("words"),
     "path_flop": _longest("flop"),
+    "closed_synchronisations": _closed("synchronisations"),
+    "closed_words": _closed("words"),
+    "closed_flop": _closed("flop"),
 }
-"""Metrics of paths through the schedule: the time of kernels on the practical critical path, and
-the largest cost of any path in the bulk-synchronous model."""
+"""Metrics of paths through the schedule: the time of kernels on the practical critical path, the
+largest cost of any path in the bulk-synchronous model, and what closed formulas say of it."""
 
 METRICS: Final[dict[str, Callable[[Run], float]]] = {
     "copies": _copies,

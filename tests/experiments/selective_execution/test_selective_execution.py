@@ -6,11 +6,9 @@ import sys
 import pandas as pd
 import pytest
 
-import tasksim
 from experiments.selective_execution.__main__ import main
 from experiments.selective_execution.exhibits import PAPER_EXHIBITS, headline
 from experiments.selective_execution.problems import PROBLEMS
-from experiments.selective_execution.tradeoffs import bulk_costs
 from experiments.selective_execution.tunings import configurations, tunings
 
 TINY_DESIGN = [
@@ -18,6 +16,7 @@ TINY_DESIGN = [
     "--cholesky-tiles=24,32", "--cholesky-lookahead=1", "--qr-n=64", "--qr-tiles=16,32",
     "--qr-inner=8", "--recursive-n=64", "--recursive-blocks=16,32", "--recursive-bases=gather",
     "--pipelined-n=32", "--pipelined-blocks=8,16", "--pipelined-rows=2", "--path-tiles=3",
+    "--overhead-runs=1",
 ]  # fmt: skip
 
 
@@ -120,14 +119,21 @@ def test_the_headline_is_the_fastest_tuning_that_is_accurate():
     assert "where" not in headline(found(loose=0.5, tight=0.4), {}).here
 
 
-def test_closed_costs_are_those_of_the_schedule():
-    arguments = {"n": 96, "block": 12, "side": 2, "base": "layer"}
-    graph = tasksim.generate("recursive-cholesky", **arguments)
-    run = tasksim.simulate(
-        graph, workers=8, durations=dict.fromkeys(graph.kernels, 1.0), scheduler="eager"
-    )
-    for name, closed in bulk_costs(arguments).items():
-        assert tasksim.longest_path(run, graph, name).cost == pytest.approx(closed)
+def test_the_overhead_is_told_of_one_node_and_of_ranks():
+    def row(ranks, full_s, profiled_s):
+        return {
+            "problem": "tiled QR", "ranks": ranks, "configuration": "tile_size=8", "tasks": 100,
+            "executed": 100, "full_s": full_s, "profiled_s": profiled_s,
+        }  # fmt: skip
+
+    show = next(e for e in PAPER_EXHIBITS if e.name == "overhead").show
+    shown = show({"overhead": [row(1, 1.0, 1.05), row(1, 1.0, 1.01), row(2, 1.0, 2.0)]}, {})
+    assert shown.agrees is True
+    assert "On one node a run that executes all its tasks takes +3 % longer" in shown.said
+    assert "(+5 % at most), 300 us per task; over 2 ranks" in shown.said
+    assert shown.table["overhead per task (us)"].tolist() == pytest.approx([500.0, 100.0, 1e4])
+    assert show({"overhead": [row(1, 1.0, 1.2)]}, {}).agrees is False
+    assert "rank 0" not in show({"overhead": [row(1, 1.0, 1.2)]}, {}).said
 
 
 @pytest.mark.slow
@@ -145,5 +151,8 @@ def test_a_tiny_experiment(monkeypatch, tmp_path, capsys):
         assert (folder / "figures" / f"{exhibit.name}.png").stat().st_size > 10_000
         assert len(pd.read_csv(folder / "tables" / f"{exhibit.name}.csv"))
     commands = (folder / "commands.txt").read_text().splitlines()
-    assert commands[0].startswith("tasksim autotune recursive-cholesky n=64 side=2 --over block=16")
+    assert any(
+        line.startswith("tasksim autotune recursive-cholesky n=64 side=2 --over block=16")
+        for line in commands
+    )
     assert any("cholesky n=96 --over tile_size=24,32 lookahead=1" in line for line in commands)

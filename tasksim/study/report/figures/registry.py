@@ -93,6 +93,7 @@ FIGURES: Registry[StudyFigure] = Registry(
         "scaling": "tasksim.study.report.figures.scaling:SCALING",
         "scalability": "tasksim.study.report.figures.curves:SCALABILITY",
         "pareto": "tasksim.study.report.figures.pareto:PARETO",
+        "tradeoffs": "tasksim.study.report.figures.tradeoffs:TRADEOFFS",
         "sensitivity": "tasksim.study.report.figures.sensitivity:SENSITIVITY",
         "sobol": "tasksim.study.report.figures.sensitivity:SOBOL",
         "interactions": "tasksim.study.report.figures.sensitivity:INTERACTIONS",

@@ -1,0 +1,98 @@
+"""Trade-offs in the bulk-synchronous model: words and flop over synchronisations along a path.
+
+Choices that need fewer synchronisations mostly move more or compute more; which is fastest depends
+on the machine. The costs of closed formulas stand beside those of the schedules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.units import format_time
+from tasksim.study.report.figures.curves import of_how_many
+from tasksim.study.report.figures.look import (
+    BOUND_COLOUR,
+    facet_panels,
+    legend_below,
+    line_looks,
+    plain_axes,
+)
+from tasksim.study.report.figures.registry import Drawing, StudyFigure
+from tasksim.view.style import TEXT
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from tasksim.study.report.findings import Findings
+
+__all__ = ["TRADEOFFS"]
+
+OVER: Final = "path_synchronisations"
+COSTS: Final = {"path_words": "words along a path", "path_flop": "flop along a path"}
+"""Costs that are drawn over the synchronisations, with the labels of their axes."""
+CLOSED: Final = "closed"
+"""Start of the names of closed costs, in the place of ``path``."""
+
+
+def _draw(findings: Findings) -> list[Drawing]:
+    used = findings.table.used
+    drawn = [cost for cost in COSTS if all(_known(used, name) for name in (OVER, cost))]
+    return [_drawing(findings, cost) for cost in drawn]
+
+
+def _known(used: pd.DataFrame, name: str) -> bool:
+    return name in used and bool(used[name].notna().any())
+
+
+def _drawing(findings: Findings, cost: str) -> Drawing:
+    used = findings.table.used
+    names = [axis.name for axis in findings.table.configuration]
+    closed = [_closed(name) for name in (OVER, cost)]
+    has_closed = all(_known(used, name) for name in closed)
+    by = list(dict.fromkeys([*names, "scheduler"]))
+    columns = [OVER, cost, *(closed if has_closed else []), "makespan_s"]
+    data = used.groupby(by, sort=False, dropna=False)[columns].mean().reset_index()
+    figure, panels, count = facet_panels(data, ["graph"] if "graph" in data else [])
+    for axes, part, title in panels:
+        _points(plain_axes(axes, title), part, line_looks(findings.table), cost)
+        if has_closed:
+            axes.plot(
+                part[closed[0]], part[closed[1]], linestyle="none", marker="o", markersize=9,
+                markerfacecolor="none", color=BOUND_COLOUR, label="closed formula",
+            )  # fmt: skip
+    legend_below(figure, panels[0][0])
+    label = COSTS[cost]
+    caption = (
+        f"{label[0].upper()}{label[1:]} over synchronisations along a path: each point is a choice"
+        f"{', the circle around it what its closed formula says' if has_closed else ''}. A choice "
+        "to the lower left of another costs less of both. The fastest of each panel has its "
+        f"makespan.{of_how_many(len(panels), count)}"
+    )
+    name = cost.removeprefix("path_")
+    return Drawing(f"tradeoffs-{name}", f"Trade-off of {name}", caption, data, figure)
+
+
+def _closed(name: str) -> str:
+    return f"{CLOSED}_{name.partition('_')[2]}"
+
+
+def _points(axes: Axes, part: pd.DataFrame, looks: dict[str, dict[str, object]], cost: str) -> None:
+    for name, points in part.groupby("scheduler", sort=False):
+        look = looks[str(name)] | {"linestyle": "none"}
+        axes.plot(points[OVER], points[cost], label=str(name), **look)  # type: ignore[arg-type]
+    fastest = part.iloc[int(part["makespan_s"].argmin())]
+    axes.annotate(
+        f"fastest: {format_time(float(fastest['makespan_s']))}", (fastest[OVER], fastest[cost]),
+        (0, 8), textcoords="offset points", fontsize=TEXT["small"], ha="center",
+    )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.tick_params(which="both", labelsize=TEXT["small"])
+    axes.set_xlabel("synchronisations along a path", fontsize=TEXT["normal"])
+    axes.set_ylabel(COSTS[cost], fontsize=TEXT["normal"])
+
+
+TRADEOFFS = StudyFigure(
+    "Words and flop over synchronisations along a path, if the study has these metrics.", _draw
+)
