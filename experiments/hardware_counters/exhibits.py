@@ -31,6 +31,8 @@ GOOD_ERROR_PERCENT: Final = 15.0
 """Mean error of the paper's predictions, in percent."""
 LONGEST_BAR_PERCENT: Final = 200.0
 """Error in percent above which bars have a logarithmic axis: shorter ones would not be seen."""
+HEADROOM: Final = 1.08
+"""Height of a panel, as a multiple of its highest bar or mark."""
 POINT_TO_POINT: Final = "point to point"
 """What tasksim calls messages of no collective operation."""
 SMALL_DISTANCE: Final = 1e-2
@@ -398,13 +400,15 @@ def show_parts(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Shown:
         part = _small(_table(found, program, "r2", "scaling")).sort_values("ranks")
         places, bottom = np.arange(len(part)), np.zeros(len(part))
         for colour, (name, meaning) in zip(COLOURS, PARTS.items(), strict=False):
-            height = part[f"counters_{name}_s"].to_numpy(float)
+            height = 1e3 * part[f"counters_{name}_s"].to_numpy(float)
             axes.bar(places, height, 0.7, bottom, color=colour, label=meaning)
             bottom += height
-        axes.plot(places, part["measured_s"], "kx", label="measured")
+        axes.plot(places, 1e3 * part["measured_s"], "kx", label="measured")
         axes.set_xticks(places, [f"{P:g}" for P in part["ranks"]])
         axes.set_xlabel("ranks P")
-        axes.set_ylabel("time (s)")
+        axes.set_ylabel("time (ms)")
+        # Bars without a height are edges that margins would keep to.
+        axes.set_ylim(0.0, HEADROOM * max(bottom.max(), 1e3 * part["measured_s"].max()))
         axes.set_title(program, fontsize=9)
         plain(axes)
         for _, row in part.iterrows():

@@ -24,9 +24,9 @@ STEPS: Final = 4
 """Steps of the program where each instruction is simulated."""
 MIN_SHARE: Final = 1e-3
 """Least share of a function that is shown."""
-COMPARED_STEPS: Final = {"callgrind": 100, "perf": 3000}
+COMPARED_STEPS: Final = {"callgrind": 100, "perf": 30_000}
 """Steps of the program where both profilers are compared: so many that reading the input takes a
-percent or two, and that perf has a thousand samples."""
+percent or two, and that perf's start and end, a tenth of a second, are a few percent."""
 
 
 def profile(work: Work) -> dict[str, Any]:

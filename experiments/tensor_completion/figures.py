@@ -29,6 +29,8 @@ MOST_SHOWN_ERROR: Final = 3.0
 COLUMNS: Final = 3
 MOST_LABELLED_RANGE: Final = 200.0
 """Largest ratio of the ends of an axis up to which twos and fives are labelled, too."""
+LEAST_PARTED_RANGE: Final = 3.0
+"""Ratio of the ends of an axis up to which it may have neither a two nor a five."""
 COLOURS: Final = {
     "cp": "#1954dc", "hybrid": "#238c38", "learned": "#673f7f", "MARS": "#f1b014",
     "SGR": "#c0392b", "KNN": "#7f7f7f", "GP": "#8c564b", "ET": "#17a2b8", "NN": "#e377c2",
@@ -77,8 +79,9 @@ def error_axis(axes: Axes, top: float | None = None) -> None:
     # Labels between decades help where a panel spans less than one, and crowd others.
     low, high = axes.get_ylim()
     few = high / low < MOST_LABELLED_RANGE
+    labelled = "25" if high / low > LEAST_PARTED_RANGE else "123456789"
     axes.yaxis.set_minor_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+        FuncFormatter(lambda value, _: f"{value:.3g}" if f"{value:e}"[0] in labelled else "")
         if few
         else NullFormatter()
     )
