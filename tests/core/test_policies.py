@@ -63,6 +63,11 @@ SCHEDULERS = [
     "modular-heft:seconds=0.0005",
     "heft:order=ready",
     "min-min:order=ready",
+    "met:ties=free",
+    "gdl:average=mean,descendants=0",
+    "hbmct:begin=completion",
+    "wba:alpha=1",
+    "fcp:queue=1",
 ]
 PARTS = 10
 READY_FIRST = ("dmdar", "dmdas", "dmdasd", "modular-dmdar", "modular-dmdas", "modular-heft")

@@ -20,8 +20,9 @@ from tasksim.native.runtimes import choose_runtime
 from tasksim.platform.description import Platform
 from tasksim.schedulers.base import Scheduler
 from tasksim.schedulers.registry import create, names
+from tasksim.schedulers.static import ALGORITHMS
 
-PLANNERS = {"heft", "cpop", "peft", "min-min", "max-min", "graph_test"}
+PLANNERS = {*ALGORITHMS, "graph_test"}
 """They plan, or wait for, all tasks of a graph, also those that no worker executes."""
 RUNTIMES = ["python", needs_core("compiled")]
 

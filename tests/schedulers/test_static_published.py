@@ -37,6 +37,8 @@ from tasksim.schedulers.static.ranked import (
 
 UPWARD = [108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667]
 DOWNWARD = [0, 31, 25, 22, 24, 27, 62.333, 66.667, 63.667, 93.333]
+LEAVE_WORKERS_IDLE = ("mct", "met", "olb")
+"""Algorithms that place tasks behind others whose data come later."""
 CHOLESKY = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
 
 
@@ -106,6 +108,9 @@ def test_a_second_copy_of_the_paper_graph_from_time_10_on_ends_at_109():
 @pytest.mark.parametrize("order", ["strict", "ready"])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_simulation_of_the_classic_model_is_the_plan(name, order, example):
+    """Where a plan lets a ready task wait for no reason, order=ready departs from it."""
+    if order == "ready" and name in LEAVE_WORKERS_IDLE:
+        pytest.skip("its plan leaves workers idle that could go on")
     costs, volumes = example
     table = np.array(costs, dtype=float).T.tolist()
     scheduler = create(f"{name}:order={order}")

@@ -1,8 +1,8 @@
 """Static schedules, which plan the whole graph before it runs.
 
-:func:`plan` makes a plan by the name of an algorithm. The schedulers ``heft``, ``cpop``, ``peft``,
-``min-min`` and ``max-min`` make a plan at the start of a run and follow it. The scheduler
-``static:file=PATH`` follows a plan from a file.
+:func:`plan` makes a plan by the name of an algorithm. The scheduler of this name, such as ``heft``,
+makes a plan at the start of a run and follows it. The scheduler ``static:file=PATH`` follows a plan
+from a file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.base.errors import expect, unknown
-from tasksim.schedulers.static.batch import max_min, min_min
+from tasksim.schedulers.static.balanced import fcp, flb
+from tasksim.schedulers.static.batch import duplex, max_min, min_min
+from tasksim.schedulers.static.bil import bil
+from tasksim.schedulers.static.dps import dps, msbc
+from tasksim.schedulers.static.hbmct import hbmct
+from tasksim.schedulers.static.immediate import fastest_node, mct, met, olb
+from tasksim.schedulers.static.lookahead import lookahead
+from tasksim.schedulers.static.pairs import dls, etf, gdl, sufferage, wba
 from tasksim.schedulers.static.plan import Plan, schedule_of
 from tasksim.schedulers.static.problem import Problem
 from tasksim.schedulers.static.ranked import cpop, heft, peft
@@ -35,7 +42,25 @@ ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
     "peft": peft,
     "min-min": min_min,
     "max-min": max_min,
+    "duplex": duplex,
+    "sufferage": sufferage,
+    "mct": mct,
+    "met": met,
+    "olb": olb,
+    "fastest-node": fastest_node,
+    "etf": etf,
+    "dls": dls,
+    "gdl": gdl,
+    "bil": bil,
+    "dps": dps,
+    "msbc": msbc,
+    "fcp": fcp,
+    "flb": flb,
+    "hbmct": hbmct,
+    "wba": wba,
+    "lookahead": lookahead,
 }
+"""Algorithms by the names of their schedulers, with the default options."""
 
 
 def plan(algorithm: str, problem: Problem) -> Plan:
@@ -43,8 +68,8 @@ def plan(algorithm: str, problem: Problem) -> Plan:
 
     Parameters
     ----------
-    algorithm : {"heft", "cpop", "peft", "min-min", "max-min"}
-        The algorithm of the scheduler of this name.
+    algorithm : str
+        The name of a static scheduler: "heft", "cpop", "peft", "lookahead", "min-min", ...
     problem : Problem
         The graph, the workers and the expected durations and copies.
 

@@ -1,4 +1,4 @@
-"""Min-min and max-min, static plans by the earliest possible ends of ready tasks."""
+"""Min-min, max-min and duplex, static plans by the earliest possible ends of ready tasks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from tasksim.base.errors import InputError
 from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.schedulers.static.plan import Timetable
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from tasksim.schedulers.static.plan import Plan
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["MaxMin", "MinMin", "max_min", "min_min"]
+__all__ = ["Duplex", "MaxMin", "MinMin", "duplex", "max_min", "min_min"]
 
 
-def min_min(problem: Problem) -> Plan:
+def min_min(problem: Problem, *, rounds: bool = False) -> Plan:
     """Return the plan of min-min.
 
     The next task is the one with the earliest possible end among the tasks whose predecessors are
@@ -26,20 +27,37 @@ def min_min(problem: Problem) -> Plan:
     then the worker, of lowest number. Sources: O. H. Ibarra, C. E. Kim, "Heuristic algorithms for
     scheduling independent tasks on nonidentical processors", Journal of the ACM 24(2), 1977,
     algorithm D; T. D. Braun et al., Journal of Parallel and Distributed Computing 61(6), 2001,
-    section 3; for task graphs, with batches of ready tasks, J. Blythe et al., CCGrid 2005.
+    section 3; for task graphs, J. Blythe et al., CCGrid 2005.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to plan.
+    rounds : bool, default False
+        Whether tasks that become ready wait until all that were ready before them are placed; the
+        papers leave it open.
     """
-    return _batch(problem, longest=False)
+    return _batch(problem, longest=False, rounds=rounds)
 
 
-def max_min(problem: Problem) -> Plan:
+def max_min(problem: Problem, *, rounds: bool = False) -> Plan:
     """Return the plan of max-min: :func:`min_min`, with the task of the latest end next.
 
     This is Ibarra and Kim's algorithm E. Each task still goes to the worker where it ends first.
     """
-    return _batch(problem, longest=True)
+    return _batch(problem, longest=True, rounds=rounds)
 
 
-def _batch(problem: Problem, *, longest: bool) -> Plan:
+def duplex(problem: Problem, *, rounds: bool = False) -> Plan:
+    """Return the plan of duplex: the shorter one of min-min and max-min, min-min's if equal.
+
+    T. D. Braun et al., Journal of Parallel and Distributed Computing 61(6), 2001, section 3.
+    """
+    both = min_min(problem, rounds=rounds), max_min(problem, rounds=rounds)
+    return min(both, key=lambda plan: plan.makespan_s)
+
+
+def _batch(problem: Problem, *, longest: bool, rounds: bool) -> Plan:
     table = Timetable(problem)
     ready = _Ready(problem)
     waiting = np.diff(problem.edges.target_ptr).tolist()
@@ -47,6 +65,7 @@ def _batch(problem: Problem, *, longest: bool) -> Plan:
     bounds: list[int] = problem.edges.ptr.tolist()
     for task in np.flatnonzero(np.diff(problem.edges.target_ptr) == 0).tolist():
         ready.add(task, table.arrivals(task))
+    later: list[int] = []
     while ready.count:
         task, worker, start = ready.take(longest=longest)
         ready.occupied(worker, table.place(task, worker, start))
@@ -55,7 +74,11 @@ def _batch(problem: Problem, *, longest: bool) -> Plan:
         for after in target[bounds[task] : bounds[task + 1]]:
             waiting[after] -= 1
             if not waiting[after]:
+                later.append(after)
+        if not (rounds and ready.count):
+            for after in later:
                 ready.add(after, table.arrivals(after))
+            later = []
     return table.plan()
 
 
@@ -141,7 +164,25 @@ class _Ready:
         self._best_class = np.concatenate((self._best_class, self._best_class))
 
 
-class MinMin(StaticScheduler):
+class _Batch(StaticScheduler):
+    """A static scheduler with the option *rounds*.
+
+    Parameters
+    ----------
+    order : {"strict", "ready"}
+        As for all static schedulers.
+    rounds : {0, 1}
+        Whether tasks that become ready wait until all that were ready before them are placed.
+    """
+
+    def __init__(self, order: str = "strict", rounds: int = 0) -> None:
+        super().__init__(order)
+        if rounds not in (0, 1):
+            raise InputError(f"scheduler {self.name}: rounds: got {rounds!r}; legal: 0 or 1")
+        self.rounds = bool(rounds)
+
+
+class MinMin(_Batch):
     """A static plan in which the ready task with the earliest possible end is next (min-min)."""
 
     name: ClassVar[str] = "min-min"
@@ -149,10 +190,10 @@ class MinMin(StaticScheduler):
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`min_min`."""
-        return min_min(problem)
+        return min_min(problem, rounds=self.rounds)
 
 
-class MaxMin(StaticScheduler):
+class MaxMin(_Batch):
     """A static plan in which the ready task with the latest earliest end is next (max-min)."""
 
     name: ClassVar[str] = "max-min"
@@ -160,4 +201,15 @@ class MaxMin(StaticScheduler):
 
     def make_plan(self, problem: Problem) -> Plan:
         """Return the plan of :func:`max_min`."""
-        return max_min(problem)
+        return max_min(problem, rounds=self.rounds)
+
+
+class Duplex(_Batch):
+    """The shorter one of the static plans of min-min and max-min (duplex)."""
+
+    name: ClassVar[str] = "duplex"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`duplex`."""
+        return duplex(problem, rounds=self.rounds)

@@ -7,6 +7,7 @@ heterogeneous computing", IEEE TPDS 13(3), 2002, section 5.1).
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Plan", "Timeline", "Timetable", "schedule_of"]
+__all__ = ["Frontier", "Plan", "Timeline", "Timetable", "schedule_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,12 @@ class Timeline:
         self._starts, self._ends = [0.0], [inf]
         self._least = least
 
+    def copy(self) -> Timeline:
+        """Return a copy."""
+        made = Timeline(self._least)
+        made._starts, made._ends = self._starts[:], self._ends[:]
+        return made
+
     def earliest(self, ready: float, duration: float) -> float:
         """Return the earliest start, not before *ready*, of a task of this *duration*."""
         place = bisect_left(self._ends, ready + duration)
@@ -141,10 +148,18 @@ class Timetable:
 
     The predecessors of a task are placed before it. Tasks that commute on a datum exclude each
     other, and run in the order in which they are placed.
+
+    Attributes
+    ----------
+    problem
+        The problem that is planned.
+    free
+        Per worker, the end of the last task placed there: from here on it has no tasks.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.free = np.zeros(problem.workers)
         least = problem.costs_s.min(axis=0, initial=inf)
         least[~np.isfinite(least)] = 0.0
         self._timelines = [Timeline(float(least[group])) for group in problem.class_of]
@@ -187,14 +202,39 @@ class Timetable:
             found.append(inf if cost == inf else timeline.earliest(arrival[memory], cost))
         return found
 
+    def starts_after_all(self, task: int) -> list[float]:
+        """Return, per worker, the earliest start of *task* after all tasks that are placed there.
+
+        It is infinite if the worker cannot run the task.
+        """
+        arrival = self.arrivals(task)
+        costs: list[float] = self.problem.costs_s[task].tolist()
+        return [
+            inf if costs[group] == inf else max(free, arrival[memory])
+            for free, memory, group in zip(
+                self.free.tolist(), self._memory_of, self._class_of, strict=True
+            )
+        ]
+
+    def end(self, task: int) -> float:
+        """Return the end of *task*, which is placed."""
+        return self._end[task]
+
+    def worker(self, task: int) -> int:
+        """Return the worker of *task*, which is placed; -1 if it is not."""
+        return self._worker[task]
+
     def ends(self, task: int, starts: list[float]) -> list[float]:
         """Return, per worker, the end of *task* for its start in *starts*."""
         costs: list[float] = self.problem.costs_s[task].tolist()
         return [start + costs[group] for start, group in zip(starts, self._class_of, strict=True)]
 
-    def place_earliest(self, task: int) -> None:
-        """Place *task* on the worker where it ends first; a tie goes to the lowest number."""
-        starts = self.starts(task)
+    def place_earliest(self, task: int, *, insertion: bool = True) -> None:
+        """Place *task* on the worker where it ends first; a tie goes to the lowest number.
+
+        With *insertion*, it may go into a gap between tasks.
+        """
+        starts = self.starts(task) if insertion else self.starts_after_all(task)
         ends = self.ends(task, starts)
         worker = ends.index(min(ends))
         self.place(task, worker, starts[worker])
@@ -205,9 +245,19 @@ class Timetable:
         self._timelines[worker].occupy(start, duration)
         self._worker[task], self._start[task] = worker, start
         self._end[task] = end = start + duration
+        self.free[worker] = max(self.free[worker], end)
         for handle in self.problem.commuting.get(task, ()):
             self._last_commuting[handle] = task
         return end
+
+    def copy(self) -> Timetable:
+        """Return a copy, to try placements with."""
+        made = copy.copy(self)
+        made.free = self.free.copy()
+        made._timelines = [timeline.copy() for timeline in self._timelines]
+        made._last_commuting = dict(self._last_commuting)
+        made._worker, made._start, made._end = self._worker[:], self._start[:], self._end[:]
+        return made
 
     def plan(self) -> Plan:
         """Return the plan after all tasks have been placed."""
@@ -220,6 +270,105 @@ class Timetable:
         handles = self.problem.commuting.get(task, ())
         last = (self._last_commuting.get(handle) for handle in handles)
         return max((self._end[other] for other in last if other is not None), default=0.0)
+
+
+class Frontier:
+    """The tasks whose predecessors are all placed, with their arrivals on each worker.
+
+    Rows of the arrays are the tasks, in no order.
+    """
+
+    def __init__(self, table: Timetable) -> None:
+        problem = table.problem
+        self._table = table
+        self._waiting = np.diff(problem.edges.target_ptr).tolist()
+        self._target: list[int] = problem.edges.target.tolist()
+        self._bounds: list[int] = problem.edges.ptr.tolist()
+        self._count = 0
+        self._task = np.zeros(16, dtype=np.int64)
+        self._arrival = np.zeros((16, problem.workers))
+        self._cost = np.zeros((16, problem.workers))
+        for task, count in enumerate(self._waiting):
+            if not count:
+                self._add(task)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def tasks(self) -> NDArray[np.int64]:
+        """The number of the task of each row."""
+        return self._task[: self._count]
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The duration of each task on each worker, in seconds."""
+        return self._cost[: self._count]
+
+    def starts(self) -> NDArray[np.float64]:
+        """Return the earliest start of each task on each worker, after all tasks placed there.
+
+        It is infinite if the worker cannot run the task.
+        """
+        starts = np.maximum(self._arrival[: self._count], self._table.free)
+        found: NDArray[np.float64] = np.where(np.isinf(self.costs), inf, starts)
+        return found
+
+    def least(self, *values: NDArray[np.float64]) -> tuple[int, int]:
+        """Return the task and the worker of the least value.
+
+        Parameters
+        ----------
+        *values
+            Values of each task on each worker. A tie in the first is decided by the second, and so
+            on; a tie in all of them by the lowest number of the task, then of the worker.
+        """
+        row, worker = np.nonzero(values[0] == values[0].min())
+        keys = [value[row, worker] for value in values[:0:-1]]
+        first = np.lexsort((worker, self.tasks[row], *keys))[0]
+        return int(self.tasks[row[first]]), int(worker[first])
+
+    def place(self, task: int, worker: int) -> None:
+        """Place *task* on *worker* after all tasks there, and add the tasks that are ready then."""
+        row = int(np.flatnonzero(self.tasks == task)[0])
+        start = max(float(self._arrival[row, worker]), float(self._table.free[worker]))
+        self._table.place(task, worker, start)
+        self._count -= 1
+        for column in (self._task, self._arrival, self._cost):
+            column[row] = column[self._count]
+        self._delay(task)
+        for after in self._target[self._bounds[task] : self._bounds[task + 1]]:
+            self._waiting[after] -= 1
+            if not self._waiting[after]:
+                self._add(after)
+
+    def _add(self, task: int) -> None:
+        if self._count == len(self._task):
+            self._task = np.concatenate((self._task, self._task))
+            self._arrival = np.concatenate((self._arrival, self._arrival))
+            self._cost = np.concatenate((self._cost, self._cost))
+        problem, row = self._table.problem, self._count
+        self._task[row] = task
+        self._arrival[row] = np.array(self._table.arrivals(task))[self._memory_of_arrival]
+        self._cost[row] = problem.costs_s[task, problem.class_of]
+        self._count += 1
+
+    @property
+    def _memory_of_arrival(self) -> NDArray[np.int64]:
+        """Per worker, the place of its memory in the arrivals of a task."""
+        problem = self._table.problem
+        return problem.memory_of if problem.memories > 1 else np.zeros_like(problem.memory_of)
+
+    def _delay(self, placed: int) -> None:
+        """Delay the tasks that commute with *placed*."""
+        commuting = self._table.problem.commuting
+        if placed not in commuting:
+            return
+        handles = set(commuting[placed])
+        for row, task in enumerate(self.tasks.tolist()):
+            if not handles.isdisjoint(commuting.get(task, ())):
+                arrivals = np.array(self._table.arrivals(task))
+                self._arrival[row] = arrivals[self._memory_of_arrival]
 
 
 class _Waits:

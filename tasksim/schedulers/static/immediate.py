@@ -1,0 +1,142 @@
+"""Static plans that place tasks in the order of submission: MCT, MET, OLB and the fastest node.
+
+Their source is T. D. Braun et al., "A comparison of eleven static heuristics for mapping a class of
+independent tasks onto heterogeneous distributed computing systems", Journal of Parallel and
+Distributed Computing 61(6), 2001, section 3. Tasks of a graph come in its order, in which
+predecessors are first. Ties go to the worker of lowest number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from tasksim.base.errors import unknown
+from tasksim.schedulers.static.follower import StaticScheduler
+from tasksim.schedulers.static.plan import Timetable
+
+if TYPE_CHECKING:
+    from tasksim.schedulers.static.plan import Plan
+    from tasksim.schedulers.static.problem import Problem
+
+__all__ = ["FastestNode", "Mct", "Met", "Olb", "fastest_node", "mct", "met", "olb"]
+
+TIES = ("first", "free")
+"""Choices of MET among the workers of least duration: the first, or the one that is free first."""
+
+
+def mct(problem: Problem) -> Plan:
+    """Return the plan of minimum completion time: each task goes where it ends first."""
+    table = Timetable(problem)
+    for task in range(problem.tasks):
+        table.place_earliest(task, insertion=False)
+    return table.plan()
+
+
+def olb(problem: Problem) -> Plan:
+    """Return the plan of opportunistic load balancing: each task goes to the worker free first."""
+    table = Timetable(problem)
+    for task in range(problem.tasks):
+        able = np.isfinite(problem.costs_s[task, problem.class_of])
+        worker = int(np.where(able, table.free, np.inf).argmin())
+        table.place(task, worker, table.starts_after_all(task)[worker])
+    return table.plan()
+
+
+def met(problem: Problem, *, ties: str = "first") -> Plan:
+    """Return the plan of minimum execution time: each task goes where its duration is least.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to plan.
+    ties : {"first", "free"}
+        Whether the first of the workers of least duration is taken, as the paper's machines, no two
+        of which are alike, leave open, or the one that is free first.
+    """
+    table = Timetable(problem)
+    for task in range(problem.tasks):
+        costs = problem.costs_s[task, problem.class_of]
+        least = costs == costs.min()
+        worker = int(np.where(least, table.free if ties == "free" else 0.0, np.inf).argmin())
+        table.place(task, worker, table.starts_after_all(task)[worker])
+    return table.plan()
+
+
+def fastest_node(problem: Problem) -> Plan:
+    """Return the plan with all tasks on one worker: the one that runs them all in the least time.
+
+    Tasks that it cannot run go where they end first. It is the serial schedule to which parallel
+    ones are compared (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002, section 6.1).
+    """
+    able = np.isfinite(problem.costs_s)
+    total = np.where(able, problem.costs_s, 0.0).sum(axis=0)[problem.class_of]
+    count = able.sum(axis=0)[problem.class_of]
+    fastest = int(np.lexsort((total, -count))[0])
+    table = Timetable(problem)
+    for task in range(problem.tasks):
+        starts = table.starts_after_all(task)
+        if np.isfinite(starts[fastest]):
+            table.place(task, fastest, starts[fastest])
+        else:
+            table.place_earliest(task, insertion=False)
+    return table.plan()
+
+
+class Mct(StaticScheduler):
+    """A static plan in submission order, with each task where it ends first (MCT)."""
+
+    name: ClassVar[str] = "mct"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`mct`."""
+        return mct(problem)
+
+
+class Olb(StaticScheduler):
+    """A static plan in submission order, with each task on the worker that is free first (OLB)."""
+
+    name: ClassVar[str] = "olb"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`olb`."""
+        return olb(problem)
+
+
+class Met(StaticScheduler):
+    """A static plan in submission order, with each task where its duration is least (MET).
+
+    Parameters
+    ----------
+    order : {"strict", "ready"}
+        As for all static schedulers.
+    ties : {"first", "free"}
+        The worker among those of least duration: the first, or the one that is free first.
+    """
+
+    name: ClassVar[str] = "met"
+    core: ClassVar[str] = "static"
+
+    def __init__(self, order: str = "strict", ties: str = "first") -> None:
+        super().__init__(order)
+        if ties not in TIES:
+            raise unknown("ties", ties, TIES, f"scheduler {self.name}")
+        self.ties = ties
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`met`."""
+        return met(problem, ties=self.ties)
+
+
+class FastestNode(StaticScheduler):
+    """A static plan with all tasks on the one worker that runs them in the least time."""
+
+    name: ClassVar[str] = "fastest-node"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`fastest_node`."""
+        return fastest_node(problem)

@@ -1,0 +1,329 @@
+"""Static plans that choose a task and its worker together: ETF, DLS, GDL, sufferage and WBA."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from tasksim.base.errors import InputError, unknown
+from tasksim.schedulers.static.follower import StaticScheduler
+from tasksim.schedulers.static.plan import Frontier, Timetable
+
+if TYPE_CHECKING:
+    import random
+
+    from numpy.typing import NDArray
+
+    from tasksim.schedulers.base import View
+    from tasksim.schedulers.static.plan import Plan
+    from tasksim.schedulers.static.problem import Problem
+
+__all__ = [
+    "Dls",
+    "Etf",
+    "Gdl",
+    "Sufferage",
+    "Wba",
+    "dls",
+    "etf",
+    "gdl",
+    "static_levels",
+    "sufferage",
+    "wba",
+]
+
+AVERAGES = ("mean", "median")
+"""Averages of a task's durations over the workers that can run it."""
+
+
+def average_costs(problem: Problem, average: str) -> NDArray[np.float64]:
+    """Return, per task, its mean or median duration over the workers that can run it."""
+    if average == "mean":
+        return problem.mean_costs_s
+    costs = problem.costs_s[:, problem.class_of]
+    medians: NDArray[np.float64] = np.nanmedian(np.where(np.isfinite(costs), costs, np.nan), axis=1)
+    return medians
+
+
+def static_levels(problem: Problem, average: str) -> NDArray[np.float64]:
+    """Return, per task, the longest path of durations to the end, without communication."""
+    level: list[float] = average_costs(problem, average).tolist()
+    target: list[int] = problem.edges.target.tolist()
+    bounds = list(pairwise(problem.edges.ptr.tolist()))
+    for task in range(problem.tasks - 1, -1, -1):
+        begin, end = bounds[task]
+        if begin < end:
+            level[task] += max(level[after] for after in target[begin:end])
+    return np.array(level, dtype=np.float64)
+
+
+def etf(problem: Problem) -> Plan:
+    """Return the plan of ETF, earliest task first.
+
+    The next task and its worker are those with the earliest possible start. Among these, the task
+    of highest static level comes first, then the worker where it ends first. J.-J. Hwang,
+    Y.-C. Chow, F. D. Anger, C.-Y. Lee, "Scheduling precedence graphs in systems with interprocessor
+    communication times", SIAM Journal on Computing 18(2), 1989, section 4; the paper's processors
+    are identical, and its ties are open.
+    """
+    table = Timetable(problem)
+    levels = static_levels(problem, "mean")
+    ready = Frontier(table)
+    while ready:
+        starts = ready.starts()
+        level = np.broadcast_to(-levels[ready.tasks][:, None], starts.shape)
+        ready.place(*ready.least(starts, level, ready.costs))
+    return table.plan()
+
+
+def dls(problem: Problem, *, average: str = "median", descendants: bool = False) -> Plan:
+    """Return the plan of DLS, dynamic level scheduling.
+
+    The next task and its worker have the highest dynamic level. That is the static level of the
+    task, less its earliest start there, plus what it gains there on its average duration.
+    G. C. Sih, E. A. Lee, "A compile-time scheduling heuristic for interconnection-constrained
+    heterogeneous processor architectures", IEEE TPDS 4(2), 1993, sections III and IV.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to plan.
+    average : {"median", "mean"}
+        The average of durations over workers; the paper has the median.
+    descendants : bool, default False
+        Whether the worker must also suit the successor that gets the most data.
+    """
+    table = Timetable(problem)
+    levels = _DynamicLevels(problem, average, descendants=descendants)
+    ready = Frontier(table)
+    while ready:
+        ready.place(*ready.least(-levels.of(ready)))
+    return table.plan()
+
+
+def gdl(problem: Problem, *, average: str = "median", descendants: bool = True) -> Plan:
+    """Return the plan of GDL: DLS with generalised dynamic levels.
+
+    Each ready task prefers the worker of its highest dynamic level. The next task is the one with
+    the highest sum of this level and its distance to the task's second highest level, which the
+    task loses if it does not get that worker now. Source and options are those of :func:`dls`
+    (section IV, with descendant consideration and resource scarcity).
+    """
+    table = Timetable(problem)
+    levels = _DynamicLevels(problem, average, descendants=descendants)
+    ready = Frontier(table)
+    while ready:
+        found = levels.of(ready)
+        ordered = np.sort(found, axis=1)
+        second = ordered[:, -2] if problem.workers > 1 else ordered[:, -1]
+        best = ordered[:, -1]
+        lost = np.where(np.isfinite(second), best - second, 0.0)
+        preferred = np.full(found.shape, np.inf)
+        rows = np.arange(len(ready))
+        preferred[rows, found.argmax(axis=1)] = -(best + lost)
+        ready.place(*ready.least(preferred))
+    return table.plan()
+
+
+class _DynamicLevels:
+    """The dynamic levels of DLS and GDL."""
+
+    def __init__(self, problem: Problem, average: str, *, descendants: bool) -> None:
+        self._static = static_levels(problem, average)
+        self._average = average_costs(problem, average)
+        self._suits = _descendants(problem, self._average) if descendants else None
+
+    def of(self, ready: Frontier) -> NDArray[np.float64]:
+        """Return the level of each ready task on each worker, -inf where it cannot run."""
+        rows = ready.tasks
+        gain = self._average[rows][:, None] - ready.costs
+        levels = self._static[rows][:, None] - ready.starts() + gain
+        if self._suits is not None:
+            levels = levels + self._suits[rows]
+        found: NDArray[np.float64] = np.where(np.isfinite(ready.costs), levels, -np.inf)
+        return found
+
+
+def _descendants(problem: Problem, average: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the successor with the most data gains if a task runs on a worker.
+
+    It is the successor's average duration, less the time until it can end: here, or on the best
+    other worker after the data have come there.
+    """
+    edges, memory = problem.edges, problem.memory_of
+    found = np.zeros((problem.tasks, problem.workers))
+    costs = problem.costs_s[:, problem.class_of]
+    for task, (begin, end) in enumerate(pairwise(edges.ptr.tolist())):
+        if begin == end:
+            continue
+        row = begin + int(edges.size_bytes[begin:end].argmax())
+        after = int(edges.target[row])
+        sent = problem.latency_s * edges.copies[row] + (
+            problem.seconds_per_byte * edges.size_bytes[row]
+        )
+        ends = sent[memory][:, memory] + costs[after]
+        found[task] = average[after] - ends.min(axis=1)
+    return found
+
+
+def sufferage(problem: Problem) -> Plan:
+    """Return the plan of sufferage.
+
+    The next task is the one that would suffer most without its best worker: the difference between
+    its second earliest and its earliest possible end is largest. It goes to the worker of its
+    earliest end. A tie goes to the task, then the worker, of lowest number. M. Maheswaran,
+    S. Ali, H. J. Siegel, D. Hensgen, R. F. Freund, "Dynamic mapping of a class of independent tasks
+    onto heterogeneous computing systems", Journal of Parallel and Distributed Computing 59(2),
+    1999, section 4; one task is placed at a time, as the ready tasks change with each.
+    """
+    table = Timetable(problem)
+    ready = Frontier(table)
+    while ready:
+        ends = ready.starts() + ready.costs
+        ordered = np.sort(ends, axis=1)
+        second = ordered[:, 1] if problem.workers > 1 else ordered[:, 0]
+        loss = np.where(np.isfinite(second), second - ordered[:, 0], 0.0)
+        ready.place(*ready.least(np.broadcast_to(-loss[:, None], ends.shape), ends))
+    return table.plan()
+
+
+def wba(problem: Problem, rng: random.Random | None = None, *, alpha: float = 0.5) -> Plan:
+    """Return the plan of WBA, workflow-based allocation.
+
+    Of the ready tasks and workers, a random pair is next among those by which the makespan grows
+    least: by at most the least growth, plus *alpha* of the range of growths. J. Blythe et al.,
+    "Task scheduling strategies for workflow-based applications in grids", CCGrid 2005, section 4
+    (one schedule of its randomised search).
+
+    Parameters
+    ----------
+    problem : Problem
+        What to plan.
+    rng : random.Random, optional
+        The source of random choices; by default one with seed 0.
+    alpha : float, default 0.5
+        0 for the least growth alone, 1 for any pair.
+    """
+    import random
+
+    draw = (rng or random.Random(0)).random
+    table = Timetable(problem)
+    ready = Frontier(table)
+    while ready:
+        ends = ready.starts() + ready.costs
+        able = np.isfinite(ends)
+        growth = np.maximum(ends - table.free.max(), 0.0)
+        least, most = growth[able].min(), growth[able].max()
+        rows, workers = np.nonzero(able & (growth <= least + alpha * (most - least)))
+        order = np.lexsort((workers, ready.tasks[rows]))
+        chosen = order[int(draw() * len(order))]
+        ready.place(int(ready.tasks[rows[chosen]]), int(workers[chosen]))
+    return table.plan()
+
+
+class Etf(StaticScheduler):
+    """A static plan in which the pair of task and worker that starts first is next (ETF)."""
+
+    name: ClassVar[str] = "etf"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`etf`."""
+        return etf(problem)
+
+
+class Dls(StaticScheduler):
+    """A static plan by dynamic levels: static level, earliest start and gain on a worker (DLS).
+
+    Parameters
+    ----------
+    order : {"strict", "ready"}
+        As for all static schedulers.
+    average : {"median", "mean"}
+        The average of durations over workers.
+    descendants : {0, 1}
+        Whether the worker must also suit the successor that gets the most data.
+    """
+
+    name: ClassVar[str] = "dls"
+    core: ClassVar[str] = "static"
+
+    def __init__(
+        self, order: str = "strict", average: str = "median", descendants: int = 0
+    ) -> None:
+        super().__init__(order)
+        if average not in AVERAGES:
+            raise unknown("average", average, AVERAGES, f"scheduler {self.name}")
+        if descendants not in (0, 1):
+            raise InputError(
+                f"scheduler {self.name}: descendants: got {descendants!r}; legal: 0 or 1"
+            )
+        self.average, self.descendants = average, bool(descendants)
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`dls`."""
+        return dls(problem, average=self.average, descendants=self.descendants)
+
+
+class Gdl(Dls):
+    """A static plan by dynamic levels, with the task first that most needs its worker (GDL).
+
+    Parameters and legal values are those of :class:`Dls`.
+    """
+
+    name: ClassVar[str] = "gdl"
+    core: ClassVar[str] = "static"
+
+    def __init__(
+        self, order: str = "strict", average: str = "median", descendants: int = 1
+    ) -> None:
+        super().__init__(order, average, descendants)
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`gdl`."""
+        return gdl(problem, average=self.average, descendants=self.descendants)
+
+
+class Sufferage(StaticScheduler):
+    """A static plan in which the task is next that would lose most without its best worker."""
+
+    name: ClassVar[str] = "sufferage"
+    core: ClassVar[str] = "static"
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`sufferage`."""
+        return sufferage(problem)
+
+
+class Wba(StaticScheduler):
+    """A static plan of random choices among the least growths of the makespan (WBA).
+
+    Parameters
+    ----------
+    order : {"strict", "ready"}
+        As for all static schedulers.
+    alpha : float, default 0.5
+        Share of the range of growths that is let in: 0 for the least growth, 1 for any.
+    """
+
+    name: ClassVar[str] = "wba"
+    core: ClassVar[str] = "static"
+
+    def __init__(self, order: str = "strict", alpha: float = 0.5) -> None:
+        super().__init__(order)
+        if not (isinstance(alpha, int | float) and 0 <= alpha <= 1):
+            raise InputError(
+                f"scheduler {self.name}: alpha: got {alpha!r}; legal: a number from 0 to 1"
+            )
+        self.alpha = float(alpha)
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Plan the run that *view* shows, with the random choices of *rng*."""
+        self._rng = rng
+        super().attach(view, rng)
+
+    def make_plan(self, problem: Problem) -> Plan:
+        """Return the plan of :func:`wba`."""
+        return wba(problem, self._rng, alpha=self.alpha)
