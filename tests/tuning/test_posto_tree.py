@@ -31,7 +31,7 @@ def drawn(rng, examples, choices, features=2):
 
 
 @pytest.mark.parametrize("choices", [("1", "2", "4", "8"), ("eager", "lws", "prio")])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), examples=st.integers(1, 30))
 def test_it_chooses_as_the_regression_does_wherever_it_is_asked(choices, seed, examples):
     rng = np.random.default_rng(seed)
