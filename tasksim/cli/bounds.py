@@ -9,14 +9,25 @@ import click
 
 from tasksim.base.errors import InputError
 from tasksim.cli.command import command
-from tasksim.cli.options import cluster_options, graph_argument, json_option, scenario_options
-from tasksim.cli.output import describe_graph, print_json
+from tasksim.cli.options import (
+    TIME,
+    cluster_options,
+    graph_argument,
+    json_option,
+    scenario_options,
+)
+from tasksim.cli.output import describe_graph, note, print_json
 
 if TYPE_CHECKING:
+    from tasksim.optimization.bounds import Binding, TightBound
     from tasksim.run.record import Run
+    from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
 __all__ = ["bounds"]
+
+MIN_SHOWN_SHARE = 5e-4
+"""Smallest share of a bound that is printed, a tenth of a percent after rounding."""
 
 
 @command(
@@ -24,14 +35,28 @@ __all__ = ["bounds"]
     examples=[
         "tasksim bounds cholesky tiles=20 --workers 8 --durations potrf=1,trsm=3,syrk=3,gemm=6",
         "tasksim bounds lu tiles=16 --platform mymachine",
+        "tasksim bounds cholesky tiles=10 --platform mymachine --tight",
         "tasksim bounds runs/dm",
     ],
 )
 @graph_argument()
 @scenario_options
 @cluster_options
+@click.option(
+    "--tight",
+    is_flag=True,
+    help="Of a graph on one node, with at most 3000 tasks: also the mixed bound of areas, paths"
+    " and windows of time, with what binds; and the bound of the solver, if it is installed.",
+)
+@click.option(
+    "--time",
+    "solver_s",
+    type=TIME,
+    default="10s",
+    help="Duration of the solver of --tight, which has at most 400 tasks.",
+)
 @json_option
-def bounds(scenario: Scenario, as_json: bool) -> None:
+def bounds(scenario: Scenario, tight: bool, solver_s: float, as_json: bool) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
 
     GRAPH is a graph as for 'tasksim simulate', with the same options; or the folder of a run:
@@ -42,9 +67,11 @@ def bounds(scenario: Scenario, as_json: bool) -> None:
     if _is_run(named):
         if scenario != type(scenario)(named):
             raise InputError(f"{named} is a run, it takes no settings and no options")
+        if tight:
+            raise InputError(f"{named} is a run; legal with --tight: a graph")
         _of_run(Path(named), as_json)
     else:
-        _of_graph(scenario, as_json)
+        _of_graph(scenario, solver_s if tight else None, as_json)
 
 
 def _is_run(named: str) -> bool:
@@ -55,11 +82,15 @@ def _is_run(named: str) -> bool:
     return is_folder or path.name == "run.json" or (path / "run.json").is_file()
 
 
-def _of_graph(scenario: Scenario, as_json: bool) -> None:
+def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None:
     from tasksim.scenario.resolved import resolve
 
     resolved = resolve(scenario)
     values = {**resolved.bounds(), **resolved.bounds_on_nodes()}
+    tight: list[TightBound] = []
+    if solver_s is not None:
+        tight = _tight(resolved, solver_s)
+        values |= {f"{bound.name}_s": bound.value_s for bound in tight}
     if as_json:
         print_json(
             {
@@ -70,12 +101,44 @@ def _of_graph(scenario: Scenario, as_json: bool) -> None:
                 "best_s": max(values.values()),
                 "makespan_s": None,
                 "practical_critical_path": None,
+                **({} if solver_s is None else {"tight": [bound.to_json() for bound in tight]}),
             }
         )
         return
     from tasksim.view.texttables import bounds_table
 
     click.echo(bounds_table(values))
+    for bound in tight:
+        if bound.binding is not None:
+            click.echo(f"\n{_binding_table(bound.binding)}")
+
+
+def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
+    from tasksim.optimization.bounds import tight_bounds
+    from tasksim.optimization.replayer import Replayer
+    from tasksim.optimization.solver import MAX_SOLVER_TASKS, has_solver
+
+    replayer = Replayer(resolved.simulation())
+    if not has_solver():
+        note("no bound of the solver: pip install 'tasksim[optimize]' for CP-SAT of OR-Tools")
+        solver_s = 0.0
+    elif len(replayer.graph) > MAX_SOLVER_TASKS:
+        note(f"no bound of the solver: it is for at most {MAX_SOLVER_TASKS} tasks")
+        solver_s = 0.0
+    return tight_bounds(replayer, solver_s)
+
+
+def _binding_table(binding: Binding) -> str:
+    """Return what the mixed bound consists of: shares by resource, then by kernel."""
+    from tasksim.view.texttables import table
+
+    parts = [(f"load of {name}", share) for name, share in binding.classes.items()]
+    parts += [("dependencies", binding.path)]
+    rows = [[name, f"{100 * share:.1f} %"] for name, share in parts if share >= MIN_SHOWN_SHARE]
+    made = [(f"in {name}", share) for name, share in binding.kernels.items()]
+    made += [("start and end", binding.idle)]
+    kernels = [[name, f"{100 * share:.1f} %"] for name, share in made if share >= MIN_SHOWN_SHARE]
+    return f"{table(['mixed bound', 'binds'], rows)}\n\n{table(['its time', 'share'], kernels)}"
 
 
 def _of_run(path: Path, as_json: bool) -> None:

@@ -59,9 +59,10 @@ __all__ = ["optimizing"]
 @seed_option
 @click.option(
     "--method",
-    type=click.Choice(["auto", "annealing"]),
+    type=click.Choice(["auto", "annealing", "solver"]),
     default="auto",
-    help="Search: annealing changes workers and places of tasks at random.",
+    help="Search: annealing changes workers and places of tasks at random; solver is CP-SAT of"
+    " OR-Tools (extra 'optimize'); auto uses the solver, if it is there, then annealing.",
 )
 @click.option(
     "--resume", is_flag=True, help="Go on from the result in the folder --output, and replace it."

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from tasksim.graph.csr import Int64
     from tasksim.optimization.replayer import Replayer
     from tasksim.run.record import TaskTable
     from tasksim.schedulers.static.plan import Plan
+    from tasksim.schedulers.static.problem import Problem
 
-__all__ = ["Schedule", "critical_tasks", "schedule_from", "topological"]
+__all__ = [
+    "Schedule",
+    "critical_tasks",
+    "placed",
+    "schedule_from",
+    "topological",
+    "with_classes_merged",
+]
 
 
 class Schedule(NamedTuple):
@@ -36,6 +47,44 @@ def schedule_from(replayer: Replayer, plan: Plan) -> Schedule:
     return Schedule(worker, order, replayer.makespan_s(worker, order))
 
 
+def placed(
+    replayer: Replayer, problem: Problem, start_s: NDArray[np.float64], group: Int64
+) -> Schedule:
+    """Return the replayed schedule of starts and classes of *problem*, with a worker for each task.
+
+    *problem* is that of *replayer*, or the one with classes merged. Of the workers that are free,
+    a task gets the one in whose memory most of its data were written.
+    """
+    free = [0.0] * problem.workers
+    members = [
+        np.flatnonzero(problem.class_of == c).tolist() for c in range(problem.costs_s.shape[1])
+    ]
+    memory = problem.memory_of.tolist()
+    source, target, handle = problem.flows
+    size = problem.graph.handle_size[handle].tolist()
+    home = problem.graph.handle_home[handle].tolist()
+    by_target: list[list[tuple[int, int, int]]] = [[] for _ in range(problem.tasks)]
+    for before, task, bytes_, place in zip(
+        source.tolist(), target.tolist(), size, home, strict=True
+    ):
+        by_target[task].append((before, bytes_, place))
+    worker = np.zeros(problem.tasks, np.int64)
+    tasks = np.arange(problem.tasks)
+    length_s = problem.costs_s[tasks, group]
+    order = topological(replayer, np.lexsort((tasks, length_s > 0, start_s)).astype(np.int64))
+    for task in order.tolist():
+        near = [0] * problem.memories
+        for before, bytes_, place in by_target[task]:
+            near[place if before < 0 else memory[worker[before]]] += bytes_
+        able = [w for w in members[group[task]] if replayer.able[task, w]]
+        begin = float(start_s[task])
+        worker[task] = chosen = min(
+            able, key=lambda w: (max(0.0, free[w] - begin), -near[memory[w]], -free[w])
+        )
+        free[chosen] = max(free[chosen], begin) + float(length_s[task])
+    return Schedule(worker, order, replayer.makespan_s(worker, order))
+
+
 def topological(replayer: Replayer, order: Int64) -> Int64:
     """Return *order* with each task after its predecessors, changed as little as that needs."""
     edges = replayer.problem.edges
@@ -51,6 +100,21 @@ def topological(replayer: Replayer, order: Int64) -> Int64:
         if before:
             least[task] = max(least[task], max(least[source] for source in before))
     return np.argsort(np.array(least, np.int64), kind="stable").astype(np.int64)
+
+
+def with_classes_merged(problem: Problem) -> Problem:
+    """Return *problem* with classes of workers that have equal durations as one.
+
+    Workers whose memories alone differ are alike to models that leave copies out.
+    """
+    _, first, merged = np.unique(problem.costs_s, axis=1, return_index=True, return_inverse=True)
+    # In the order of the classes, not of their durations.
+    rank = np.argsort(np.argsort(first))
+    return replace(
+        problem,
+        costs_s=np.ascontiguousarray(problem.costs_s[:, np.sort(first)]),
+        class_of=rank[merged.reshape(-1)][problem.class_of],
+    )
 
 
 def critical_tasks(table: TaskTable, order: Int64) -> list[int]:

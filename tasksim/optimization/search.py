@@ -10,10 +10,19 @@ import numpy as np
 
 from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
+from tasksim.native.cores import usable_cores
 from tasksim.optimization.annealing import Annealing
+from tasksim.optimization.bounds import MAX_MIXED_TASKS, class_names, mixed_bound
 from tasksim.optimization.optimum import Improvement, Optimum, optimum_of, read_earlier
 from tasksim.optimization.replayer import Replayer
-from tasksim.optimization.schedule import Schedule, schedule_from
+from tasksim.optimization.schedule import Schedule, placed, schedule_from, with_classes_merged
+from tasksim.optimization.solver import (
+    MAX_SOLVER_TASKS,
+    SolverLimit,
+    Solving,
+    has_solver,
+    refuse_missing_solver,
+)
 from tasksim.scenario.resolved import resolve
 from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers.static.plan import schedule_of
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HEURISTICS", "METHODS", "Limit", "Method", "optimize"]
 
-Method = Literal["auto", "annealing"]
+Method = Literal["auto", "annealing", "solver"]
 METHODS: Final = get_args(Method)
 
 DEFAULT_TIME_S: Final = 60.0
@@ -44,6 +53,16 @@ MAX_PLANNED_TASKS: Final = 20_000
 """Most tasks for which static heuristics plan: HEFT takes some 4 s for as many."""
 PROOF_TOLERANCE: Final = 1e-9
 """Relative difference to a lower bound below which a schedule is optimal; replays count ns."""
+
+
+SOLVER_SHARE: Final = 0.25
+"""Share of a search that the solver gets, if it is there: more of it seldom moves its bound."""
+SOLVER_S_PER_STEP: Final = 2e-4
+"""Deterministic time of the solver in seconds that counts as one candidate."""
+
+
+DETERMINISTIC_THREADS: Final = 2
+"""Threads of the solver where steps count, on any machine, for the same result."""
 
 
 class Limit(NamedTuple):
@@ -98,8 +117,10 @@ def optimize(
         the search before.
     seed : int, default 0
         Seed of the search.
-    method : {"auto", "annealing"}, default "auto"
-        How to search. ``annealing`` changes workers and places of tasks at random.
+    method : {"auto", "annealing", "solver"}, default "auto"
+        How to search. ``annealing`` changes workers and places of tasks at random. ``solver`` is
+        CP-SAT of OR-Tools, whose model has no copies; it proves bounds, too. ``auto`` begins with
+        the solver, if it is installed and there are at most 400 tasks, and goes on with annealing.
     resume : str or Path, optional
         Folder of an earlier result for the same graph and workers, to go on from.
     engine : {"auto", "simpy", "compiled"}, default "auto"
@@ -118,7 +139,8 @@ def optimize(
     Raises
     ------
     InputError
-        If an argument is illegal, no worker can run a task, or the platform has several nodes.
+        If an argument is illegal, no worker can run a task, the platform has several nodes, or
+        the solver is asked for and is not installed.
 
     See Also
     --------
@@ -128,9 +150,11 @@ def optimize(
     Examples
     --------
     >>> seconds = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0}
-    >>> found = optimize("cholesky tiles=4", workers=2, models=seconds, steps=300)
-    >>> found.makespan_s, found.bound_s
-    (35.0, 32.0)
+    >>> found = optimize(
+    ...     "cholesky tiles=4", workers=2, models=seconds, steps=300, method="annealing"
+    ... )
+    >>> found.makespan_s, round(found.bound_s, 2)
+    (35.0, 34.5)
     """
     one_of(method, METHODS, "method")
     if steps is not None:
@@ -138,6 +162,8 @@ def optimize(
     if time_s is not None:
         time_s = positive_number(time_s, "time_s", "60.0")
     seed = whole_number(seed, "seed")
+    if method == "solver":
+        refuse_missing_solver()
     if isinstance(graph, Scenario):
         if platform is not None or models is not None or scenario:
             raise InputError("a scenario says itself where it runs; legal: optimize(scenario)")
@@ -148,7 +174,7 @@ def optimize(
         raise InputError(f"{asked.label}: its clock is native; a search replays simulations")
     if steps is None and time_s is None:
         time_s = DEFAULT_TIME_S
-    search = _Search(asked, seed, engine, progress or _silent)
+    search = _Search(asked, seed, method, engine, progress or _silent)
     return search.run(Limit(steps, time_s, time.perf_counter()), resume)
 
 
@@ -163,16 +189,17 @@ class _Search:
         self,
         scenario: Scenario,
         seed: int,
+        method: Method,
         engine: Engine,
         progress: Callable[[str, float], None],
     ) -> None:
         self._scenario, self._seed, self._progress = scenario, seed, progress
+        self._method = method
         self._resolved: Resolved = resolve(scenario)
         quiet = scenario.vary(noise="none")
         self._replayer = Replayer(self._resolved.simulation(quiet), engine)
-        bounds = self._resolved.bounds()
-        self._bounds = bounds
-        self._bound_s = max(bounds.values())
+        self._bounds = self._resolved.bounds()
+        self._alike = with_classes_merged(self._replayer.problem)
         self._heuristics: dict[str, float] = {}
         self._notes: list[str] = []
         self._improvements: list[Improvement] = []
@@ -190,7 +217,10 @@ class _Search:
                 before = earlier.steps
                 self._found("resumed", schedule_from(self._replayer, earlier.plan), limit)
             self._start(limit)
-            self._anneal(limit, before)
+            self._bound()
+            self._solve(limit)
+            if self._method != "solver":
+                self._anneal(limit, before)
         except KeyboardInterrupt:
             if self._best is None:
                 raise
@@ -202,7 +232,7 @@ class _Search:
             self._best,
             replays=self._steps,
             searched_s=self._searched_s,
-            bounds=self._bounds,
+            bounds=dict(self._bounds),
             heuristics=self._heuristics,
             improvements=tuple(self._improvements),
             seed=self._seed,
@@ -248,6 +278,56 @@ class _Search:
             self._best = schedule
             took_s = time.perf_counter() - limit.begun_s
             self._improvements.append(Improvement(source, self._steps, took_s, schedule.makespan_s))
+
+    @property
+    def _bound_s(self) -> float:
+        return max(self._bounds.values())
+
+    def _bound(self) -> None:
+        """Find the mixed bound, unless there are too many tasks."""
+        if self._is_proven():
+            return
+        if self._alike.tasks > MAX_MIXED_TASKS:
+            self._notes.append(f"no mixed bound: it is for at most {MAX_MIXED_TASKS} tasks")
+            return
+        names = class_names(self._replayer.platform, self._alike)
+        self._progress("mixed bound", 0.0)
+        self._bounds["mixed_s"] = mixed_bound(self._alike, names).value_s
+
+    def _solve(self, limit: Limit) -> None:
+        """Let the solver improve the schedule and the bound."""
+        assert self._best is not None
+        if self._method == "annealing" or self._is_proven():
+            return
+        if self._method == "auto" and self._alike.tasks > MAX_SOLVER_TASKS:
+            return
+        if not has_solver():
+            self._notes.append("no solver: pip install 'tasksim[optimize]' for CP-SAT of OR-Tools")
+            return
+        whole = 1.0 if self._method == "solver" else SOLVER_SHARE
+        time_s = deterministic = None
+        if limit.time_s is not None:
+            time_s = max(0.01, whole * limit.time_s * (1.0 - limit.share(self._steps)))
+        if limit.steps is not None:
+            deterministic = whole * limit.steps * SOLVER_S_PER_STEP
+        threads = DETERMINISTIC_THREADS if limit.steps is not None else len(usable_cores())
+        allowed = SolverLimit(time_s, deterministic, threads, self._seed % 2**31)
+        self._replayer.makespan_s(self._best.worker, self._best.order)
+        start_s = self._replayer.table().start_s
+        schedules: list[tuple[Any, Any]] = []
+
+        def bounded(value_s: float) -> None:
+            self._bounds["solver_s"] = max(self._bounds.get("solver_s", 0.0), value_s)
+
+        solving = Solving(self._alike, self._bound_s, self._best.makespan_s)
+        solving.hint(start_s, self._alike.class_of[self._best.worker])
+        self._progress("solver", limit.share(self._steps))
+        try:
+            solved = solving.solve(allowed, lambda *found: schedules.append(found), bounded)
+            bounded(solved.bound_s)
+        finally:
+            for found in schedules:
+                self._found("solver", placed(self._replayer, self._alike, *found), limit)
 
     def _is_proven(self) -> bool:
         assert self._best is not None

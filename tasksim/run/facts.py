@@ -20,6 +20,8 @@ BOUND_NAMES: Final = {
     "node_area_s": "work of the node with most",
     "volume_s": "messages of the node with most",
     "path_s": "critical path with messages",
+    "mixed_s": "mixed bound",
+    "solver_s": "solver's bound",
 }
 """Names of the bounds for people."""
 

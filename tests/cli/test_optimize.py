@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-ASKED = "cholesky tiles=4 --workers 2 --durations potrf=1,trsm=3,syrk=3,gemm=6"
+ASKED = "cholesky tiles=5 --workers 3 --durations potrf=1,trsm=3,syrk=3,gemm=6"
+SEARCH = "--method annealing"
 
 
 def test_it_says_what_it_found_and_writes_a_plan(tasksim):
-    done = tasksim(f"optimize {ASKED} --steps 200 -o best")
+    done = tasksim(f"optimize {ASKED} --steps 200 {SEARCH} -o best")
     assert done.code == 0
     first = [line.split()[0] for line in done.out.splitlines()]
     assert first == [
         "graph", "platform", "heuristic", "optimised", "bound", "search", "prio", "dmdas"
     ]  # fmt: skip
     follow = tasksim(f"simulate {ASKED} --scheduler static:file=best/plan.csv --json")
-    found = tasksim(f"optimize {ASKED} --steps 200 --json").json
-    assert follow.json["makespan_s"] == found["makespan_s"] == 35.0
+    found = tasksim(f"optimize {ASKED} --steps 200 {SEARCH} --json").json
+    assert follow.json["makespan_s"] == found["makespan_s"] == 47.0
     assert found["best_heuristic"] == "heft"
 
 
 def test_it_resumes_and_does_not_replace_without_being_told(tasksim):
-    tasksim(f"optimize {ASKED} --steps 20 -o best")
-    again = tasksim(f"optimize {ASKED} --steps 20 -o best")
+    tasksim(f"optimize {ASKED} --steps 20 {SEARCH} -o best")
+    again = tasksim(f"optimize {ASKED} --steps 20 {SEARCH} -o best")
     assert again.code == 2
     assert again.errors == ["Error: best exists; give --force to replace it"]
-    resumed = tasksim(f"optimize {ASKED} --steps 20 --resume -o best --json")
+    resumed = tasksim(f"optimize {ASKED} --steps 20 {SEARCH} --resume -o best --json")
     assert resumed.json["steps"] == 40
 
 
@@ -42,3 +43,20 @@ def test_bad_options_are_refused(tasksim, options, message):
     done = tasksim(f"optimize {ASKED} {options}")
     assert done.code == 2
     assert message in done.err
+
+
+def test_tight_bounds_say_what_binds(tasksim):
+    done = tasksim(f"bounds {ASKED} --tight --time 1s")
+    assert done.code == 0
+    assert "mixed bound" in done.out
+    assert "load of cpu  100.0 %" in done.out
+    found = tasksim(f"bounds {ASKED} --tight --time 1s --json").json
+    assert found["bounds"]["area_s"] < found["bounds"]["mixed_s"] <= 47.0
+    assert found["tight"][0]["binding"]["classes"]["cpu"] == pytest.approx(1.0)
+
+
+def test_tight_bounds_are_for_graphs(tasksim):
+    tasksim(f"simulate {ASKED} -o run")
+    done = tasksim("bounds run --tight")
+    assert done.code == 2
+    assert done.errors == ["Error: run is a run; legal with --tight: a graph"]

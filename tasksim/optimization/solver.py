@@ -1,0 +1,260 @@
+"""The constraint model of a schedule, solved by CP-SAT of OR-Tools (extra ``optimize``).
+
+Workers of a class share one cumulative resource, so identical workers are not told apart; a single
+worker is a resource without overlap. Copies and costs of the runtime are left out: bounds of the
+model hold for any schedule, and its schedules are judged by their replays.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.engine.ticks import TICKS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tasksim.graph.csr import Int64
+    from tasksim.schedulers.static.problem import Problem
+
+__all__ = [
+    "MAX_SOLVER_TASKS",
+    "Solved",
+    "SolverLimit",
+    "Solving",
+    "bound_of",
+    "has_solver",
+    "refuse_missing_solver",
+]
+
+MAX_SOLVER_TASKS: Final = 400
+"""Most tasks of a whole graph for the solver: for more, its bounds hardly pass those of the LP."""
+MAX_MAKESPAN_UNITS: Final = 100_000
+"""Most units of time in a makespan, unless durations have a common divisor that gives fewer.
+
+The solver is slower with more; rounding down costs a path of 100 tasks at most .1 % of the bound.
+"""
+WAIT_S: Final = 0.05
+"""Interval in seconds at which Ctrl-C is noticed while the solver runs on a thread of its own."""
+
+
+def has_solver() -> bool:
+    """Return whether OR-Tools is installed."""
+    return find_spec("ortools") is not None
+
+
+def refuse_missing_solver() -> None:
+    """Raise :exc:`InputError` unless OR-Tools is installed."""
+    if not has_solver():
+        raise InputError(
+            "the solver needs OR-Tools, which is not installed: pip install 'tasksim[optimize]'; "
+            "legal without it: annealing"
+        )
+
+
+class SolverLimit(NamedTuple):
+    """The end of a solve: by the clock, in seconds, or by the solver's own deterministic time."""
+
+    time_s: float | None
+    deterministic: float | None
+    threads: int
+    seed: int
+
+
+class Solved(NamedTuple):
+    """What the solver knows at its end."""
+
+    bound_s: float
+    """Lower bound on the makespan of the model, in seconds."""
+    optimal: bool
+    """Whether the best schedule of the model was proven to be so."""
+    start_s: NDArray[np.float64] | None
+    """Starts of the tasks in the best schedule; None if there is no schedule."""
+    group: Int64 | None
+    """Class of workers of each task in it."""
+
+
+def bound_of(problem: Problem, limit: SolverLimit, *, at_least_s: float) -> float:
+    """Return the lower bound that the solver proves within *limit*, in seconds."""
+    start_s, group = _one_after_the_other(problem)
+    fastest = problem.costs_s[np.arange(problem.tasks), group]
+    solving = Solving(problem, at_least_s, float(fastest.sum()))
+    solving.hint(start_s, group)
+    return max(at_least_s, solving.solve(limit).bound_s)
+
+
+def _one_after_the_other(problem: Problem) -> tuple[NDArray[np.float64], Int64]:
+    """Return a schedule in submission order, each task on its fastest class."""
+    group = problem.costs_s.argmin(axis=1).astype(np.int64)
+    fastest = problem.costs_s[np.arange(problem.tasks), group]
+    return np.cumsum(fastest) - fastest, group
+
+
+class Solving:
+    """The model of a problem, to be solved once.
+
+    Parameters
+    ----------
+    problem : Problem
+        Tasks, durations and workers.
+    at_least_s : float
+        A known lower bound on the makespan, in seconds.
+    makespan_s : float
+        The makespan of some schedule, in seconds; it decides how finely time is counted.
+    """
+
+    def __init__(self, problem: Problem, at_least_s: float, makespan_s: float) -> None:
+        from ortools.sat.python import cp_model
+
+        self._problem = problem
+        ticks = np.where(np.isfinite(problem.costs_s), problem.costs_s, -1.0)
+        self._ticks = np.where(ticks < 0, -1, np.rint(ticks * TICKS_PER_S)).astype(np.int64)
+        # Shorter durations only lower the bound, and keep each schedule possible.
+        exact = int(np.gcd.reduce(self._ticks[self._ticks > 0], initial=0)) or 1
+        self._unit = max(exact, int(makespan_s * TICKS_PER_S / MAX_MAKESPAN_UNITS))
+        sizes = np.where(self._ticks < 0, -1, self._ticks // self._unit)
+        counts = np.bincount(problem.class_of, minlength=sizes.shape[1]).tolist()
+        self._model = model = cp_model.CpModel()
+        tasks = range(problem.tasks)
+        horizon = int(np.where(sizes < 0, 0, sizes).max(axis=1).sum())
+        known = at_least_s * TICKS_PER_S / self._unit
+        # Where the unit divides all durations, it divides the makespan.
+        least = math.ceil(known - 1e-6) if self._unit == exact else math.floor(known)
+        least = min(horizon, least)
+        self._end = model.new_int_var(least, horizon, "makespan")
+        self._start = [model.new_int_var(0, horizon, f"s{task}") for task in tasks]
+        self._chosen: list[dict[int, Any]] = []
+        length = []
+        intervals: list[list[Any]] = [[] for _ in counts]
+        work: list[list[Any]] = [[] for _ in counts]
+        for task, row in enumerate(sizes.tolist()):
+            legal = [c for c, size in enumerate(row) if size >= 0 and counts[c]]
+            chosen = {c: model.new_bool_var(f"x{task},{c}") for c in legal}
+            model.add_exactly_one(chosen.values())
+            self._chosen.append(chosen)
+            length.append(sum(chosen[c] * row[c] for c in legal))
+            for c in legal:
+                intervals[c].append(
+                    model.new_optional_fixed_size_interval_var(
+                        self._start[task], row[c], chosen[c], f"i{task},{c}"
+                    )
+                )
+                work[c].append(chosen[c] * row[c])
+            model.add(self._start[task] + length[task] <= self._end)
+        for source, target in zip(
+            problem.edges.source.tolist(), problem.edges.target.tolist(), strict=True
+        ):
+            model.add(self._start[source] + length[source] <= self._start[target])
+        for c, count in enumerate(counts):
+            if not intervals[c]:
+                continue
+            if count == 1:
+                model.add_no_overlap(intervals[c])
+            else:
+                model.add_cumulative(intervals[c], [1] * len(intervals[c]), count)
+            model.add(sum(work[c]) <= count * self._end)
+        self._exclude_commuting(length)
+        model.minimize(self._end)
+
+    def _exclude_commuting(self, length: Sequence[Any]) -> None:
+        """Let tasks that commute on a datum exclude each other."""
+        by_handle: dict[int, list[int]] = {}
+        for task, handles in self._problem.commuting.items():
+            for handle in handles:
+                by_handle.setdefault(handle, []).append(task)
+        for handle, tasks in by_handle.items():
+            if len(tasks) < 2:
+                continue
+            model = self._model
+            rows = []
+            for task in tasks:
+                end = model.new_int_var(0, 2**62, f"e{handle},{task}")
+                size = model.new_int_var(0, 2**62, f"l{handle},{task}")
+                model.add(size == length[task])
+                start = self._start[task]
+                rows.append(model.new_interval_var(start, size, end, f"c{handle},{task}"))
+            model.add_no_overlap(rows)
+
+    def hint(self, start_s: NDArray[np.float64], group: Int64) -> None:
+        """Tell the solver of a schedule."""
+        for task, (start, c) in enumerate(zip(start_s.tolist(), group.tolist(), strict=True)):
+            self._model.add_hint(self._start[task], round(start * TICKS_PER_S) // self._unit)
+            for other, chosen in self._chosen[task].items():
+                self._model.add_hint(chosen, other == c)
+
+    def solve(
+        self,
+        limit: SolverLimit,
+        found: Callable[[NDArray[np.float64], Int64], None] | None = None,
+        bounded: Callable[[float], None] | None = None,
+    ) -> Solved:
+        """Solve the model within *limit*.
+
+        *found* is called with the starts and classes of each better schedule, *bounded* with each
+        better lower bound in seconds.
+        """
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        given = solver.parameters
+        given.random_seed = limit.seed
+        given.num_workers = limit.threads
+        given.catch_sigint_signal = False
+        if limit.time_s is not None:
+            given.max_time_in_seconds = limit.time_s
+        if limit.deterministic is not None:
+            given.max_deterministic_time = limit.deterministic
+            given.interleave_search = True
+        scale = self._unit / TICKS_PER_S
+        reader = self
+
+        class Callback(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+            def on_solution_callback(self) -> None:
+                if found is not None:
+                    found(*reader._schedule(self))
+
+        callback = Callback()
+        if bounded is not None:
+            solver.best_bound_callback = lambda value: bounded(math.ceil(value - 1e-6) * scale)
+        status = _solved_apart(solver, self._model, callback)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            bound = 0.0 if status == cp_model.INFEASIBLE else solver.best_objective_bound
+            return Solved(max(0.0, bound) * scale, False, None, None)
+        bound_s = math.ceil(solver.best_objective_bound - 1e-6) * scale
+        return Solved(bound_s, status == cp_model.OPTIMAL, *self._schedule(solver))
+
+    def _schedule(self, solver: Any) -> tuple[NDArray[np.float64], Int64]:
+        """Return the starts and classes of the tasks that *solver* has."""
+        scale = self._unit / TICKS_PER_S
+        start = np.array([solver.value(variable) for variable in self._start]) * scale
+        group = np.array(
+            [
+                next(c for c, variable in chosen.items() if solver.value(variable))
+                for chosen in self._chosen
+            ],
+            np.int64,
+        )
+        return start, group
+
+
+def _solved_apart(solver: Any, model: Any, callback: Any) -> Any:
+    """Return the status of a solve on a thread of its own, so that Ctrl-C stops it at once."""
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(solver.solve(model, callback)))
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(WAIT_S)
+    except BaseException:
+        solver.stop_search()
+        thread.join()
+        raise
+    return result[0]
