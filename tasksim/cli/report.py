@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tasksim.reports.refinement import Refinement
     from tasksim.run.account import Account
     from tasksim.run.criticalkernels import CriticalKernels
+    from tasksim.run.numa import NumaUse
     from tasksim.run.samples import RecordedRun, Repeated
 
 __all__ = ["reporting"]
@@ -341,8 +342,24 @@ def _account_lines(found: Account, workers: int) -> list[str]:
         "",
         f"idle, of {workers} workers in the mean:",
     ]
-    waited = found.waiting_s.items()
-    return [*lines, *(line(f"  {WAITED[name]}", s / workers) for name, s in waited)]
+    lines += [line(f"  {WAITED[name]}", s / workers) for name, s in found.waiting_s.items()]
+    if found.numa is None:
+        return lines
+    return [
+        *lines,
+        "",
+        f"accesses to other memory domains, of {workers} workers in the mean:",
+        more("  tasks took longer, as their data were far", found.numa.total_extra_s / workers),
+        _remote_line(found.numa),
+    ]
+
+
+def _remote_line(use: NumaUse) -> str:
+    """Return the bytes that tasks accessed in other domains, and their share of all."""
+    from tasksim.base.units import format_size
+
+    text, share = "  bytes accessed there, and their share of all", 100 * use.remote_share
+    return f"{text:<58}{format_size(use.remote_bytes):>10}{share:9.2f} %"
 
 
 @reporting.command(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.taskgraph import TaskGraph
+    from tasksim.run.numa import NumaUse
     from tasksim.run.record import Run
 
 __all__ = ["WORKER_STATES", "Account", "Walk", "account", "runtime_costs", "worker_states"]
@@ -54,6 +55,9 @@ class Account:
         Critical path of the graph: a lower bound for any number of workers.
     waiting_s : dict of str -> float
         Idle time of all workers, by what they waited for.
+    numa : NumaUse or None
+        Accesses between memory domains, and by how much longer tasks took for them, which is in
+        *replayed_s*; None: the machine has one memory, or it is unknown.
     """
 
     replayed_s: float
@@ -64,10 +68,11 @@ class Account:
     recorded_s: float
     critical_path_s: float
     waiting_s: dict[str, float]
+    numa: NumaUse | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain data."""
-        return asdict(self)
+        return asdict(self) | {"numa": None if self.numa is None else self.numa.to_json()}
 
 
 def worker_states(run: Run) -> dict[str, float] | None:
@@ -136,6 +141,7 @@ def account(run: Run, graph: TaskGraph) -> Account:
         recorded_s=run.makespan_s,
         critical_path_s=critical,
         waiting_s=idle_time(run).totals(),
+        numa=run.numa,
     )
 
 

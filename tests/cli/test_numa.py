@@ -71,6 +71,24 @@ def test_a_run_keeps_the_accesses(tasksim, two):
     assert again["makespan_s"] == 3.5
 
 
+def test_the_account_says_what_remote_accesses_cost(tasksim, two):
+    tasksim(LINE.format("-o run"))
+    use = load(Path("run")).numa
+    found = tasksim("report account run --json").json
+    assert found["replayed_s"] == found["recorded_s"] == 3.5
+    assert found["numa"]["extra_s"] == [0.0, 0.5]
+    assert found["numa"]["accessed_bytes"] == [list(row) for row in use.accessed_bytes]
+    lines = tasksim("report account run").out.splitlines()
+    (longer,) = [line for line in lines if "took longer" in line]
+    assert longer.split()[-4:] == ["+250", "ms", "7.14", "%"]
+    (there,) = [line for line in lines if "bytes accessed there" in line]
+    assert there.endswith(f"{100 * use.remote_share:.2f} %")
+    two.write_text("version: 1\nworkers: {cpu: {count: 2}}\n")
+    tasksim(LINE.format("-o flat"))
+    assert tasksim("report account flat --json").json["numa"] is None
+    assert "memory domains" not in tasksim("report account flat").out
+
+
 @pytest.mark.parametrize(
     ("key", "value", "error"),
     [

@@ -7,9 +7,13 @@ within it, c to its children, c from them.
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 import tasksim
+from tasksim.recording.openmp.runtime import _of_package
 from tests.openmp_programs import COMPILERS, EXAMPLES, NO_TASKS, printed
 
 
@@ -132,6 +136,36 @@ def test_the_graph_is_that_of_the_source(source, with_, compiled, recorded):
         assert sum(found.counts()) == recording.tasks
         assert recording.ended.exit_code == 0
         tasksim.check_run(recording.run, recording.graph)
+
+
+@pytest.fixture(scope="module")
+def another_runtime():
+    """The runtime that TASKSIM_TEST_LIBOMP names, or that of the package intel-openmp."""
+    named = os.environ.get("TASKSIM_TEST_LIBOMP")
+    for path in [Path(named)] if named else _of_package():
+        if path.is_file():
+            return path
+    pytest.skip("no other OpenMP runtime here: set TASKSIM_TEST_LIBOMP, or install intel-openmp")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [path for path in sorted(EXAMPLES.glob("*.*")) if path.suffix in COMPILERS.values()],
+    ids=lambda path: path.stem,
+)
+def test_another_runtime_tells_the_same_graph(source, another_runtime, compiled, recorded):
+    with_ = next(name for name, suffix in COMPILERS.items() if suffix == source.suffix)
+    program, (arguments, _) = compiled(source, with_), CASES[source.stem]
+    one, other = (
+        recorded(program, *arguments, threads=1, libomp=libomp).recording.graph
+        for libomp in (None, another_runtime)
+    )
+    assert one.kernels == other.kernels
+    assert one.kernel.tolist() == other.kernel.tolist()
+    assert one.successor_ptr.tolist() == other.successor_ptr.tolist()
+    assert one.successors.tolist() == other.successors.tolist()
+    assert one.access_handle.tolist() == other.access_handle.tolist()
+    assert one.access_mode.tolist() == other.access_mode.tolist()
 
 
 def test_every_example_is_tested():
