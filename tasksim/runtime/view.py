@@ -15,6 +15,7 @@ from tasksim.schedulers.base import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tasksim.platform.parts import MemoryDomain
     from tasksim.run.power import PowerInfo
     from tasksim.runtime.facts import Facts
 
@@ -53,6 +54,16 @@ class RunView(View):
         from tasksim.run.power import power_info
 
         return power_info([self.platform])
+
+    @property
+    def memory_domains(self) -> tuple[MemoryDomain, ...]:
+        """The parts of the main memory, with the workers near each; empty if there are none."""
+        return self.platform.memory_domains
+
+    @property
+    def placement(self) -> str:
+        """Where data live in the memory domains, as ``numa.placement``; empty if it is unknown."""
+        return "" if self.platform.numa is None else self.platform.numa.placement
 
     @cached_property
     def sizes(self) -> list[int]:

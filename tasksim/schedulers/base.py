@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tasksim.graph.csr import Int64
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Worker, WorkerClass
+    from tasksim.platform.parts import MemoryDomain
     from tasksim.run.power import PowerInfo
 
 __all__ = [
@@ -104,6 +105,16 @@ class View(ABC):
     def power(self) -> PowerInfo | None:
         """The power of the machine; None if the platform does not give it."""
         return None
+
+    @property
+    def memory_domains(self) -> tuple[MemoryDomain, ...]:
+        """The parts of the main memory, with the workers near each; empty if there are none."""
+        return ()
+
+    @property
+    def placement(self) -> str:
+        """Where data live in the memory domains, as ``numa.placement``; empty if it is unknown."""
+        return ""
 
     @property
     @abstractmethod

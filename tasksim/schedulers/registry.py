@@ -54,6 +54,7 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "random": "tasksim.schedulers.weighted_random:Random",
         "ws": "tasksim.schedulers.ws:WorkStealing",
         "lws": "tasksim.schedulers.ws:LocalityWorkStealing",
+        "numa-lws": "tasksim.schedulers.numa_lws:NumaWorkStealing",
         "libomp": "tasksim.schedulers.libomp:LibOmp",
         "libgomp": "tasksim.schedulers.libgomp:LibGomp",
         "dm": "tasksim.schedulers.dm:DequeModel",

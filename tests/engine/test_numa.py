@@ -34,7 +34,7 @@ from tasksim.run.numa import NumaUse
 from tasksim.schedulers.registry import create
 
 needs_core_alone = pytest.mark.skipif(not status().available, reason=status().why)
-SCHEDULERS = ("eager", "prio", "lws", "dmda", "dmdas", "heteroprio", "random", "heft")
+SCHEDULERS = ("eager", "prio", "lws", "numa-lws", "dmda", "dmdas", "heteroprio", "random", "heft")
 WAITING = {"use": Contention(memory_share=0.5)}
 """Half of a task is memory access; its data have a home from tasks that only compute."""
 

@@ -67,7 +67,7 @@ class WorkStealing : public Scheduler {
   }
 
   // The owner of the queue for *task*.
-  int owner_of(int task) {
+  virtual int owner_of(int task) {
     if (view->pusher != NONE && view->can_run(task, view->pusher)) return view->pusher;
     int owner = next_owner_;
     while (!view->can_run(task, owner)) owner = (owner + 1) % workers_;  // some worker can
@@ -76,6 +76,8 @@ class WorkStealing : public Scheduler {
   }
 
  protected:
+  int waiting(int worker) const { return waiting_[worker]; }
+
   // The newest task of the first victim that has one for *thief*.
   virtual int stolen(int thief) {
     int task = NONE;

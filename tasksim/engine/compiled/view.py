@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.copyestimates import CopyEstimates
     from tasksim.platform.description import Platform
+    from tasksim.platform.parts import MemoryDomain
     from tasksim.run.power import PowerInfo
 
 __all__ = ["KnownView"]
@@ -59,6 +60,16 @@ class KnownView(View):
         from tasksim.run.power import power_info
 
         return power_info([self.platform])
+
+    @property
+    def memory_domains(self) -> tuple[MemoryDomain, ...]:
+        """The parts of the main memory, with the workers near each; empty if there are none."""
+        return self.platform.memory_domains
+
+    @property
+    def placement(self) -> str:
+        """Where data live in the memory domains, as ``numa.placement``; empty if it is unknown."""
+        return "" if self.platform.numa is None else self.platform.numa.placement
 
     @property
     def sizes(self) -> Sequence[int]:
