@@ -2,19 +2,23 @@
 
     python benchmarks/openmp.py                           # some minutes, on a calm machine
     python benchmarks/openmp.py --tries 200 --programs fib,lu
+    python benchmarks/openmp.py --coarse                  # larger tasks
     python benchmarks/openmp.py --costs                   # half a minute
 
-The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn,
-until there are enough calm recordings: those whose threads had a core nearly all the time, by their
-processor clocks. Libomp is told not to yield the core after each task (``KMP_USE_YIELD=0``), which
-on a machine that others use is given to them. Printed, as medians with the worst in brackets:
+The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn, as
+the speed of a virtual machine changes within minutes, until there are enough calm recordings: those
+whose threads had a core nearly all the time, by their processor clocks. Libomp is told not to yield
+the core after each task (``KMP_USE_YIELD=0``), which on a machine that others use is given to them.
+Printed, as medians with the worst in brackets:
 
 - *itself*: the replay of a recording on its own threads over its makespan;
 - *spread*: how far makespans of calm recordings on two threads are from their median;
-- *1 for 2*: what the shortest recording on one thread predicts for two, over their median;
-- *longer*: how much longer the same tasks took on two threads, which share caches and memory;
+- *1 for 2*: what recordings on one thread predict for two, in the median, over their median;
+- *tasks*: how many times as long the same tasks took on two threads, which share caches and memory;
+- *creation*: by how much longer the creation of all tasks took: on one thread, the runtime executes
+  each at once, and puts it in no queue;
 - *start*: how long the second thread took to start, which one thread does not know of;
-- *with both*: the prediction with tasks that much longer and half of the start.
+- *with all*: the prediction with work that much longer, and half of the start.
 
 Then the costs of recording: processor time per task of 50 us, and once per program.
 """
@@ -53,6 +57,13 @@ ARGUMENTS: Final = {
     "pipeline.f90": "150 8",
 }  # fmt: skip
 """Sizes for which a run takes some milliseconds: so short ones are calm at times on any machine."""
+COARSE_ARGUMENTS: Final = {
+    "cholesky.c": "10 100", "lu.c": "7 90", "qr.c": "7 80", "sparselu.c": "10 90",
+    "strassen.c": "512 2", "sort.c": "1200000 15000", "fib.c": "37 26", "nqueens.c": "12 3",
+    "stencil.c": "16 12 120000", "taskloop.cpp": "120 120000",
+}  # fmt: skip
+"""Sizes for which tasks take 0.1 ms and more, and runs 20 to 100 ms; the other programs have small
+tasks only."""
 COMPILERS: Final = {".c": "gcc", ".cpp": "g++", ".f90": "gfortran"}
 MAX_OFF_CORE: Final = 0.02
 """Share of the threads' time without a core up to which a recording is calm."""
@@ -90,8 +101,9 @@ class Row(NamedTuple):
     spread: list[float]
     predicted: float
     longer: float
+    creation_s: float
     start_s: float
-    both: float
+    with_all: float
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,6 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
     parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
+    parser.add_argument("--coarse", action="store_true", help="tasks of 0.1 ms and more")
     parser.add_argument("--costs", action="store_true", help="only the costs of recording")
     parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
     parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
@@ -112,15 +125,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
     print(
         f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>8} "
-        f"{'1 for 2':>8} {'longer':>7} {'start':>7} {'with both':>9}"
+        f"{'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8}"
     )
     rows = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        for name, sizes in ARGUMENTS.items():
+        for name, sizes in (COARSE_ARGUMENTS if given.coarse else ARGUMENTS).items():
             if Path(name).stem not in chosen:
                 continue
             program = compiled(EXAMPLES / name, Path(folder))
-            calm = [calm_recordings(program, sizes.split(), threads, given) for threads in (1, 2)]
+            calm = calm_recordings(program, sizes.split(), given)
             if not all(calm):
                 print(f"{Path(name).stem:9} no calm recording in {given.tries} tries")
                 continue
@@ -141,18 +154,20 @@ def compiled(source: Path, folder: Path) -> Path:
 
 
 def calm_recordings(
-    program: Path, arguments: Sequence[str], threads: int, given: argparse.Namespace
-) -> list[OpenMPRecording]:
-    """Return recordings that nobody disturbed."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    prepared, found = PreparedProgram(program, arguments), []
+    program: Path, arguments: Sequence[str], given: argparse.Namespace
+) -> tuple[list[OpenMPRecording], list[OpenMPRecording]]:
+    """Return recordings on one thread and on two, in turn, that nobody disturbed."""
+    prepared = PreparedProgram(program, arguments)
+    found: tuple[list[OpenMPRecording], list[OpenMPRecording]] = ([], [])
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         for _ in range(given.tries):
-            recording = prepared.record(stdout=nowhere)
-            if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
-                found.append(recording)
-                if len(found) == given.keep:
-                    break
+            for threads, calm in enumerate(found, 1):
+                os.environ["OMP_NUM_THREADS"] = str(threads)
+                recording = prepared.record(stdout=nowhere)
+                if len(recording.run.workers) == threads and off_core(recording) < MAX_OFF_CORE:
+                    calm.append(recording)
+            if min(map(len, found)) >= given.keep:
+                break
             time.sleep(given.pause)
     return found
 
@@ -179,26 +194,31 @@ def start_s(recording: OpenMPRecording) -> float:
     return float(run.tasks.duration_s[starts].sum())
 
 
-def busy_s(recording: OpenMPRecording) -> float:
-    """Return the time of all threads in the program."""
-    return float(recording.run.tasks.duration_s.sum()) - start_s(recording)
+def busy_s(recording: OpenMPRecording) -> tuple[float, float]:
+    """Return the time of all threads in tasks, and that between two creations."""
+    run, creation_s = recording.run, recording.account.creation_s
+    return float(run.tasks.duration_s.sum()) - start_s(recording) - creation_s, creation_s
 
 
 def row_of(name: str, one: list[OpenMPRecording], two: list[OpenMPRecording]) -> Row:
     """Return the figures of a program."""
-    alone = min(one, key=lambda recording: recording.run.makespan_s)
     real_s = statistics.median(recording.run.makespan_s for recording in two)
-    predicted_s = alone.simulate(2).makespan_s
-    longer = statistics.median(map(busy_s, two)) / busy_s(alone)
+    predicted_s = statistics.median(recording.simulate(2).makespan_s for recording in one)
+    (tasks_1, creation_1), (tasks_2, creation_2) = (
+        map(statistics.median, zip(*map(busy_s, recordings), strict=True))
+        for recordings in (one, two)
+    )
     late_s = statistics.median(map(start_s, two))
+    longer = (tasks_2 + creation_2) / (tasks_1 + creation_1)
     return Row(
         name,
-        alone.tasks,
+        one[0].tasks,
         [each.simulate().makespan_s / each.run.makespan_s - 1 for each in one],
         [each.simulate().makespan_s / each.run.makespan_s - 1 for each in two],
         [each.run.makespan_s / real_s - 1 for each in two],
         predicted_s / real_s - 1,
-        longer,
+        tasks_2 / tasks_1,
+        creation_2 - creation_1,
         late_s,
         (predicted_s * longer + late_s / 2) / real_s - 1,
     )
@@ -213,8 +233,8 @@ def line(row: Row) -> str:
 
     return (
         f"{row.name:9} {row.tasks:5} {shown(row.one)} {shown(row.two)} "
-        f"{max(map(abs, row.spread)):8.1%} {row.predicted:+8.1%} {row.longer:7.2f} "
-        f"{1e6 * row.start_s:4.0f} us {row.both:+9.1%}"
+        f"{max(map(abs, row.spread)):8.1%} {row.predicted:+8.1%} {row.longer:6.2f} "
+        f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%}"
     )
 
 
@@ -223,8 +243,9 @@ def summary(rows: list[Row]) -> None:
     columns = {
         "itself, 1": [abs(statistics.median(row.one)) for row in rows],
         "itself, 2": [abs(statistics.median(row.two)) for row in rows],
+        "spread": [max(map(abs, row.spread)) for row in rows],
         "1 for 2": [abs(row.predicted) for row in rows],
-        "with both": [abs(row.both) for row in rows],
+        "with all": [abs(row.with_all) for row in rows],
     }
     for name, errors in columns.items():
         print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
