@@ -1,157 +1,110 @@
-"""Inputs of the experiment: distributions, sizes, heights and group sizes."""
+"""Inputs of the fast multipole method: particles, and how the tree over them is cut into tasks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tasksim.graph.apps.registry import generate
-from tasksim.scenario.scenario import Scenario
+import tasksim
 
 if TYPE_CHECKING:
-    from tasksim.graph.taskgraph import TaskGraph
+    from collections.abc import Mapping
+    from typing import Any
 
-__all__ = ["DESIGNS", "DISTRIBUTIONS", "SEEDS", "Design", "Input"]
-
-DISTRIBUTIONS: Final = ("cube", "ellipsoid")
-"""Those that models are fitted to."""
+__all__ = ["FULL", "QUICK", "SEEDS", "Input", "graph_settings", "inputs_of", "is_coarse"]
 
 SEEDS: Final = {"fitted": 0, "predicted": 1, "unseen": 2}
-"""Per part of the experiment the seed of its particles: no two parts have the same."""
+"""Seed of the particles of each part: no two parts have the same."""
+DISTRIBUTIONS: Final = ("cube", "ball", "sphere", "sphere-poles", "ellipsoid", "plummer")
+"""Distributions of particles that the generator ``fmm`` knows."""
+FEWEST_GROUPS_PER_WORKER: Final = 3
+"""Groups of leaves per worker below which the group size is called badly chosen: workers wait."""
+QUICK: Final = {
+    "fitted": (
+        "cube:12000:4:24", "cube:20000:4:40", "cube:30000:4:64", "cube:50000:5:100",
+        "cube:70000:5:64", "cube:40000:5:1024",
+        "ellipsoid:12000:5:24", "ellipsoid:20000:5:48", "ellipsoid:30000:6:64",
+        "ellipsoid:50000:6:128", "ellipsoid:70000:6:64", "ellipsoid:40000:6:800",
+    ),
+    "predicted": (
+        "cube:16000:4:32", "cube:25000:4:48", "cube:40000:5:80", "cube:60000:5:150",
+        "cube:50000:5:1500",
+        "ellipsoid:16000:5:32", "ellipsoid:25000:6:48", "ellipsoid:40000:6:100",
+        "ellipsoid:60000:6:80", "ellipsoid:50000:6:1500",
+    ),
+    "unseen": (
+        "sphere:20000:5:48", "sphere:40000:6:100", "sphere:60000:6:150", "sphere:50000:6:1200",
+        "sphere-poles:20000:5:48", "sphere-poles:40000:6:100", "sphere-poles:60000:6:150",
+        "sphere-poles:50000:6:1200",
+    ),
+}  # fmt: skip
+"""Small inputs, whose runs take some 50 to 200 ms on two cores."""
+FULL: Final = {
+    "fitted": (
+        "cube:60000:4:32", "cube:100000:5:100", "cube:200000:5:200", "cube:200000:5:50",
+        "cube:400000:5:128", "cube:150000:5:1024",
+        "ellipsoid:50000:6:64", "ellipsoid:100000:6:128", "ellipsoid:200000:6:64",
+        "ellipsoid:200000:7:256", "ellipsoid:300000:7:128", "ellipsoid:150000:6:800",
+    ),
+    "predicted": (
+        "cube:80000:4:48", "cube:120000:5:64", "cube:160000:5:150", "cube:250000:5:80",
+        "cube:350000:5:256", "cube:200000:5:1500",
+        "ellipsoid:60000:6:100", "ellipsoid:120000:6:48", "ellipsoid:150000:6:200",
+        "ellipsoid:160000:7:128", "ellipsoid:250000:7:200", "ellipsoid:200000:6:1500",
+    ),
+    "unseen": (
+        "sphere:70000:5:64", "sphere:100000:6:100", "sphere:180000:6:256", "sphere:250000:7:150",
+        "sphere:150000:7:64", "sphere:220000:6:1200",
+        "sphere-poles:70000:6:64", "sphere-poles:110000:6:100", "sphere-poles:180000:7:256",
+        "sphere-poles:250000:7:150", "sphere-poles:150000:7:64", "sphere-poles:200000:6:1200",
+    ),
+}  # fmt: skip
+"""As in the paper 12 inputs each, at the scale of a machine of a few cores."""
 
 
-@dataclass(frozen=True)
-class Input:
-    """Particles, and how the tree over them is cut into tasks.
-
-    ``badly_chosen``: the group size makes so few tasks that workers must wait.
-    """
+class Input(NamedTuple):
+    """Particles of a distribution, the height of the tree, the cells of a group."""
 
     distribution: str
     particles: int
     height: int
     group_size: int
-    badly_chosen: bool = False
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of the generator ``fmm``, but for order and seed."""
-        return {
-            "particles": self.particles,
-            "height": self.height,
-            "group_size": self.group_size,
-            "distribution": self.distribution,
-        }
-
-    @property
-    def unseen(self) -> bool:
-        """Whether no model was fitted to its distribution."""
-        return self.distribution not in DISTRIBUTIONS
-
-    @property
-    def text(self) -> str:
-        """In short: ``cube 100k h5 g64``."""
-        size = f"{self.particles / 1000:g}k"
-        return f"{self.distribution} {size} h{self.height} g{self.group_size}"
-
-    def scenario(self, order: int, seed: int) -> Scenario:
-        """Return the question what it takes natively, on all usable cores."""
-        settings = {**self.arguments, "order": order, "seed": seed}
-        return Scenario("fmm", settings, clock="native")
-
-    def graph(self, order: int, seed: int) -> TaskGraph:
-        """Generate its task graph."""
-        return generate("fmm", **self.arguments, order=order, seed=seed)
+    def name(self) -> str:
+        """Name of its folder: ``cube-60k-h4-g32``."""
+        return f"{self.distribution}-{self.particles / 1000:g}k-h{self.height}-g{self.group_size}"
 
 
-@dataclass(frozen=True)
-class Design:
-    """The inputs of the experiment.
+def inputs_of(settings: Mapping[str, Any], part: str) -> list[Input]:
+    """Return the inputs of a part, written as ``DISTRIBUTION:PARTICLES:HEIGHT:GROUP_SIZE``.
 
-    Attributes
-    ----------
-    fitted
-        Those whose native runs the models are fitted to: cubes and ellipsoids.
-    predicted
-        Others of the same distributions, predicted and measured.
-    unseen
-        Spheres, uniform and dense at the poles: predicted by the general models before they are
-        run for the first time.
+    Raises
+    ------
+    tasksim.InputError
+        If one is written otherwise, or given twice.
     """
+    found: list[Input] = []
+    for text in settings[part]:
+        fields = text.split(":")
+        if len(fields) != len(Input._fields) or not all(map(str.isdigit, fields[1:])):
+            raise tasksim.InputError(
+                f"--{part}: got '{text}'; legal: DISTRIBUTION:PARTICLES:HEIGHT:GROUP_SIZE, as in "
+                "cube:60000:4:32"
+            )
+        found.append(Input(fields[0], *map(int, fields[1:])))
+        if fields[0] not in DISTRIBUTIONS:
+            legal = f"legal distributions: {', '.join(DISTRIBUTIONS)}"
+            raise tasksim.InputError(f"--{part}: got '{text}'; {legal}")
+        if found[-1] in found[:-1]:
+            raise tasksim.InputError(f"--{part}: '{text}' is given twice")
+    return found
 
-    fitted: tuple[Input, ...]
-    predicted: tuple[Input, ...]
-    unseen: tuple[Input, ...]
 
-    def part(self, name: str) -> tuple[Input, ...]:
-        """Return the inputs of a part, named as in :data:`SEEDS`."""
-        inputs: tuple[Input, ...] = getattr(self, name)
-        return inputs
+def graph_settings(given: Input, part: str, order: int) -> dict[str, Any]:
+    """Return the settings of the generator ``fmm`` for an input of a part."""
+    return {**given._asdict(), "order": order, "seed": SEEDS[part]}
 
 
-PAPER: Final = Design(
-    fitted=(
-        Input("cube", 60_000, 4, 32),
-        Input("cube", 100_000, 5, 100),
-        Input("cube", 200_000, 5, 200),
-        Input("cube", 200_000, 5, 50),
-        Input("cube", 400_000, 5, 128),
-        Input("cube", 150_000, 5, 1024, badly_chosen=True),
-        Input("ellipsoid", 50_000, 6, 64),
-        Input("ellipsoid", 100_000, 6, 128),
-        Input("ellipsoid", 200_000, 6, 64),
-        Input("ellipsoid", 200_000, 7, 256),
-        Input("ellipsoid", 300_000, 7, 128),
-        Input("ellipsoid", 150_000, 6, 800, badly_chosen=True),
-    ),
-    predicted=(
-        Input("cube", 80_000, 4, 48),
-        Input("cube", 120_000, 5, 64),
-        Input("cube", 160_000, 5, 150),
-        Input("cube", 250_000, 5, 80),
-        Input("cube", 350_000, 5, 256),
-        Input("cube", 200_000, 5, 1500, badly_chosen=True),
-        Input("ellipsoid", 60_000, 6, 100),
-        Input("ellipsoid", 120_000, 6, 48),
-        Input("ellipsoid", 150_000, 6, 200),
-        Input("ellipsoid", 160_000, 7, 128),
-        Input("ellipsoid", 250_000, 7, 200),
-        Input("ellipsoid", 200_000, 6, 1500, badly_chosen=True),
-    ),
-    unseen=(
-        Input("sphere", 70_000, 5, 64),
-        Input("sphere", 100_000, 6, 100),
-        Input("sphere", 180_000, 6, 256),
-        Input("sphere", 250_000, 7, 150),
-        Input("sphere", 150_000, 7, 64),
-        Input("sphere", 220_000, 6, 1200, badly_chosen=True),
-        Input("sphere-poles", 70_000, 6, 64),
-        Input("sphere-poles", 110_000, 6, 100),
-        Input("sphere-poles", 180_000, 7, 256),
-        Input("sphere-poles", 250_000, 7, 150),
-        Input("sphere-poles", 150_000, 7, 64),
-        Input("sphere-poles", 200_000, 6, 1200, badly_chosen=True),
-    ),
-)
-"""As in the paper, 12 inputs each, at the scale of a machine of a few cores."""
-
-QUICK: Final = Design(
-    fitted=(
-        Input("cube", 4_000, 4, 24),
-        Input("cube", 8_000, 4, 60),
-        Input("cube", 10_000, 4, 100),
-        Input("ellipsoid", 4_000, 5, 24),
-        Input("ellipsoid", 8_000, 5, 60),
-        Input("ellipsoid", 10_000, 5, 100),
-    ),
-    predicted=(
-        Input("cube", 6_000, 4, 40),
-        Input("cube", 9_000, 4, 300, badly_chosen=True),
-        Input("ellipsoid", 6_000, 5, 40),
-        Input("ellipsoid", 9_000, 5, 300, badly_chosen=True),
-    ),
-    unseen=(Input("sphere", 7_000, 5, 50), Input("sphere-poles", 7_000, 5, 50)),
-)
-"""Seconds instead of minutes: to see how it works, not to judge models by."""
-
-DESIGNS: Final = {"paper": PAPER, "quick": QUICK}
+def is_coarse(groups: int, workers: int) -> bool:
+    """Return whether so few groups of leaves make too few tasks for the workers."""
+    return groups < FEWEST_GROUPS_PER_WORKER * workers

@@ -1,176 +1,103 @@
-"""Native runs of the inputs, interleaved, in calm moments; kept in folders, and read again.
-
-::
-
-    native/fitted/cube-60k-h4-g32/0/          a run folder, see tasksim.run.runfolder
-    native/predicted/...
-    native/unseen/...
-    measured.json                             how it was done, and how calm the machine was
-"""
+"""Native runs of the inputs, in rounds, so that a slow minute does not fall on one input."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from experiments.irregular_kernels.inputs import DESIGNS, SEEDS, Design
-from experiments.irregular_kernels.modelling import MeasuredInput
-from tasksim.base.documents.json_document import read_json
-from tasksim.base.errors import InputError
-from tasksim.base.files import write_text
-from tasksim.native.calm_moments import Calmness
-from tasksim.native.cores import usable_cores
-from tasksim.native.this_machine import machine_name
-from tasksim.run.runfolder import load, save
-from tasksim.scenario.repetitions import ScenarioRuns
-from tasksim.scenario.repetitions import measure as run_natively
-from tasksim.scenario.resolved import Resolver
+import tasksim
+from experiments.irregular_kernels.inputs import graph_settings, inputs_of, is_coarse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
+    from experiments.frame import Work
     from experiments.irregular_kernels.inputs import Input
-    from tasksim.native.calm_moments import Gate
-    from tasksim.run.record import Run
-    from tasksim.scenario.scenario import Scenario
 
-__all__ = ["MARK", "Measurements", "Setting", "measure", "read", "write"]
-
-MARK: Final = "measured.json"
-"""What has it is a folder of this experiment."""
+__all__ = ["fitted", "folders", "parameter_costs", "predicted", "unseen"]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """How the experiment is done.
-
-    Attributes
-    ----------
-    design
-        Which inputs: one of :data:`~experiments.irregular_kernels.inputs.DESIGNS`.
-    patience_s
-        How long the machine is waited for to be calm, at most, each of the two times that
-        something is measured.
-    """
-
-    design: str = "paper"
-    repetitions: int = 5
-    order: int = 5
-    scheduler: str = "prio"
-    workers: int = 0
-    patience_s: float = 900.0
-
-    @property
-    def inputs(self) -> Design:
-        """The inputs."""
-        return DESIGNS[self.design]
-
-    def scenario(self, given: Input, part: str) -> Scenario:
-        """Return the question what an input of a *part*, as in :data:`SEEDS`, takes natively."""
-        asked = given.scenario(self.order, SEEDS[part])
-        return asked.vary(scheduler=self.scheduler, workers=self.workers or None)
-
-    def resolved(self) -> Setting:
-        """Return the setting with all usable cores for workers, if none were given."""
-        return replace(self, workers=self.workers or len(usable_cores()))
+def fitted(work: Work) -> list[dict[str, Any]]:
+    """Run the inputs that models are fitted to."""
+    return _measured(work, "fitted")
 
 
-@dataclass(frozen=True, eq=False)
-class Measurements:
-    """All native runs, by the part that they have in the experiment.
-
-    Attributes
-    ----------
-    parts
-        "fitted", "predicted" and "unseen" -> the inputs and their runs.
-    calm
-        How calm the machine was, one for each time that something was measured.
-    """
-
-    setting: Setting
-    machine: str
-    parts: Mapping[str, Sequence[MeasuredInput]]
-    calm: Sequence[Calmness]
+def predicted(work: Work) -> list[dict[str, Any]]:
+    """Run other inputs of the same distributions."""
+    return _measured(work, "predicted")
 
 
-def measure(
-    parts: Mapping[str, Sequence[Input]],
-    setting: Setting,
-    gate: Gate[Run],
-    progress: Callable[[str, float], None] | None = None,
-    resolver: Resolver | None = None,
-) -> Measurements:
-    """Run all inputs of *parts* in turn, as often as *setting* says, in calm moments.
-
-    Each is run once before, which warms up and verifies what the run computes. *resolver* keeps
-    the graphs for those who ask for them later.
-    """
-    resolver = resolver or Resolver()
-    asked = [(part, given) for part, inputs in parts.items() for given in inputs]
-    measured = run_natively(
-        [setting.scenario(given, part) for part, given in asked],
-        setting.repetitions,
-        gate=gate,
-        patience_s=setting.patience_s,
-        check=False,
-        resolver=resolver,
-        progress=progress,
-    )
-    assert measured.calm is not None  # since there is a gate
-    found: dict[str, list[MeasuredInput]] = {part: [] for part in parts}
-    for (part, given), native in zip(asked, measured.scenarios, strict=True):
-        found[part].append(MeasuredInput(given, resolver.resolve(native.scenario).graph, native))
-    return Measurements(setting, machine_name(), found, (measured.calm,))
+def unseen(work: Work) -> list[dict[str, Any]]:
+    """Run inputs whose distributions no model has seen; they were predicted before."""
+    return _measured(work, "unseen")
 
 
-def write(measurements: Measurements, folder: Path) -> None:
-    """Write the runs of *measurements* and how they were made to *folder*."""
-    for part, inputs in measurements.parts.items():
-        for measured in inputs:
-            for number, run in enumerate(measured.native.runs):
-                save(run, _run_folder(folder, part, measured.input, number))
-    about = {
-        "schema_version": 1,
-        "machine": measurements.machine,
-        "setting": asdict(measurements.setting),
-        "calm": [asdict(calm) for calm in measurements.calm],
-    }
-    write_text(folder / MARK, json.dumps(about, indent=2) + "\n")
+def folders(measured: dict[str, Any]) -> list[str]:
+    """Return the folders of the runs of one input."""
+    return [folder for part in measured["rounds"] for folder in part["folders"]]
 
 
-def read(folder: Path, resolver: Resolver) -> Measurements:
-    """Return what :func:`write` wrote to *folder*; *resolver* makes the graphs, and keeps them.
-
-    Raises
-    ------
-    InputError
-        If it is no folder of this experiment, or not all of one.
-    """
-    path = folder / MARK
-    about = read_json(path)
-    try:
-        setting = Setting(**about["setting"])
-        calm = tuple(Calmness(**each) for each in about["calm"])
-        parts = {part: _read_part(folder, part, setting, resolver) for part in SEEDS}
-        return Measurements(setting, about["machine"], parts, calm)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is not what this experiment writes: {error}") from error
-
-
-def _read_part(
-    folder: Path, part: str, setting: Setting, resolver: Resolver
-) -> list[MeasuredInput]:
+def parameter_costs(work: Work) -> list[dict[str, Any]]:
+    """Measure how long the indirect parameters of each fitted input take to count."""
     found = []
-    for given in setting.inputs.part(part):
-        runs = tuple(
-            load(_run_folder(folder, part, given, number)) for number in range(setting.repetitions)
-        )
-        asked = setting.scenario(given, part)
-        found.append(MeasuredInput(given, resolver.resolve(asked).graph, ScenarioRuns(asked, runs)))
+    for number, measured in enumerate(work["fitted"]):
+        work.progress(measured["input"], number / len(work["fitted"]))
+        said = work.tasksim("report", "parameters", folders(measured)[0], "--json")
+        costs = json.loads(said)
+        # Other programs may have slowed the first run: the makespan is that of all.
+        found.append({"input": measured["input"], "native_s": measured["median_s"], **costs})
     return found
 
 
-def _run_folder(folder: Path, part: str, given: Input, number: int) -> Path:
-    return folder / "native" / part / given.text.replace(" ", "-") / str(number)
+def _measured(work: Work, part: str) -> list[dict[str, Any]]:
+    """Run the inputs of a part in rounds; each round of each input is made once."""
+    inputs, rounds = inputs_of(work.settings, part), work.settings["rounds"]
+    done: dict[str, list[Any]] = {given.name: [] for given in inputs}
+    for number in range(rounds):
+        for place, given in enumerate(inputs):
+            share = (number + place / len(inputs)) / rounds
+            work.progress(f"{given.name}, round {number + 1} of {rounds}", share)
+            name = f"{given.name}-{number}"
+            done[given.name].append(work.kept(name, partial(_round, work, part, given, number)))
+    return [_together(given, done[given.name]) for given in inputs]
+
+
+def _round(work: Work, part: str, given: Input, number: int) -> dict[str, Any]:
+    """Run one input a few times, after a run that is verified and does not count."""
+    settings = work.settings
+    asked = tasksim.Scenario(
+        "fmm", graph_settings(given, part, settings["order"]), clock="native",
+        scheduler=settings["scheduler"], workers=settings["workers"] or None,
+    )  # fmt: skip
+    done = tasksim.execute_many([asked], settings["repetitions"], patience_s=settings["patience_s"])
+    runs = done.scenarios[0].runs
+    paths = [work.folder / given.name / f"{number}-{place}" for place in range(len(runs))]
+    for run, path in zip(runs, paths, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        tasksim.save_run(run, path, force=True)
+    names = list(runs[0].kernel_names)
+    groups = int((runs[0].tasks.kernel == names.index("P2P_in")).sum())
+    return {
+        "makespans_s": [run.makespan_s for run in runs],
+        "folders": [str(path.resolve()) for path in paths],
+        "tasks": len(runs[0].tasks),
+        "workers": len(runs[0].workers),
+        "groups": groups,
+        "repeated": 0 if done.calm is None else done.calm.repeated,
+        "disturbed": None if done.calm is None else done.calm.disturbed,
+    }
+
+
+def _together(given: Input, rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    makespans = sorted(s for part in rounds for s in part["makespans_s"])
+    middle = len(makespans) // 2
+    first = rounds[0]
+    return {
+        "input": given.name,
+        **given._asdict(),
+        "tasks": first["tasks"],
+        "workers": first["workers"],
+        "coarse": is_coarse(first["groups"], first["workers"]),
+        "native_s": makespans,
+        "median_s": (makespans[middle] + makespans[~middle]) / 2,
+        "rounds": rounds,
+    }

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from experiments.irregular_kernels.results import KERNELS, Fit, M2lComparison
-from tasksim.models.kinds.given import ConstantModel
-from tasksim.models.kinds.linear import LinearModel
-from tasksim.models.samples import Samples
-from tasksim.models.validation.metrics import mlogq
-from tasksim.run.samples import RecordedRun, recorded_kernels
+import tasksim
+from experiments.irregular_kernels.measuring import folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from experiments.frame import Work
 
-    from experiments.irregular_kernels.inputs import Input
-    from tasksim.graph.taskgraph import TaskGraph
-    from tasksim.models.kernelmodel import KernelModel
-    from tasksim.models.locality import Locality
-    from tasksim.models.terms.leastsquares import Weights
-    from tasksim.scenario.repetitions import ScenarioRuns
+__all__ = ["DIRECT_TERMS", "KERNELS", "TERMS", "models", "naive_durations_s"]
 
-__all__ = [
-    "DIRECT_TERMS",
-    "TERMS",
-    "MeasuredInput",
-    "ModelSet",
-    "compare_m2l",
-    "fitted",
-    "judged",
-    "mean_samples",
-    "naive",
-    "naive_samples",
-    "regressions",
-]
-
+KERNELS: Final = ("P2M", "M2M", "M2L_in", "M2L_out", "L2L", "L2P", "P2P_in", "P2P_out")
 TERMS: Final = {
     "P2M": "NbParticles + NbCells",
     "M2M": "NbDiff + NbChildParent",
@@ -51,12 +28,11 @@ TERMS: Final = {
     "P2P_in": "NbLeaves + NbParticles + NbInteractions",
     "P2P_out": "OutsideInteractionsSize + NbDiff0 + NbDiff1 + NbInteractions",
 }
-"""What the work of each kernel of tasksim grows with, indirect parameters included.
+"""Quantities with which the work of each kernel of tasksim grows, indirect parameters included.
 
-ScalFMM's own terms (its source names them, per kernel) are those of its kernels: there M2M costs
-what the parents cost, here what the children do, one matrix product for each.
+ScalFMM's own terms are those of its kernels: there M2M costs what the parents cost, here what the
+children do, one matrix product for each.
 """
-
 _SQUARES = "Level + NbCells + SizeInterval + Level^2 + NbCells^2 + SizeInterval^2"
 DIRECT_TERMS: Final = {
     "P2M": "NbCells + SizeInterval + NbParticles",
@@ -69,133 +45,142 @@ DIRECT_TERMS: Final = {
     "P2P_in": "NbLeaves + SizeInterval + NbParticles",
     "P2P_out": "NbLeaves + SizeInterval + NbParticles + iNbLeaves + iSizeInterval + iNbParticles",
 }
-"""The same with what is known of a group without looking at its interactions.
+"""Terms of what is known of a group without looking at its interactions.
 
 For M2L_in these are the ten terms of the paper's first model (its figure 5).
 """
-
-PER_GROUP: Final = ("M2M", "M2L_in", "M2L_out", "L2L")
+BY_GROUP_SIZE: Final = ("M2M", "M2L_in", "M2L_out", "L2L")
 """Kernels whose naive model is a line in the group size; that of the others, in the particles."""
-
-Durations = dict[str, Samples]
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredInput:
-    """An input, its graph, and its native runs."""
-
-    input: Input
-    graph: TaskGraph
-    native: ScenarioRuns
+MAX_SHOWN_TASKS: Final = 3000
+"""Maximum number of tasks whose measured and predicted durations are kept for figures."""
 
 
-@dataclass(frozen=True)
-class ModelSet:
-    """Kernel models by kernel; the models of a simulation."""
+def models(work: Work) -> dict[str, Any]:
+    """Fit all sets of models; write them, a platform with the runtime's costs, and reports."""
+    measured = work["fitted"]
+    by_distribution: dict[str, list[Any]] = {}
+    for one in measured:
+        by_distribution.setdefault(one["distribution"], []).append(one)
+    sets = {**by_distribution, "general": measured}
+    fits = []
+    for name, inputs in sets.items():
+        samples = _samples(inputs)
+        fits += [_fit(name, kernel, samples[kernel], TERMS[kernel]) for kernel in samples]
+        fitted = {kernel: {"cpu": _model(samples[kernel], TERMS[kernel])} for kernel in samples}
+        how = "in situ, all workers busy; one sample per task, its mean over the runs"
+        tasksim.save_models(work.folder / f"{name}.json", fitted, machine="here", how=how)
+    name = "general, direct parameters only"
+    fits += [_fit(name, kernel, samples[kernel], DIRECT_TERMS[kernel]) for kernel in samples]
+    work.progress("reports", 0.3)
+    _write_platform_and_reports(work, sets)
+    return {
+        "fits": fits,
+        "m2l": _m2l(samples["M2L_in"]),
+        "naive": {name: _naive(work, name, inputs) for name, inputs in by_distribution.items()},
+        "platform": str((work.folder / "library" / "platforms" / "here.yaml").resolve()),
+        "files": {name: str((work.folder / f"{name}.json").resolve()) for name in sets},
+    }
 
-    models: Mapping[str, KernelModel]
 
-    def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
-        """Return the model of *kernel*, the same on every architecture."""
-        return self.models[kernel]
+def naive_durations_s(
+    lines: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return the one duration that the naive models have for all tasks of each kernel."""
+    return {
+        kernel: max(
+            line["least_s"], line["constant_s"] + line["slope_s"] * given[line["parameter"]]
+        )
+        for kernel, line in lines.items()
+    }
 
-    def locality(self, kernel: str, architecture: str) -> Locality | None:  # noqa: ARG002
-        """Return None: what far data cost is in the durations, as in the paper."""
-        return None
 
-
-def mean_samples(inputs: Sequence[MeasuredInput]) -> Durations:
-    """Return per kernel one sample per task: its mean duration over the runs of its input.
-
-    What one task takes more than another is what a model can explain; what it takes more in one
-    run than in the next is not. In the order of :data:`KERNELS`.
-    """
-    runs = [RecordedRun(Path(m.input.text), run, m.graph) for m in inputs for run in m.native.runs]
-    found = {kernel.name: kernel.samples for kernel in recorded_kernels(runs, "mean")}
+def _samples(inputs: Sequence[Mapping[str, Any]]) -> dict[str, tasksim.Samples]:
+    """Return a sample per task, its mean duration over the runs of its input, by kernel."""
+    paths = [folder for measured in inputs for folder in folders(dict(measured))]
+    found = tasksim.recorded_samples(paths, "mean")
     return {kernel: found[kernel] for kernel in KERNELS if kernel in found}
 
 
-def regressions(inputs: Sequence[MeasuredInput]) -> ModelSet:
-    """Return a linear model per kernel, of all tasks of *inputs*, by ordinary least squares."""
-    samples = mean_samples(inputs)
-    return ModelSet({kernel: fitted(samples[kernel], TERMS[kernel]) for kernel in samples})
-
-
-def fitted(samples: Samples, terms: str, weights: Weights = "none") -> LinearModel:
-    """Return the linear model of *terms*; by default by ordinary least squares, as in the paper.
+def _model(samples: tasksim.Samples, terms: str) -> tasksim.LinearModel:
+    """Return the linear model of *terms* by ordinary least squares, as in the paper.
 
     Long tasks decide then, as they do in a makespan.
     """
-    return LinearModel(terms, weights=weights, fence=None).fit(samples)
+    return tasksim.LinearModel(terms, weights="none", fence=None).fit(samples)
 
 
-def naive(samples: Durations, wanted: Input) -> ModelSet:
-    """Return the naive models for the input *wanted*: all tasks of a kernel take the same time.
-
-    Per kernel a line in one number of the whole run, by ordinary least squares over the tasks in
-    *samples*, those of :func:`naive_samples` (the paper, section 5.2).
-    """
-    return ModelSet(
-        {
-            kernel: ConstantModel(_on_line(tasks, _number(kernel, wanted)))
-            for kernel, tasks in samples.items()
-        }
-    )
+def _fit(models: str, kernel: str, samples: tasksim.Samples, terms: str) -> dict[str, Any]:
+    """Return how well *terms* explain the tasks of a kernel."""
+    plain = _model(samples, terms)
+    relative = tasksim.LinearModel(terms, fence=None).fit(samples)
+    ratio = plain.predict(samples.parameters) / samples.durations_s
+    return {
+        "models": models, "kernel": kernel, "formula": plain.formula(3), "tasks": len(samples),
+        "rsquared_adj": plain.rsquared_adj_, "rsquared_adj_relative": relative.rsquared_adj_,
+        "mlogq": float(np.abs(np.log(ratio)).mean()),
+    }  # fmt: skip
 
 
-def naive_samples(inputs: Sequence[MeasuredInput]) -> Durations:
-    """Return per kernel the tasks of *inputs* with one parameter: ``group_size``, or ``particles``.
+def _m2l(samples: tasksim.Samples) -> dict[str, Any]:
+    """Return regressions of M2L_in without its indirect parameter and with it (figures 5, 6)."""
+    found: dict[str, Any] = {}
+    step = math.ceil(len(samples) / MAX_SHOWN_TASKS)
+    for name, terms in (("direct", DIRECT_TERMS["M2L_in"]), ("indirect", TERMS["M2L_in"])):
+        model = _model(samples, terms)
+        found[name] = {
+            "predicted_s": model.predict(samples.parameters)[::step].tolist(),
+            "rsquared": model.rsquared_, "rsquared_adj": model.rsquared_adj_,
+            "coefficients": [
+                {"term": term, "value_s": float(value), "low_s": float(low), "high_s": float(high),
+                 "p_value": float(p)}
+                for term, value, (low, high), p in zip(
+                    model.terms_, model.coef_, model.intervals_, model.pvalues_, strict=True
+                )
+            ],
+        }  # fmt: skip
+    return {"tasks": len(samples), "measured_s": samples.durations_s[::step].tolist(), **found}
 
-    The group size for what cells do to cells, else the particles of the whole run.
-    """
-    found: dict[str, list[Samples]] = {}
+
+def _naive(work: Work, name: str, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return per kernel a line in one number of the whole run, over all tasks (section 5.2)."""
+    columns: dict[str, list[tuple[float, float]]] = {}
     for measured in inputs:
-        for kernel, samples in mean_samples([measured]).items():
-            table = np.full((len(samples), 1), _number(kernel, measured.input))
-            found.setdefault(kernel, []).append(
-                Samples((_number_name(kernel),), table, samples.durations_s)
-            )
-    return {kernel: Samples.concat(parts) for kernel, parts in found.items()}
+        for kernel, samples in _samples([measured]).items():
+            number = float(measured[_parameter(kernel)])
+            rows = columns.setdefault(kernel, [])
+            rows += [(number, duration) for duration in samples.durations_s.tolist()]
+    lines = {}
+    for kernel, rows in columns.items():
+        parameter = _parameter(kernel)
+        table = np.array(rows)
+        model = _model(tasksim.Samples((parameter,), table[:, :1], table[:, 1]), parameter)
+        constant, slope = model.coef_.tolist()
+        lines[kernel] = {
+            "parameter": parameter, "constant_s": constant, "slope_s": slope,
+            "least_s": model.floor_s_,
+        }  # fmt: skip
+        stem = f"naive-{name}-{kernel}"
+        text = "".join(f"{x:g},{y!r}\n" for x, y in rows)
+        (work.folder / f"{stem}.csv").write_text(f"{parameter},duration_s\n{text}")
+        work.tasksim(
+            "fit", f"{stem}.csv", "--kind", "mlr", "--terms", parameter, "--weights", "none",
+            "--report", f"reports/{stem}.html", "-o", f"{stem}.json", "--force",
+        )  # fmt: skip
+    return lines
 
 
-def judged(inputs: Sequence[MeasuredInput], models: str, terms: Mapping[str, str]) -> list[Fit]:
-    """Return how well *terms* explain the tasks of *inputs*; *models* is what the set is called."""
-    samples = mean_samples(inputs)
-    return [_judged(kernel, models, samples[kernel], terms[kernel]) for kernel in KERNELS]
+def _parameter(kernel: str) -> str:
+    return "group_size" if kernel in BY_GROUP_SIZE else "particles"
 
 
-def compare_m2l(inputs: Sequence[MeasuredInput], kernel: str = "M2L_in") -> M2lComparison:
-    """Return what *kernel*'s tasks take by models with indirect parameters and without."""
-    samples = mean_samples(inputs)[kernel]
-    with_s, without_s = (
-        fitted(samples, terms[kernel]).predict(samples.parameters)
-        for terms in (TERMS, DIRECT_TERMS)
-    )
-    return M2lComparison(samples.durations_s, with_s, without_s)
-
-
-def _judged(kernel: str, models: str, samples: Samples, terms: str) -> Fit:
-    plain = fitted(samples, terms)
-    predicted: NDArray[np.float64] = plain.predict(samples.parameters)
-    return Fit(
-        kernel=kernel,
-        models=models,
-        formula=plain.formula(3),
-        tasks=len(samples),
-        rsquared_adj=plain.rsquared_adj_,
-        rsquared_adj_relative=fitted(samples, terms, "relative").rsquared_adj_,
-        mlogq=mlogq(predicted, samples.durations_s),
-    )
-
-
-def _on_line(samples: Samples, number: float) -> float:
-    """Return what the line through *samples* of one parameter says at *number*, in seconds."""
-    return float(fitted(samples, samples.names[0]).predict([[number]])[0])
-
-
-def _number(kernel: str, of: Input) -> float:
-    return float(getattr(of, _number_name(kernel)))
-
-
-def _number_name(kernel: str) -> str:
-    return "group_size" if kernel in PER_GROUP else "particles"
+def _write_platform_and_reports(work: Work, sets: Mapping[str, Sequence[Any]]) -> None:
+    """Write this machine with the costs of its runtime, and a page on each regression."""
+    terms = [word for kernel, text in TERMS.items() for word in ("--terms", f"{kernel}={text}")]
+    everything = [folder for measured in sets["general"] for folder in folders(measured)]
+    recorded = [word for folder in everything for word in ("--from", folder)]
+    work.tasksim("calibrate", *recorded, "--library", "library", "--name", "here", *terms,
+                 "--replace")  # fmt: skip
+    for name, inputs in sets.items():
+        paths = [folder for measured in inputs for folder in folders(measured)]
+        work.tasksim("report", "kernels", *paths, "--repeated", "mean", "--weights", "none",
+                     *terms, "-o", f"reports/{name}", "--force")  # fmt: skip

@@ -6,7 +6,6 @@ from pathlib import Path
 import tasksim
 
 ROOT = Path(__file__).resolve().parents[2] / "experiments"
-OLDER = {"irregular_kernels"}  # asks tasksim's rooms
 
 
 def imported(path):
@@ -21,6 +20,6 @@ def imported(path):
 def test_experiments_use_the_public_api_alone():
     public = {"tasksim", *(f"tasksim.{name}" for name in tasksim.__all__)}
     for path in sorted(ROOT.glob("*/**/*.py")):
-        if path.relative_to(ROOT).parts[0] not in OLDER | {"frame"}:
+        if path.relative_to(ROOT).parts[0] != "frame":
             found = {module for module in imported(path) if module.split(".")[0] == "tasksim"}
             assert found <= public, path
