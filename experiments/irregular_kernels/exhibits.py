@@ -228,9 +228,10 @@ def direct(found: Found, _: Found) -> Shown:
     return _regression(
         found, "direct",
         f"{significant} of {len(rows)} terms have three stars, and yet the errors are "
-        f"{_share(fits['mlogq'], 0)} in the mean (adjusted R2 {model['rsquared_adj']:.3f} over "
-        f"{found['models']['m2l']['tasks']} tasks): residuals have structures, as in the paper. "
-        "The report names the missing parameter: `tasksim report kernels --terms`.",
+        f"{_share(fits['mlogq'], 0)} in the mean over {found['models']['m2l']['tasks']} tasks; the "
+        f"adjusted R2 of {model['rsquared_adj']:.3f} is that of the long tasks. Residuals have "
+        "structures, as in the paper. `tasksim report kernels --terms` names the missing "
+        "parameter.",
         _worse(found),
     )  # fmt: skip
 

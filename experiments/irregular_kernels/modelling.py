@@ -162,10 +162,11 @@ def _naive(work: Work, name: str, inputs: Sequence[Mapping[str, Any]]) -> dict[s
         stem = f"naive-{name}-{kernel}"
         text = "".join(f"{x:g},{y!r}\n" for x, y in rows)
         (work.folder / f"{stem}.csv").write_text(f"{parameter},duration_s\n{text}")
-        work.tasksim(
-            "fit", f"{stem}.csv", "--kind", "mlr", "--terms", parameter, "--weights", "none",
-            "--report", f"reports/{stem}.html", "-o", f"{stem}.json", "--force",
-        )  # fmt: skip
+        if work.settings["reports"] == "all":
+            work.tasksim(
+                "fit", f"{stem}.csv", "--kind", "mlr", "--terms", parameter, "--weights", "none",
+                "--report", f"reports/{stem}.html", "-o", f"{stem}.json", "--force",
+            )  # fmt: skip
     return lines
 
 
@@ -174,13 +175,13 @@ def _parameter(kernel: str) -> str:
 
 
 def _write_platform_and_reports(work: Work, sets: Mapping[str, Sequence[Any]]) -> None:
-    """Write this machine with the costs of its runtime, and a page on each regression."""
+    """Write this machine with the costs of its runtime; pages on regressions, if asked for."""
     terms = [word for kernel, text in TERMS.items() for word in ("--terms", f"{kernel}={text}")]
     everything = [folder for measured in sets["general"] for folder in folders(measured)]
     recorded = [word for folder in everything for word in ("--from", folder)]
     work.tasksim("calibrate", *recorded, "--library", "library", "--name", "here", *terms,
                  "--replace")  # fmt: skip
-    for name, inputs in sets.items():
+    for name, inputs in sets.items() if work.settings["reports"] != "none" else ():
         paths = [folder for measured in inputs for folder in folders(measured)]
         work.tasksim("report", "kernels", *paths, "--repeated", "mean", "--weights", "none",
                      *terms, "-o", f"reports/{name}", "--force")  # fmt: skip
