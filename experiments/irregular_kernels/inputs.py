@@ -86,12 +86,13 @@ def inputs_of(settings: Mapping[str, Any], part: str) -> list[Input]:
     found: list[Input] = []
     for text in settings[part]:
         fields = text.split(":")
-        if len(fields) != len(Input._fields) or not all(map(str.isdigit, fields[1:])):
+        numbers = [int(field) if field.isdecimal() else 0 for field in fields[1:]]
+        if len(fields) != len(Input._fields) or min(numbers) < 1:
             raise tasksim.InputError(
                 f"--{part}: got '{text}'; legal: DISTRIBUTION:PARTICLES:HEIGHT:GROUP_SIZE, as in "
                 "cube:60000:4:32"
             )
-        found.append(Input(fields[0], *map(int, fields[1:])))
+        found.append(Input(fields[0], *numbers))
         if fields[0] not in DISTRIBUTIONS:
             legal = f"legal distributions: {', '.join(DISTRIBUTIONS)}"
             raise tasksim.InputError(f"--{part}: got '{text}'; {legal}")

@@ -78,6 +78,7 @@ def _round(work: Work, part: str, given: Input, number: int) -> dict[str, Any]:
     groups = int((runs[0].tasks.kernel == names.index("P2P_in")).sum())
     return {
         "makespans_s": [run.makespan_s for run in runs],
+        "alone_s": done.scenarios[0].alone_s,
         "folders": [str(path.resolve()) for path in paths],
         "tasks": len(runs[0].tasks),
         "workers": len(runs[0].workers),
@@ -91,6 +92,7 @@ def _together(given: Input, rounds: list[dict[str, Any]]) -> dict[str, Any]:
     makespans = sorted(s for part in rounds for s in part["makespans_s"])
     middle = len(makespans) // 2
     first = rounds[0]
+    alone = sorted(part["alone_s"] for part in rounds if part["alone_s"] is not None)
     return {
         "input": given.name,
         **given._asdict(),
@@ -99,5 +101,7 @@ def _together(given: Input, rounds: list[dict[str, Any]]) -> dict[str, Any]:
         "coarse": is_coarse(first["groups"], first["workers"]),
         "native_s": makespans,
         "median_s": (makespans[middle] + makespans[~middle]) / 2,
+        # What the runs would have taken without other programs: the least disturbed half tells.
+        "alone_s": alone[(len(alone) - 1) // 2] if alone else None,
         "rounds": rounds,
     }
