@@ -17,6 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "table": ("tasksim.cli.study_run:table", "Print the table of a study."),
     "show": ("tasksim.cli.study_run:show", "Simulate a cell again, and look at it."),
     "report": ("tasksim.cli.study_report:report", "Who wins and how surely, curves, figures."),
+    "adversary": (
+        "tasksim.cli.study_adversary:adversary",
+        "Search for instances on which a scheduler is much worse than another.",
+    ),
     "tree": ("tasksim.cli.study_tree:tree", "Make a decision tree: C, Python, text, picture."),
 }
 """Name -> the location of the command, and its summary."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["COSTS", "CostFiles", "beside", "read_costs"]
+__all__ = ["COSTS", "CostFiles", "beside", "processors", "read_costs"]
 
 MAX_TASKS: Final = 32767
 """Largest number of tasks: each is a kernel of its own, and records of runs number kernels with 16
@@ -85,17 +85,19 @@ def read_costs(
     """
     path = Path(path)
     costs = read_csv_table(path)
-    processors = _processors(costs)
+    columns = _processors(costs)
     tasks = _names(costs, "task")
     edge_path = Path(edges) if edges is not None else beside(path, "edges")
     volumes = _pairs(read_csv_table(edge_path), tasks, "volume")
     link_path = Path(links) if links is not None else beside(path, "links")
     scale = _scale(text for _, text in volumes.values())
-    graph = _graph(path, costs, processors, volumes, scale)
+    graph = _graph(path, costs, columns, volumes, scale)
     if links is None and not is_file(link_path):
-        return CostFiles(graph, _platform(path, processors, None, scale), GivenCosts(graph))
-    speeds = _speeds(read_csv_table(link_path), processors)
-    return CostFiles(graph, _platform(path, processors, speeds, scale), GivenCosts(graph))
+        return CostFiles(
+            graph, processors(_title(path), [*columns], None, scale), GivenCosts(graph)
+        )
+    speeds = _speeds(read_csv_table(link_path), columns)
+    return CostFiles(graph, processors(_title(path), [*columns], speeds, scale), GivenCosts(graph))
 
 
 def _title(path: Path) -> str:
@@ -290,14 +292,25 @@ def _has_latency(rows: CsvTable) -> bool:
     return rows.header.fields[:2] == ("from", "to") and len(rows.header.fields) > 3
 
 
-def _platform(
-    path: Path,
-    processors: Mapping[str, int],
+def processors(
+    title: str,
+    names: Sequence[str],
     speeds: Mapping[tuple[int, int], tuple[float, float]] | None,
     scale: int,
 ) -> Platform:
-    """Return the processors, each with its memory, and a way from each to each."""
-    names = list(processors)
+    """Return the platform of unrelated processors, each with its memory, and ways between them.
+
+    Parameters
+    ----------
+    title
+        The name of the platform.
+    names
+        The names of the processors, which are their architectures, too.
+    speeds
+        Bandwidth and latency from each processor to each other; None: bandwidth 1, latency 0.
+    scale
+        Bytes of a volume of 1.
+    """
     pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
     if speeds is None:
         links = [Link(0, "network", None, float(scale), shared=False)] if pairs else []
@@ -310,7 +323,7 @@ def _platform(
         ]  # fmt: skip
         routes = [Route(a, b, (k,)) for k, (a, b) in enumerate(pairs)]
     return Platform(
-        name=_title(path),
+        name=title,
         workers=tuple(Worker(k, name, name, k) for k, name in enumerate(names)),
         memories=tuple(Memory(k, name) for k, name in enumerate(names)),
         links=tuple(links),

@@ -1,0 +1,112 @@
+"""The ``tasksim study adversary`` command, which searches for a scheduler's worst instances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tasksim.cli.command import command
+from tasksim.cli.options import force_option, json_option
+from tasksim.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from tasksim.study.adversary.question import Found
+
+__all__ = ["adversary"]
+
+MAX_ROWS = 10
+"""Largest number of runs in the text output; the page has all."""
+
+
+@command(
+    "adversary",
+    examples=[
+        "tasksim study adversary heft cpop --tasks 10 -o worst",
+        "tasksim study adversary heft best --runs 40 -o worst",
+        "tasksim study adversary dmdas heft --platform unrelated-4 -o worst",
+    ],
+)
+@click.argument("first", metavar="SCHEDULER")
+@click.argument("second", metavar="OTHER")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the search: a new one, or that of this search, to which runs are added.",
+)
+@click.option("--tasks", type=int, help="Number of tasks. Default: 10.")
+@click.option("--workers", type=int, help="Number of processors, each with a speed. Default: 4.")
+@click.option("--platform", help="A platform by name or path, which stays as it is.")
+@click.option(
+    "--steps",
+    type=int,
+    help="Number of instances that a run tries. Default: 1000.",
+)
+@click.option("--runs", type=int, default=10, show_default=True, help="Number of independent runs.")
+@click.option("--seed", type=int, help="Seed of the random choices. Default: 0.")
+@click.option(
+    "--slowest", type=float, help="Least speed and bandwidth, the largest being 1. Default: 0.1."
+)
+@click.option(
+    "--vary",
+    metavar="NAME,...",
+    help="Changes that are made: weights, volumes, edges, speeds, bandwidths. Default: all.",
+)
+@click.option(
+    "--keep",
+    type=int,
+    default=3,
+    show_default=True,
+    help="Number of instances that are written, drawn and explained.",
+)
+@force_option
+@json_option
+def adversary(first: str, second: str, output: Path, as_json: bool, **settings: Any) -> None:
+    """Search for instances on which SCHEDULER takes much longer than OTHER.
+
+    OTHER may be best: the best static algorithm, instance by instance. Simulated annealing changes
+    durations, data, dependencies, speeds and bandwidths. It can be stopped at any time; the same
+    command goes on.
+    """
+    from tasksim.cli.progress import showing
+    from tasksim.study.adversary.search import search
+
+    with showing("adversary") as show:
+        found = search(
+            first,
+            second,
+            output,
+            tell=lambda done, runs, worst: show(
+                f"{done}/{runs} runs, worst ratio {worst:.3f}", done / runs
+            ),
+            **settings,
+        )
+    if as_json:
+        print_json(
+            {"scheduler": first, "other": second, "runs": [_row(each) for each in found],
+             "output": output}
+        )  # fmt: skip
+        return
+    _print(first, second, found, output)
+
+
+def _row(found: Found) -> dict[str, Any]:
+    return {"run": found.run, "ratio": found.ratio, "makespans_s": list(found.makespans_s)}
+
+
+def _print(first: str, second: str, found: list[Found], output: Path) -> None:
+    from tasksim.base.units import format_time
+    from tasksim.view.texttables import table
+
+    click.echo(f"worst  {first} takes {found[0].ratio:.3f} times as long as {second}\n")
+    rows = [
+        [str(each.run), f"{each.ratio:.3f}", *map(format_time, each.makespans_s)]
+        for each in found[:MAX_ROWS]
+    ]
+    click.echo(table(["run", "ratio", first, second], rows))
+    if len(found) > MAX_ROWS:
+        note(f"and {len(found) - MAX_ROWS} more runs")
+    note(f"Wrote {output}")

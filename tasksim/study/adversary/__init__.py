@@ -1,0 +1,1 @@
+"""Search for instances on which one scheduler is much worse than another."""

@@ -1,0 +1,233 @@
+"""Instances of an adversary: a graph with weights and volumes, and processors if none are given."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.errors import InputError
+from tasksim.base.files import write_text
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tasksim.base.documents.json_document import Node
+
+__all__ = ["CHANGES", "Instance", "Space"]
+
+STEP: Final = 0.1
+"""Largest change of a value; all values are at most 1 (PISA, section VI)."""
+DECIMALS: Final = 4
+"""Decimals of all values, so that files have the very numbers that were searched with."""
+TRIES: Final = 30
+"""Number of tries to find a change that is possible; edges cannot be added to a complete graph."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The space of the instances of a search.
+
+    Attributes
+    ----------
+    tasks
+        Number of tasks.
+    processors
+        Number of processors with a speed each; 0 if the platform is given.
+    architectures
+        Names of the architectures on which each task has a weight; one name if they are related,
+        that is, differ by their speeds alone.
+    slowest
+        Least speed and bandwidth; the largest is 1.
+    vary
+        Names of :data:`CHANGES` that the search makes.
+    """
+
+    tasks: int
+    processors: int
+    architectures: tuple[str, ...]
+    slowest: float
+    vary: tuple[str, ...]
+
+    def first(self, rng: random.Random) -> Instance:
+        """Return a random chain on random processors, as PISA begins with."""
+        numbers = range(self.processors)
+        return Instance(
+            tuple(tuple(_drawn(rng, 0.0) for _ in self.architectures) for _ in range(self.tasks)),
+            tuple((task, task + 1, _drawn(rng, 0.0)) for task in range(self.tasks - 1)),
+            tuple(_drawn(rng, self.slowest) for _ in numbers),
+            tuple((a, b, _drawn(rng, self.slowest)) for b in numbers for a in range(b)),
+        )
+
+    def neighbour(self, instance: Instance, rng: random.Random) -> Instance:
+        """Return *instance* with one random change."""
+        for _ in range(TRIES):
+            name = self.vary[_below(rng, len(self.vary))]
+            changed = CHANGES[name](self, instance, rng)
+            if changed is not None:
+                return changed
+        return instance
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance. Tasks are numbered so that each comes after those that it depends on.
+
+    Attributes
+    ----------
+    weights
+        Per task, its weight on each architecture.
+    volumes
+        Source, target and volume of each dependency, in order.
+    speeds
+        Speed of each processor; empty if the platform is given.
+    bandwidths
+        First and second processor, and bandwidth, of each pair.
+    """
+
+    weights: tuple[tuple[float, ...], ...]
+    volumes: tuple[tuple[int, int, float], ...]
+    speeds: tuple[float, ...] = ()
+    bandwidths: tuple[tuple[int, int, float], ...] = ()
+
+    @classmethod
+    def from_json(cls, node: Node, space: Space) -> Instance:
+        """Return the instance in a file; raise :exc:`FormatError` if it is not one of *space*."""
+        weights = tuple(
+            tuple(float(x) for x in row.vector(len(space.architectures))) for row in node["weights"]
+        )
+        speeds = tuple(float(x) for x in node["speeds"].vector(space.processors))
+        if len(weights) != space.tasks:
+            raise node["weights"].error(f"expected {space.tasks} tasks, got {len(weights)}")
+        return cls(
+            weights,
+            _pairs(node["volumes"], space.tasks),
+            speeds,
+            _pairs(node["bandwidths"], space.processors),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the instance as plain data."""
+        return {
+            "weights": [list(row) for row in self.weights],
+            "volumes": [list(row) for row in self.volumes],
+            "speeds": list(self.speeds),
+            "bandwidths": [list(row) for row in self.bandwidths],
+        }
+
+    def costs(self, space: Space) -> tuple[tuple[str, ...], list[list[float]]]:
+        """Return the names of the processors or architectures, and the costs of each task there."""
+        if not self.speeds:
+            return space.architectures, [list(row) for row in self.weights]
+        names = tuple(f"P{number}" for number in range(len(self.speeds)))
+        return names, [[row[0] / speed for speed in self.speeds] for row in self.weights]
+
+    def write(self, folder: Path, space: Space, duration_s: float, size_bytes: float) -> None:
+        """Write ``costs.csv``, ``edges.csv`` and, for processors of its own, ``links.csv``."""
+        names, costs = self.costs(space)
+        lines = [",".join(("task", *names))]
+        lines += [
+            ",".join((f"T{task}", *(repr(cost * duration_s) for cost in row)))
+            for task, row in enumerate(costs)
+        ]
+        write_text(folder / "costs.csv", "\n".join(lines) + "\n")
+        lines = ["from,to,volume"]
+        lines += [f"T{a},T{b},{volume * size_bytes:.{DECIMALS}f}" for a, b, volume in self.volumes]
+        write_text(folder / "edges.csv", "\n".join(lines) + "\n")
+        if self.speeds:
+            lines = ["from,to,bandwidth"]
+            lines += [f"P{a},P{b},{speed!r}" for a, b, speed in self.bandwidths]
+            write_text(folder / "links.csv", "\n".join(lines) + "\n")
+
+
+def _pairs(node: Node, count: int) -> tuple[tuple[int, int, float], ...]:
+    found = []
+    for row in node:
+        a, b, value = row.vector(3).tolist()
+        if not (0 <= a < b < count and a.is_integer() and b.is_integer()):
+            raise row.expected(f"two numbers below {count}, the smaller one first, and a value")
+        found.append((int(a), int(b), value))
+    return tuple(found)
+
+
+def _below(rng: random.Random, limit: int) -> int:
+    return int(rng.random() * limit)
+
+
+def _drawn(rng: random.Random, low: float) -> float:
+    return max(low, round(low + (1 - low) * rng.random(), DECIMALS))
+
+
+def _moved(rng: random.Random, value: float, low: float) -> float:
+    """Return *value* changed by at most :data:`STEP`, from *low* to 1."""
+    return min(1.0, max(low, round(value + STEP * (2 * rng.random() - 1), DECIMALS)))
+
+
+def _weight(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    task, kind = _below(rng, space.tasks), _below(rng, len(space.architectures))
+    rows = [list(row) for row in instance.weights]
+    rows[task][kind] = _moved(rng, rows[task][kind], 0.0)
+    return replace(instance, weights=tuple(map(tuple, rows)))
+
+
+def _volume(space: Space, instance: Instance, rng: random.Random) -> Instance | None:  # noqa: ARG001
+    if not instance.volumes:
+        return None
+    rows = list(instance.volumes)
+    place = _below(rng, len(rows))
+    a, b, volume = rows[place]
+    rows[place] = a, b, _moved(rng, volume, 0.0)
+    return replace(instance, volumes=tuple(rows))
+
+
+def _edge(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    """Add a dependency or remove one, with the same probability."""
+    rows = list(instance.volumes)
+    if rng.random() < 0.5:
+        if not rows:
+            return None
+        rows.pop(_below(rng, len(rows)))
+        return replace(instance, volumes=tuple(rows))
+    if space.tasks < 2:
+        return None
+    b = 1 + _below(rng, space.tasks - 1)
+    a = _below(rng, b)
+    if any(row[:2] == (a, b) for row in rows):
+        return None
+    return replace(instance, volumes=tuple(sorted([*rows, (a, b, _drawn(rng, 0.0))])))
+
+
+def _speed(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    speeds = list(instance.speeds)
+    place = _below(rng, len(speeds))
+    speeds[place] = _moved(rng, speeds[place], space.slowest)
+    return replace(instance, speeds=tuple(speeds))
+
+
+def _bandwidth(space: Space, instance: Instance, rng: random.Random) -> Instance | None:
+    if not instance.bandwidths:
+        return None
+    rows = list(instance.bandwidths)
+    place = _below(rng, len(rows))
+    a, b, speed = rows[place]
+    rows[place] = a, b, _moved(rng, speed, space.slowest)
+    return replace(instance, bandwidths=tuple(rows))
+
+
+CHANGES: Final[dict[str, Callable[[Space, Instance, random.Random], Instance | None]]] = {
+    "weights": _weight,
+    "volumes": _volume,
+    "edges": _edge,
+    "speeds": _speed,
+    "bandwidths": _bandwidth,
+}
+"""Changes of an instance by name: each returns a changed one, or None where it is impossible."""
+
+
+def check_slowest(value: float) -> float:
+    """Return *value* if it is a legal least speed."""
+    if not (math.isfinite(value) and 0.001 <= value <= 1):
+        raise InputError(f"slowest: got {value:g}; legal: a number from 0.001 to 1")
+    return value

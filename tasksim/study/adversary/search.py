@@ -1,0 +1,206 @@
+"""Simulated annealing over instances, for the worst ratio of two makespans.
+
+The idea is PISA's: J. Coleman, B. Krishnamachari, "PISA: an adversarial approach to comparing task
+graph scheduling algorithms", 2025 (arXiv 2403.07120), section VI.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from tasksim.base.arguments import flag, one_of, path_of, positive_number, whole_number
+from tasksim.base.documents.json_document import Node, parse_json, read_document
+from tasksim.base.errors import InputError, unknown
+from tasksim.base.files import is_file, read_text, refuse_folder, write_text
+from tasksim.study.adversary.instance import CHANGES, Instance, check_slowest
+from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
+from tasksim.study.adversary.question import Found, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+__all__ = ["anneal", "search"]
+
+STATE: Final = "search.json"
+"""File with the question and the ended runs; it marks the folder of a search."""
+VERSION: Final = 1
+HOTTEST, COLDEST = 0.1, 0.005
+"""First and last temperature: a ratio that is a factor exp(T) smaller is accepted once in e times.
+"""
+MAX_STEPS: Final = 10**9
+
+
+def anneal(question: Question, judge: Judge, run: int) -> Found:
+    """Return the worst instance of the run of this number."""
+    first, second = (
+        schedulers_of(question.first),
+        schedulers_of(question.second, but=question.first),
+    )
+    rng = random.Random(f"{question.seed}/{run}")
+
+    def judged(instance: Instance) -> Found:
+        slow, fast = judge.makespans_s(instance, first, second)
+        ratio = slow / fast if fast > 0 else 1.0
+        return Found(run, ratio, (slow, fast), instance)
+
+    here = worst = judged(judge.space.first(rng))
+    cooling = (COLDEST / HOTTEST) ** (1 / max(1, question.steps - 1))
+    temperature = HOTTEST
+    for _ in range(question.steps - 1):
+        there = judged(judge.space.neighbour(here.instance, rng))
+        better = math.log(there.ratio) - math.log(here.ratio) if there.ratio > 0 else -math.inf
+        if better >= 0 or rng.random() < math.exp(better / temperature):
+            here = there
+        if here.ratio > worst.ratio:
+            worst = here
+        temperature *= cooling
+    return worst
+
+
+def search(
+    first: str,
+    second: str,
+    output: str | Path,
+    *,
+    runs: int = 10,
+    keep: int = 3,
+    force: bool = False,
+    tell: Callable[[int, int, float], None] | None = None,
+    **settings: Any,
+) -> list[Found]:
+    """Search for instances on which *first* takes much longer than *second*.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of schedulers with their options; *second* may be ``best``.
+    output : str or Path
+        Folder of the search. If it has the same search, the runs that it lacks are added.
+    runs : int, default 10
+        Number of independent runs of the annealing.
+    keep : int, default 3
+        Number of instances that are written and explained, the worst of all runs.
+    force : bool, default False
+        Whether to replace the folder of another search.
+    tell : callable, optional
+        Called after each run with the number of runs done, of all runs, and the worst ratio.
+    **settings
+        Other fields of :class:`Question`: tasks, workers, platform, steps, seed, slowest, vary,
+        duration_s, size_bytes.
+
+    Returns
+    -------
+    list of Found
+        The worst instance of each run, worst first.
+
+    Raises
+    ------
+    InputError
+        If a value is illegal, or *output* is the folder of something else.
+    """
+    question = _checked(first, second, settings)
+    runs = whole_number(runs, "runs", low=1, high=MAX_STEPS)
+    keep = whole_number(keep, "keep", low=0)
+    folder, judge = path_of(output, "output"), question.judge()
+    found = _resumed(folder, question, judge, force=flag(force, "force"))
+    for run in range(runs):
+        if all(each.run != run for each in found):
+            found.append(anneal(question, judge, run))
+            _keep(folder, question, found)
+            if tell is not None:
+                tell(run + 1, runs, max(each.ratio for each in found))
+    found = sorted(found, key=lambda each: (-each.ratio, each.run))
+    from tasksim.study.adversary.report import write_report
+
+    write_report(folder, question, judge, found, keep)
+    return found
+
+
+def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
+    """Return the question, all of whose values are legal."""
+    names = list(Question.__dataclass_fields__)[2:]
+    for name in settings:
+        if name not in names:
+            raise unknown("setting", name, names, "search")
+    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    if first == BEST:
+        raise InputError(f"{BEST} stands for the second scheduler, which the first is compared to")
+    schedulers_of(first)
+    schedulers_of(second, but=first)
+    for name, low, high in (("tasks", 1, 10_000), ("workers", 1, 1000), ("steps", 1, MAX_STEPS),
+                            ("seed", 0, None)):  # fmt: skip
+        if name in given:
+            given[name] = whole_number(given[name], name, low=low, high=high)
+    for name in ("duration_s", "size_bytes", "slowest"):
+        if name in given:
+            given[name] = positive_number(given[name], name, "0.1")
+    if "slowest" in given:
+        check_slowest(given["slowest"])
+    if "vary" in given:
+        chosen = given["vary"].split(",") if isinstance(given["vary"], str) else given["vary"]
+        given["vary"] = tuple(one_of(name, CHANGES, "vary") for name in chosen)
+    if given.get("platform") and "workers" in given:
+        raise InputError("workers: the platform has its own; legal: either of the two")
+    return Question(first, second, **given)
+
+
+def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> list[Found]:
+    """Return the runs that *folder* has of the same question."""
+    path = folder / STATE
+    if not is_file(path):
+        if folder.exists():
+            refuse_folder(folder, force=force, what="the folder of a search", mark=STATE)
+        return []
+    before, found = read_document(read_text(path), str(path), lambda node: _read(node, judge))
+    asked = _plain(question)
+    if before == asked:
+        return found
+    if not force:
+        names = [name for name in asked if before.get(name) != asked[name]]
+        lines = [f"  {name}: {before.get(name)} before, {asked[name]} now" for name in names]
+        raise InputError(
+            f"{folder}: has another search:\n"
+            + "\n".join(lines)
+            + "\n--force replaces it; or choose another folder"
+        )
+    return []
+
+
+def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
+    node["version"].exactly(VERSION)
+    question = node["question"].mapping()
+    found = []
+    for run in node["runs"]:
+        instance = run["instance"]
+        if question.get("tasks") != judge.space.tasks:
+            continue
+        first, second = run["makespans_s"].vector(2).tolist()
+        found.append(
+            Found(
+                run["run"].integer(),
+                run["ratio"].number(),
+                (first, second),
+                Instance.from_json(instance, judge.space),
+            )
+        )
+    return question, found
+
+
+def _plain(question: Question) -> dict[str, Any]:
+    found: dict[str, Any] = parse_json(json.dumps(asdict(question)))
+    return found
+
+
+def _keep(folder: Path, question: Question, found: Sequence[Found]) -> None:
+    runs = [each.to_json() for each in sorted(found, key=lambda each: each.run)]
+    lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
+    head = json.dumps(_plain(question))
+    write_text(
+        folder / STATE,
+        f'{{"version": {VERSION},\n "question": {head},\n "runs": [\n{lines}\n ]}}\n',
+    )

@@ -1,0 +1,210 @@
+"""The adversary: its instances, that its files say what it found, that it goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiers import few
+
+from tasksim import simulate
+from tasksim.base.errors import InputError
+from tasksim.cli.main import cli
+from tasksim.engine.batch import totals
+from tasksim.study.adversary.instance import CHANGES, Instance, Space
+from tasksim.study.adversary.judge import Judge, schedulers_of
+from tasksim.study.adversary.question import Question
+from tasksim.study.adversary.report import costly_decisions, explanation
+from tasksim.study.adversary.search import anneal, search
+
+SMALL = {"tasks": 5, "workers": 3, "steps": 40, "runs": 2, "keep": 0}
+"""A search that draws nothing: pictures take longer than all the rest."""
+
+
+def called(line):
+    result = CliRunner().invoke(cli, shlex.split(line), prog_name="tasksim")
+    return result.exit_code, result.stdout, result.stderr
+
+
+@settings(max_examples=few(40), deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    tasks=st.integers(1, 8),
+    processors=st.integers(1, 4),
+    vary=st.lists(st.sampled_from(list(CHANGES)), min_size=1, unique=True),
+)
+def test_changes_stay_in_the_space_and_change_only_what_they_may(seed, tasks, processors, vary):
+    space = Space(tasks, processors, ("weight",), 0.2, tuple(vary))
+    rng = random.Random(seed)
+    first = here = space.first(rng)
+    for _ in range(30):
+        here = space.neighbour(here, rng)
+        assert all(0 <= weight <= 1 for row in here.weights for weight in row)
+        assert all(0 <= a < b < tasks and 0 <= volume <= 1 for a, b, volume in here.volumes)
+        pairs = [(a, b) for a, b, _ in here.volumes]
+        assert pairs == sorted(set(pairs))
+        assert all(0.2 <= speed <= 1 for speed in here.speeds)
+        assert all(0.2 <= speed <= 1 for _, _, speed in here.bandwidths)
+    assert ("weights" in vary) or here.weights == first.weights
+    assert ("speeds" in vary) or here.speeds == first.speeds
+    assert ("bandwidths" in vary) or here.bandwidths == first.bandwidths
+    assert {"volumes", "edges"} & set(vary) or here.volumes == first.volumes
+
+
+def test_planned_and_replayed_makespans_are_the_same():
+    """The judge plans without a replay; the simulation of the same instance agrees."""
+    judge = Question("heft", "cpop", tasks=6, workers=3).judge()
+    rng = random.Random(4)
+    for _ in range(10):
+        instance = judge.space.first(rng)
+        for _ in range(20):
+            instance = judge.space.neighbour(instance, rng)
+        graph, platform = judge.graph(instance, None), judge._platform(instance)
+        for name in ("heft", "etf", "wba"):
+            (planned,) = judge.makespans_s(instance, (name,))
+            replayed = next(iter(totals([judge._simulation(graph, platform, name)])))
+            assert planned == pytest.approx(replayed.makespan_s)
+
+
+def test_best_is_the_least_of_all_algorithms():
+    judge = Question("heft", "best", tasks=5, workers=3).judge()
+    instance = judge.space.first(random.Random(1))
+    names = schedulers_of("best", but="heft")
+    assert "heft" not in names
+    assert "cpop" in names
+    (best,) = judge.makespans_s(instance, names)
+    assert best == min(judge.makespans_s(instance, *((name,) for name in names)))
+
+
+TWO_LINKS = Instance(
+    weights=((0.5,), (1.0,), (0.5,)),
+    volumes=((0, 2, 1.0), (1, 2, 0.0)),
+    speeds=(1.0, 1.0),
+    bandwidths=((0, 1, 0.1),),
+)
+"""HEFT runs tasks 0 and 1 beside each other; then either task 2 waits 10 s for a volume, or ..."""
+
+
+def test_the_decision_that_costs_most_is_found_by_confining_each_task():
+    """OLB sends each task to the processor free first, whatever has to be copied there."""
+    judge = Judge(Space(3, 2, ("weight",), 0.1, tuple(CHANGES)), None)
+    instance = Instance(
+        weights=((0.5,), (0.4,), (0.5,)), volumes=((0, 2, 1.0),), speeds=(1.0, 1.0),
+        bandwidths=((0, 1, 0.1),),
+    )  # fmt: skip
+    (whole,) = judge.makespans_s(instance, ("olb",))
+    assert whole == pytest.approx(0.5 + 10 + 0.5)
+    first, *_ = costly_decisions(judge, instance, "olb")
+    assert (first.task, first.place, first.other) == (2, "P1", "P0")
+    assert first.makespan_s == pytest.approx(1.0)
+    assert "T2 on P0 instead of P1: 1 s (91 % less)" in explanation(judge, instance, "olb")
+    assert costly_decisions(judge, TWO_LINKS, "fastest-node") == []
+    assert "No single placement of fastest-node is to blame" in explanation(
+        judge, TWO_LINKS, "fastest-node"
+    )
+
+
+def test_a_search_finds_worse_than_it_began_with_and_is_repeated_to_the_byte(tmp_path):
+    found = search("olb", "heft", tmp_path / "a", tasks=6, workers=3, steps=40, runs=2, keep=1)
+    question = Question("olb", "heft", tasks=6, workers=3, steps=40)
+    judge = question.judge()
+    for each in found:
+        begun = judge.space.first(random.Random(f"0/{each.run}"))
+        slow, fast = judge.makespans_s(begun, ("olb",), ("heft",))
+        assert each.ratio > slow / fast
+        assert each == anneal(question, judge, each.run)
+    search("olb", "heft", tmp_path / "b", tasks=6, workers=3, steps=40, runs=2, keep=1)
+    for name in ("search.json", "1/costs.csv", "1/edges.csv", "1/links.csv", "report.md"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_simulation_of_the_files_takes_as_long_as_the_search_says(tmp_path):
+    worst, *_ = search("cpop", "heft", tmp_path / "worst", **SMALL | {"keep": 1})
+    for name, makespan_s in zip(("cpop", "heft"), worst.makespans_s, strict=True):
+        run = simulate(str(tmp_path / "worst/1/costs.csv"), scheduler=name)
+        assert run.makespan_s == pytest.approx(makespan_s, rel=1e-9)
+
+
+def test_a_search_on_a_platform_and_with_a_dynamic_scheduler(tmp_path):
+    platform = "unrelated-4"
+    worst, *_ = search(
+        "lws", "heft", tmp_path / "worst", platform=platform, tasks=4, steps=10, runs=1, keep=1
+    )
+    for name, makespan_s in zip(("lws", "heft"), worst.makespans_s, strict=True):
+        run = simulate(str(tmp_path / "worst/1/costs.csv"), platform, scheduler=name)
+        assert run.makespan_s == pytest.approx(makespan_s, rel=1e-6)
+    assert not (tmp_path / "worst/1/links.csv").exists()
+
+
+def test_a_search_that_was_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path):
+    done = []
+
+    def stop(*progress):
+        done.append(progress)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search("cpop", "heft", tmp_path / "a", tell=stop, **SMALL)
+    assert len(json.loads((tmp_path / "a/search.json").read_text())["runs"]) == len(done) == 1
+    search("cpop", "heft", tmp_path / "a", **SMALL)
+    search("cpop", "heft", tmp_path / "b", **SMALL)
+    assert (tmp_path / "a/search.json").read_bytes() == (tmp_path / "b/search.json").read_bytes()
+
+
+def test_the_folder_of_another_search_is_kept_unless_forced(tmp_path):
+    search("cpop", "heft", tmp_path / "a", **SMALL)
+    with pytest.raises(InputError, match=r"has another search:\n  seed: 0 before, 1 now\n--force"):
+        search("cpop", "heft", tmp_path / "a", **SMALL, seed=1)
+    search("cpop", "heft", tmp_path / "a", **SMALL, seed=1, force=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(InputError, match="mine"):
+        search("cpop", "heft", tmp_path / "mine", **SMALL)
+    text = (tmp_path / "a/search.json").read_text()
+    (tmp_path / "a/search.json").write_text(text.replace('"weights": [[', '"weights": [["x", '))
+    with pytest.raises(InputError, match=r"search\.json:\d+:\d+"):
+        search("cpop", "heft", tmp_path / "a", **SMALL, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("hefft cpop", "unknown scheduler 'hefft', did you mean 'heft'"),
+        ("best heft", "best stands for the second scheduler"),
+        ("heft cpop --tasks 0", "tasks: got 0"),
+        ("heft cpop --steps 0", "steps: got 0"),
+        ("heft cpop --runs 0", "runs: got 0"),
+        ("heft cpop --slowest 2", "slowest: got 2; legal: a number from 0.001 to 1"),
+        ("heft cpop --vary weights,egdes", "vary: got 'egdes'"),
+        ("heft cpop --platform unrelated-5", "unknown platform 'unrelated-5', did you mean 'unre"),
+        ("heft cpop --platform unrelated-4 --workers 2", "workers: the platform has its own"),
+        ("heft cpop --platform unrelated-4 --vary speeds", "vary: speeds and bandwidths are the"),
+    ],
+)
+def test_what_is_wrong_is_said(words, message, tmp_path):
+    code, _, said = called(f"study adversary {words} -o {tmp_path}/worst")
+    assert (code, message in said) == (2, True), said
+    assert not (tmp_path / "worst").exists()
+
+
+def test_the_command_prints_the_worst_ratio_and_writes_a_page(tmp_path):
+    code, printed, _ = called(
+        "study adversary cpop heft --tasks 5 --workers 3 --steps 40 --runs 2 --keep 1 "
+        f"-o {tmp_path}/worst"
+    )
+    assert code == 0
+    assert printed.startswith("worst  cpop takes ")
+    assert sorted(path.name for path in (tmp_path / "worst").iterdir()) == [
+        "1", "index.html", "report.md", "search.json",
+    ]  # fmt: skip
+    code, printed, _ = called(
+        "study adversary cpop heft --tasks 5 --workers 3 --steps 40 --runs 2 --keep 1 --json "
+        f"-o {tmp_path}/worst"
+    )
+    runs = json.loads(printed)["runs"]
+    assert [run["ratio"] for run in runs] == sorted((r["ratio"] for r in runs), reverse=True)
