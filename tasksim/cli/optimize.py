@@ -38,7 +38,6 @@ __all__ = ["optimizing"]
         " --durations potrf=1,trsm=3,syrk=3,gemm=6 --time 10s",
         "tasksim optimize cholesky tiles=10 --platform mymachine --time 5min -o best/",
         "tasksim optimize lu tiles=8 --platform mymachine --steps 20000 --seed 1 -o best/",
-        "tasksim run cholesky tiles=10 --scheduler static:file=best/plan.csv",
         "tasksim optimize cholesky tiles=10 --platform mymachine --time 5min --resume -o best/",
     ],
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.errors import expect
+from tasksim.graph.taskgraph import TaskGraph
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from tasksim.graph.taskgraph import TaskGraph
 
 __all__ = ["CLOSED_COSTS", "closed_costs"]
 
@@ -22,6 +23,20 @@ CLOSED_COSTS: Final = ("synchronisations", "words", "flop")
 def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
     """Return the closed costs of *graph* along a path; None if there is no formula for it.
 
+    Parameters
+    ----------
+    graph : TaskGraph
+        A graph of a generator over ranks.
+
+    Returns
+    -------
+    dict of str to float or None
+        ``synchronisations``, ``words`` and ``flop`` along the path.
+
+    See Also
+    --------
+    longest_path : The path of a run that costs most, of any graph.
+
     Examples
     --------
     >>> import tasksim
@@ -31,6 +46,7 @@ def closed_costs(graph: TaskGraph) -> dict[str, float] | None:
     >>> closed_costs(tasksim.generate("cholesky", tiles=4)) is None
     True
     """
+    expect(graph, TaskGraph, "graph")
     formula = _FORMULAS.get(graph.name)
     if formula is None:
         return None

@@ -307,6 +307,8 @@ def test_rows_that_are_there_twice_are_told(file):
     )
     coarse = [f"{m},{m * 0.01}" for m in range(1, 9)]
     assert samples_in(file("\n".join(["m,time_s", *coarse, *coarse[:3]]) + "\n")).notes == ()
+    short = [f"{m},{m * 1.0123456e-6}" for m in range(1, 9)]  # a clock has no more than nanoseconds
+    assert samples_in(file("\n".join(["m,time_s", *short, *short[:3]]) + "\n")).notes == ()
 
 
 def test_a_unit_that_nobody_says_is_told(file):

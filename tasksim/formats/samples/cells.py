@@ -45,6 +45,8 @@ order and each once, are rarer than columns of row numbers."""
 MIN_DIGITS: Final = 6
 """Number of digits from which equal durations of equal parameters are one measurement, written
 twice: with fewer, a coarse clock makes them."""
+FINEST_CLOCK_S: Final = 1e-9
+"""Step of the finest clock in seconds: durations of fewer than 100,000 steps are coarse, too."""
 MIN_REPEATED_SHARE: Final = 0.01
 """Share of the rows from which such repetitions are told: fewer may be chance."""
 _ROW_NAMES: Final = ("", "index", "idx", "id", "row", "rowid", "row_id", "unnamed: 0", "sample_id")
@@ -391,6 +393,7 @@ def _repeated(
     again[first] = False
     short = [float(f"{value:.{MIN_DIGITS - 1}g}") for value in durations_s[again].tolist()]
     again[again] = ~np.isclose(durations_s[again], short, rtol=1e-12, atol=0)
+    again &= durations_s >= FINEST_CLOCK_S * 10 ** (MIN_DIGITS - 1)
     if again.sum() >= max(2, MIN_REPEATED_SHARE * len(rows)):
         at = cells.place(int(places[np.argmax(again)]), choice.duration)
         yield (
