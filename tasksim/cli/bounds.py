@@ -20,6 +20,7 @@ from tasksim.cli.output import describe_graph, note, print_json
 
 if TYPE_CHECKING:
     from tasksim.optimization.bounds import Binding, TightBound
+    from tasksim.run.blame import Blame
     from tasksim.run.record import Run
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
@@ -37,6 +38,7 @@ MIN_SHOWN_SHARE = 5e-4
         "tasksim bounds lu tiles=16 --platform mymachine",
         "tasksim bounds cholesky tiles=10 --platform mymachine --tight",
         "tasksim bounds runs/dm",
+        "tasksim bounds runs/dm --blame",
     ],
 )
 @graph_argument()
@@ -55,8 +57,17 @@ MIN_SHOWN_SHARE = 5e-4
     default="10s",
     help="Duration of the solver of --tight, which has at most 400 tasks.",
 )
+@click.option(
+    "--blame",
+    "with_blame",
+    is_flag=True,
+    help="Of a simulated run on one node: the causes of its time above the area bound, which add"
+    " up: kernels on dearer classes, idleness at start and end, for dependencies, for copies.",
+)
 @json_option
-def bounds(scenario: Scenario, tight: bool, solver_s: float, as_json: bool) -> None:
+def bounds(
+    scenario: Scenario, tight: bool, solver_s: float, with_blame: bool, as_json: bool
+) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
 
     GRAPH is a graph as for 'tasksim simulate', with the same options; or the folder of a run:
@@ -69,8 +80,10 @@ def bounds(scenario: Scenario, tight: bool, solver_s: float, as_json: bool) -> N
             raise InputError(f"{named} is a run, it takes no settings and no options")
         if tight:
             raise InputError(f"{named} is a run; legal with --tight: a graph")
-        _of_run(Path(named), as_json)
+        _of_run(Path(named), with_blame, as_json)
     else:
+        if with_blame:
+            raise InputError(f"--blame is for a run; got the graph {scenario.graph_label}")
         _of_graph(scenario, solver_s if tight else None, as_json)
 
 
@@ -141,7 +154,7 @@ def _binding_table(binding: Binding) -> str:
     return f"{table(['mixed bound', 'binds'], rows)}\n\n{table(['its time', 'share'], kernels)}"
 
 
-def _of_run(path: Path, as_json: bool) -> None:
+def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
@@ -149,6 +162,7 @@ def _of_run(path: Path, as_json: bool) -> None:
 
     run = load_run(path)
     check_records(run, path)
+    blamed = _blamed(run, path) if with_blame else None
     walked = practical_critical_path(run)
     messages = None if run.messages is None else path_messages(run)
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
@@ -167,6 +181,7 @@ def _of_run(path: Path, as_json: bool) -> None:
                 "best_s": max(values.values()) if values else None,
                 "makespan_s": run.makespan_s,
                 "practical_critical_path": {**walked.to_json(), **sent},
+                **({} if blamed is None else {"blame": blamed._asdict()}),
             }
         )
         return
@@ -174,9 +189,40 @@ def _of_run(path: Path, as_json: bool) -> None:
 
     if values:
         click.echo(bounds_table(values, run.makespan_s) + "\n")
+    if blamed is not None:
+        click.echo(_blame_table(blamed) + "\n")
     click.echo(f"practical critical path\n{path_table(walked)}")
     if messages is not None:
         click.echo(f"\n{path_message_line(messages)}")
+
+
+def _blamed(run: Run, path: Path) -> Blame:
+    """Return the causes of the makespan of *run*, by the models that it was simulated with."""
+    import numpy as np
+
+    from tasksim.engine.pricing import Prices
+    from tasksim.platform.description import class_of
+    from tasksim.run.blame import blame
+    from tasksim.scenario.recorded import scenario_of
+    from tasksim.scenario.resolved import resolve
+
+    resolved = resolve(scenario_of(run, path))
+    if resolved.nodes > 1:
+        raise InputError(f"{path}: --blame is for runs on one node; got {resolved.nodes} nodes")
+    prices = Prices(resolved.graph, resolved.platform, resolved.known_models())
+    return blame(run, prices.means, np.array(class_of(resolved.platform), np.int64))
+
+
+def _blame_table(blamed: Blame) -> str:
+    from tasksim.base.units import format_time
+    from tasksim.view.texttables import table
+
+    rows = [
+        [name, format_time(seconds), f"{100 * seconds / blamed.makespan_s:.1f} %"]
+        for name, seconds in blamed.rows()
+        if abs(seconds) >= MIN_SHOWN_SHARE * blamed.makespan_s
+    ]
+    return table(["makespan", "time", "share"], rows)
 
 
 def _over_nodes(run: Run, path: Path) -> dict[str, float]:

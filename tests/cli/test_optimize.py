@@ -60,3 +60,16 @@ def test_tight_bounds_are_for_graphs(tasksim):
     done = tasksim("bounds run --tight")
     assert done.code == 2
     assert done.errors == ["Error: run is a run; legal with --tight: a graph"]
+
+
+def test_blame_splits_the_makespan_of_a_run(tasksim):
+    tasksim(f"simulate {ASKED} --scheduler eager -o run")
+    done = tasksim("bounds run --blame")
+    assert done.code == 0
+    assert "idle at the end" in done.out
+    found = tasksim("bounds run --blame --json").json["blame"]
+    assert found["bound_s"] + sum(
+        found[f"{name}_s"] for name in ("start", "dependency", "transfer", "queue", "end")
+    ) == pytest.approx(found["makespan_s"])
+    graph = tasksim(f"bounds {ASKED} --blame")
+    assert graph.errors == ["Error: --blame is for a run; got the graph cholesky tiles=5"]
