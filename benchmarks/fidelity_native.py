@@ -32,7 +32,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tasksim.calibration.fit_runs import far_samples, fit_locality, gaps, measured_overheads
+from tasksim.calibration.fit_locality import fit_locality, without_far_data
+from tasksim.calibration.fit_runs import gaps, measured_overheads
 from tasksim.calibration.insitu import Observed
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.engine.simulation import Simulation
@@ -128,9 +129,9 @@ class Calibration:
         scheduler = CALIBRATION_SCHEDULERS[turn // len(CALIBRATED) % len(CALIBRATION_SCHEDULERS)]
         graph = self.machine.graphs[application, tiles]
         run, _ = self.machine.run(application, tiles, scheduler)
+        self.observed.far.add(self.collected.next_run, run, graph)
         self.collected.add_run(run, graph)
         self.observed.gaps.append(gaps(run))
-        self.observed.far.extend(far_samples(run, graph))
 
     def predict(self) -> dict[Case, float]:
         """Return the simulated makespan of every case, in seconds."""
@@ -154,9 +155,12 @@ class Models:
     """The history models of a calibration."""
 
     def __init__(self, calibration: Calibration) -> None:
-        samples = calibration.collected.samples
-        self._models = {kernel: HistoryModel().fit(samples[kernel]) for kernel in samples}
-        self._locality = fit_locality(calibration.observed.far)
+        collected, observed = calibration.collected, calibration.observed
+        self._locality, counted = fit_locality(collected.samples, observed.far)
+        self._models = {
+            kernel: HistoryModel().fit(without_far_data(samples, self._locality.get(kernel)))
+            for kernel, samples in counted.items()
+        }
 
     def model(self, kernel: str, architecture: str) -> KernelModel:  # noqa: ARG002
         """Return the model of *kernel*."""

@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tasksim.engine.choice import Question
-from tasksim.engine.locality import FarCharge
+from tasksim.engine.locality import FarCharge, FarCosts
 from tasksim.graph.builder import RW, Commute, GraphBuilder, R, Reduce, Scratch, W
 from tasksim.platform.description import (
     Allocation,
@@ -120,7 +120,11 @@ def _question(draw, tasks, scheduler):
         estimates[lacking[:, graph.kernel]] = inf
     far = None
     if reach is not None:
-        far = FarCharge(graph, np.full_like(costs, reach), np.full_like(costs, 1e-6))
+        near, written_s = draw.choice((0.0, 0.5, 1.0)) * reach, draw.choice((0.0, 3e-6))
+        caches = min(draw.choice((1, 1, 2, 3)), len(platform.workers))
+        cache_of = [draw.randint(0, caches - 1) for _ in platform.workers] if caches > 1 else None
+        values = near, reach, 1e-6, written_s
+        far = FarCharge(graph, FarCosts(*(np.full(costs.shape, v) for v in values)), cache_of)
     policy = create(scheduler) if isinstance(scheduler, str) else scheduler(platform)
     return Question(graph, platform, policy, costs, estimates, far, pushes)
 

@@ -20,7 +20,13 @@ from tasksim.calibration.fit_kernels import (
     choose_linear,
     predicted_graphs,
 )
-from tasksim.calibration.fit_runs import fit_locality, measured_overheads
+from tasksim.calibration.fit_locality import (
+    FarTable,
+    Reaches,
+    fit_locality,
+    without_far_data,
+)
+from tasksim.calibration.fit_runs import measured_overheads
 from tasksim.calibration.insitu import Observed, measure_in_situ
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.kernels_under_load import KernelCall, measure_under_load
@@ -237,6 +243,10 @@ class KernelCampaign(Campaign):
         self.choice = choose_linear(self.items, terms, self._search, earlier, self._predicted)
         _check_preconditions(self.items, self.destination, self.choice.terms)
         self.collected = KernelSamples(earlier, self.choice.linear)
+        entries = (earlier_entry(self.output, kernel) for kernel in sorted(earlier))
+        known = (None if entry is None else entry.locality for entry in entries)
+        if (reaches := Reaches.as_before(known)) is not None:
+            self.observed.far = FarTable(reaches)
 
     @property
     def has_samples(self) -> bool:
@@ -324,13 +334,14 @@ class KernelCampaign(Campaign):
         check_lock(self.output)
         collected, fits, observed = self.collected, self.fits, self.observed
         rows = list(collected.configurations(self.options, kernels))
-        locality = fit_locality(observed.far)
+        locality, counted = fit_locality(collected.samples, observed.far)
         machine = Machine(self.destination.machine, fingerprint(self.destination.workers))
-        effects = run_effects(collected.samples, fits.models)
+        near = {kernel: without_far_data(s, locality.get(kernel)) for kernel, s in counted.items()}
+        effects = run_effects(near, fits.models)
         for kernel in sorted(kernels):
-            samples = collected.samples[kernel]
+            samples = counted[kernel]
             try:
-                model = fits.fit(kernel, samples, self.choice)
+                model = fits.fit(kernel, near[kernel], self.choice)
             except InputError as error:
                 path = write_samples_of(self.destination, kernel, samples)
                 fits.refused = fits.refused or InputError(
@@ -338,7 +349,7 @@ class KernelCampaign(Campaign):
                 )
                 continue
             if not effects[kernel].known:  # no configuration was in two runs: compare by the model
-                effects = run_effects(collected.samples, {**fits.models, kernel: model})
+                effects = run_effects(near, {**fits.models, kernel: model})
             earlier = earlier_entry(self.output, kernel) if collected.has_earlier(kernel) else None
             how = measured_how(self.destination, collected, kernel, rows, self.options, earlier)
             far, free = locality.get(kernel), observed.lock_free.get(kernel)

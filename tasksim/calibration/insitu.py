@@ -15,9 +15,11 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tasksim.base.threadclock import has_thread_clock
-from tasksim.calibration.fit_runs import FarSamples, Gaps, far_samples, gaps
-from tasksim.calibration.kernel_samples import MAX_RUNS
+from tasksim.calibration.fit_locality import FarTable, Reaches
+from tasksim.calibration.fit_runs import Gaps, gaps
 from tasksim.graph.commutation import taking_turns
 from tasksim.kernels.program import bind
 from tasksim.models.files.coefficients import HELD_BELOW
@@ -30,7 +32,7 @@ from tasksim.run.disturbance import has_processor_times, undisturbed_s
 from tasksim.scenario.alone import slowdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from tasksim.calibration.calibration_options import CalibrationOptions
     from tasksim.calibration.kernel_samples import KernelSamples
@@ -69,8 +71,8 @@ class Observed:
 
     gaps: list[Gaps] = field(default_factory=list)
     """Costs of the runtime per run."""
-    far: list[FarSamples] = field(default_factory=list)
-    """Reuse distances of the data of each task."""
+    far: FarTable = field(default_factory=lambda: FarTable(Reaches.of_this_machine()))
+    """Far data of each task."""
     disturbed: int = 0
     """Number of disturbed runs, if only calm ones count."""
     worst: str = ""
@@ -117,7 +119,7 @@ def measure_in_situ(
                     if slowed is not None and runner.probes:
                         row = SlowdownRow.of(runner.probes, slowed)
                         observed.slowdowns[collected.next_run] = row
-                    _add(run, runner.graph, turn, collected, observed)
+                    _add(run, runner.graph, collected, observed)
             used = (time.monotonic() - begun) / options.max_seconds
             after_round(f"round {turn}", used)
             if turn > 0 and (used >= 1 or _settled(runners, collected, options)):
@@ -125,7 +127,7 @@ def measure_in_situ(
     finally:
         for runner in runners:
             for run in runner.filling():
-                _add(run, runner.graph, 1, collected, observed)
+                _add(run, runner.graph, collected, observed)
                 name = runner.graph.name
                 observed.filled[name] = observed.filled.get(name, 0) + 1
         observed.disturbed = sum(len(runner.disturbed) for runner in runners)
@@ -233,18 +235,13 @@ def _holders(program: Program, observed: Observed) -> set[str]:
     return {kernel for kernel, name in pairs if observed.lock_free.get(name, 1.0) < HELD_BELOW}
 
 
-def _add(
-    run: Run, graph: TaskGraph, turn: int, collected: KernelSamples, observed: Observed
-) -> None:
+def _add(run: Run, graph: TaskGraph, collected: KernelSamples, observed: Observed) -> None:
     """Add the data of *run* to *collected* and *observed*."""
+    observed.far.add(collected.next_run, run, graph)
     collected.add_run(run, graph)
     observed.disturbance.add(run)
     observed.gaps.append(gaps(run))
-    observed.far.extend(_kept(far_samples(run, graph), turn, collected))
-
-
-def _kept(samples: list[FarSamples], turn: int, collected: KernelSamples) -> Iterable[FarSamples]:
-    """Return the *samples* to keep: for linear models, those of the first rounds."""
-    if turn <= MAX_RUNS:
-        return samples
-    return (part for part in samples if part.kernel not in collected.linear)
+    for kernel in collected.linear.intersection(graph.model_names):  # they keep the newest runs
+        runs = collected.samples[kernel].runs
+        assert runs is not None
+        observed.far.keep(kernel, np.unique(runs).tolist())

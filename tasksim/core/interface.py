@@ -171,11 +171,17 @@ class Contention(ctypes.Structure):
     )
 
 
+class Far(ctypes.Structure):
+    """Cost of far data, by class of workers and task."""
+
+    _fields_ = _fields("p:near_bytes,reach_bytes,read_s_per_byte,written_s_per_byte,cache_of")
+
+
 class Question(ctypes.Structure):
     """A replay to run, with its costs, estimates and rules."""
 
     _fields_ = _fields(
-        "p:costs,estimates,reach_bytes,far_s_per_byte,alone,submitted,contention"
+        "p:costs,estimates,far,alone,submitted,contention"
         " i:machine,blind,threads,uses_priorities,looks_at_data,chooses_apart"
         ",hears_started,hears_finished"
     )

@@ -28,7 +28,7 @@ __all__ = [
     "units",
 ]
 
-VERSION: Final = 18
+VERSION: Final = 19
 """Version of the interface that the callers use, ``TASKSIM_CORE_VERSION`` in ``tasksim_core.h``."""
 FOLDER: Final = Path(__file__).resolve().parent
 """Folder of the sources in a checkout. Wheels have the library instead."""

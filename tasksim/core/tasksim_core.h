@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 18
+#define TASKSIM_CORE_VERSION 19
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))
@@ -165,9 +165,17 @@ typedef struct {
   const double *room;                      // per domain, bytes of its memory
 } tasksim_contention;
 
+// Cost of far data: columns of classes x tasks. A datum is near up to a reuse distance, and far from
+// another on.
+typedef struct {
+  const double *near_bytes, *reach_bytes;
+  const double *read_s_per_byte, *written_s_per_byte; // of data only read; of data written
+  const int32_t *cache_of;                 // per worker, its cache; null: all share one
+} tasksim_far;
+
 typedef struct {
   const double *costs, *estimates;         // classes x tasks, seconds; infinite: cannot run
-  const double *reach_bytes, *far_s_per_byte; // the same; null: far data cost nothing
+  const tasksim_far *far;                  // null: far data cost nothing
   const int8_t *alone;                     // classes x kernels: cannot be queued on a device
   const int64_t *submitted;                // per task, time of its submission; null: by its cost
   const tasksim_contention *contention;    // for the replay of machines; null: no slowdown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["FarCharge", "FarPart"]
+__all__ = ["FarCharge", "FarCosts", "FarPart", "caches_of"]
 
 MIN_NEAR_SHARE = 0.1
 """Minimum share of a modelled duration that is left when all data are near. Shares are regressed
@@ -26,49 +26,66 @@ keeps it positive. Models of large kernels never come near (those shipped leave 
 tasks of microseconds may."""
 
 
+class FarCosts(NamedTuple):
+    """What makes data far and what that costs: each a row per class of workers, a column per task.
+
+    Columns of tasks that no far data slow down are 0.
+    """
+
+    near_bytes: NDArray[np.float64]
+    reach_bytes: NDArray[np.float64]
+    read_s_per_byte: NDArray[np.float64]
+    written_s_per_byte: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, classes: int, tasks: int) -> FarCosts:
+        """Return costs of 0."""
+        return cls(*(np.zeros((classes, tasks)) for _ in cls._fields))
+
+
 class FarCharge:
     """Cost of far data; ``extra_s`` must be called once per task, in the order of starts.
 
-    *reach_bytes* and *seconds_per_byte* have a row per class of workers and a column per task.
+    *cache_of* has the cache of each worker, by number; None: all workers share one.
     """
 
     def __init__(
-        self,
-        graph: TaskGraph,
-        reach_bytes: NDArray[np.float64],
-        seconds_per_byte: NDArray[np.float64],
+        self, graph: TaskGraph, costs: FarCosts, cache_of: Sequence[int] | None = None
     ) -> None:
-        self.arrays = reach_bytes, seconds_per_byte
+        self.costs = costs
+        self.cache_of = cache_of
         self._graph = graph
+
+    @property
+    def caches(self) -> int:
+        """The number of caches."""
+        return 1 if self.cache_of is None else max(self.cache_of) + 1
 
     @cached_property
     def _tracker(self) -> ReuseTracker:
         from tasksim.graph.reuse import ReuseTracker
 
-        return ReuseTracker(self._graph)
+        return ReuseTracker(self._graph, self.caches)
 
     @cached_property
-    def _reach_bytes(self) -> list[list[float]]:
-        reach: list[list[float]] = self.arrays[0].tolist()
-        return reach
+    def _columns(self) -> list[list[list[float]]]:
+        return [column.tolist() for column in self.costs]
 
-    @cached_property
-    def _per_byte(self) -> list[list[float]]:
-        per_byte: list[list[float]] = self.arrays[1].tolist()
-        return per_byte
-
-    def extra_s(self, task: int, group: int) -> float:
-        """Start *task* on a worker of class *group*; return the seconds its far data add."""
-        far_bytes = self._tracker.far_bytes(task, self._reach_bytes[group][task])
-        return far_bytes * self._per_byte[group][task]
+    def extra_s(self, task: int, group: int, worker: int) -> float:
+        """Start *task* on *worker*, of class *group*; return the seconds its far data add."""
+        near, reach, read_s, written_s = (column[group][task] for column in self._columns)
+        cache = 0 if self.cache_of is None else self.cache_of[worker]
+        read, written = self._tracker.far_bytes(task, near, reach, cache)
+        return read * read_s + written * written_s
 
 
 class FarPart(NamedTuple):
     """Cost of far data, and the part of it in the models' means, in seconds."""
 
-    reach_bytes: NDArray[np.float64]
-    seconds_per_byte: NDArray[np.float64]
+    costs: FarCosts
     contained_s: NDArray[np.float64]
+    cache_of: tuple[int, ...] | None = None
+    """The cache of each worker; None: all share one."""
 
     @classmethod
     def of(
@@ -79,24 +96,35 @@ class FarPart(NamedTuple):
         means_s: NDArray[np.float64],
     ) -> FarPart:
         """Return it for what is *known* by class of workers and kernel, none of it nothing."""
-        from tasksim.graph.reuse import task_bytes
+        from tasksim.graph.reuse import read_and_written_bytes
 
         shape = len(platform.classes), len(graph)
-        reach, per_byte, contained = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        size_bytes = task_bytes(graph)
+        costs, contained = FarCosts.none(*shape), np.zeros(shape)
+        read_bytes, written_bytes = read_and_written_bytes(graph)
+        cache_of, size_of = caches_of(platform)
         for (index, kernel), locality in known.items():
             tasks = graph.kernel == kernel
-            speed = platform.speeds[platform.classes[index].architecture]
-            slope = locality.seconds_per_far_byte / speed
-            per_byte[index, tasks] = slope
-            contained[index, tasks] = slope * locality.mean_far_share * size_bytes[tasks]
+            group = platform.classes[index]
+            if (size_bytes := size_of[group.workers[0]]) is not None:
+                locality = locality.on_cache(size_bytes)
+            speed = platform.speeds[group.architecture]
+            read_s = locality.seconds_per_far_byte / speed
+            written_s = locality.seconds_per_far_written_byte / speed
+            costs.read_s_per_byte[index, tasks] = read_s
+            costs.written_s_per_byte[index, tasks] = written_s
+            contained[index, tasks] = (
+                read_s * locality.mean_far_share * read_bytes[tasks]
+                + written_s * locality.mean_far_written_share * written_bytes[tasks]
+            )
             # Each kernel its own: kernels that were calibrated apart may differ.
-            reach[index, tasks] = locality.reach_bytes
+            costs.near_bytes[index, tasks] = locality.near_bytes
+            costs.reach_bytes[index, tasks] = locality.reach_bytes
         room_s = (1.0 - MIN_NEAR_SHARE) * means_s
         beyond = contained > room_s
-        per_byte[beyond] *= room_s[beyond] / contained[beyond]
+        for per_byte in (costs.read_s_per_byte, costs.written_s_per_byte):
+            per_byte[beyond] *= room_s[beyond] / contained[beyond]
         contained[beyond] = room_s[beyond]
-        return cls(reach, per_byte, contained)
+        return cls(costs, contained, cache_of)
 
     def near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return modelled durations with all data near."""
@@ -108,4 +136,20 @@ class FarPart(NamedTuple):
 
     def charge(self, graph: TaskGraph) -> FarCharge:
         """Return what far data cost, to be asked by one replay."""
-        return FarCharge(graph, self.reach_bytes, self.seconds_per_byte)
+        return FarCharge(graph, self.costs, self.cache_of)
+
+
+def caches_of(platform: Platform) -> tuple[tuple[int, ...] | None, list[float | None]]:
+    """Return the last-level cache of each worker, by number, and the size that is given for it.
+
+    Each memory domain with a cache has one of its own; all other workers share one. None instead of
+    numbers: all workers share one.
+    """
+    of = [0] * len(platform.workers)
+    size_of: list[float | None] = [None] * len(of)
+    own = [domain for domain in platform.memory_domains if domain.cache_bytes is not None]
+    shared = sum(len(domain.workers) for domain in own) < len(of)
+    for number, domain in enumerate(own, start=int(shared)):
+        for worker in domain.workers:
+            of[worker], size_of[worker] = number, domain.cache_bytes
+    return (tuple(of) if max(of, default=0) else None), size_of

@@ -10,12 +10,10 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.reuse import accessed_bytes
+from tasksim.graph.reuse import ReuseTracker, accessed_bytes
 from tasksim.platform.parts import FIRST_TOUCH, INTERLEAVED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.platform.parts import Numa
@@ -82,10 +80,7 @@ class Homes:
         self._room = list(distances.room)
         self._nearest = [distances.nearest(domain) for domain in self._domains]
         self._cache_bytes = distances.cache_bytes
-        self._accessed = [0.0] * domains
-        """Bytes that the tasks of each domain have accessed."""
-        self._last = [[-inf] * graph.handles for _ in self._domains] if self._cache_bytes else []
-        """Per domain and datum, the bytes accessed there up to its last access."""
+        self._caches = ReuseTracker(graph, domains) if self._cache_bytes else None
         self.accessed_bytes = [[0.0] * domains for _ in self._domains]
 
     def touch(self, task: int, domain: int) -> list[float]:
@@ -110,8 +105,8 @@ class Homes:
                     found[each] += size / len(self._domains)
             else:
                 found[home] += size
-        if self._cache_bytes:
-            self._keep(accesses, total, domain)
+        if self._caches is not None:
+            self._caches.use(task, domain)
         row = self.accessed_bytes[domain]
         for each in self._domains:
             row[each] += found[each]
@@ -137,17 +132,5 @@ class Homes:
 
     def _is_cached(self, handle: int, domain: int) -> bool:
         """Return whether the cache of *domain* still holds what was accessed there."""
-        if not self._cache_bytes:
-            return False
-        return self._last[domain][handle] >= self._accessed[domain] - self._cache_bytes
-
-    def _keep(self, accesses: Sequence[int], total: float, domain: int) -> None:
-        """Note that the cache of *domain* now holds the data; those written leave the others."""
-        self._accessed[domain] += total
-        for k in accesses:
-            handle = self._handles[k]
-            self._last[domain][handle] = self._accessed[domain]
-            if self._modes[k] != AccessMode.R:
-                for other in self._domains:
-                    if other != domain:
-                        self._last[other][handle] = -inf
+        caches = self._caches
+        return caches is not None and caches.distance(handle, domain) <= self._cache_bytes

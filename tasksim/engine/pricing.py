@@ -67,7 +67,7 @@ class Prices:
                     locality = models.locality(name, group.models)
                 except InputError:  # no model of this kernel there: it does not run there
                     continue
-                if locality is not None and locality.seconds_per_far_byte:
+                if locality is not None and locality.costs:
                     known[index, kernel] = locality
         if known:
             from tasksim.engine.locality import FarPart

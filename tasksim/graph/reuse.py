@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
 
-__all__ = ["ReuseTracker", "accessed_bytes", "reuse_distances", "task_bytes"]
+__all__ = [
+    "ReuseTracker",
+    "accessed_bytes",
+    "read_and_written_bytes",
+    "reuse_distances",
+    "task_bytes",
+]
 
 
 class ReuseTracker:
@@ -26,41 +33,70 @@ class ReuseTracker:
     workers share still holds the handle if the distance is smaller (Mattson et al., IBM
     Systems Journal 9(2), 1970, for distinct bytes; here each access counts). Scratch memory is
     the task's own: accesses to it have no bytes, and are no use of the handle.
+
+    Of several caches, each serves some workers and counts what their tasks access. What a task
+    writes leaves all other caches.
     """
 
-    def __init__(self, graph: TaskGraph) -> None:
+    def __init__(self, graph: TaskGraph, caches: int = 1) -> None:
         self._first: list[int] = graph.access_ptr.tolist()
         self._handles: list[int] = graph.access_handle.tolist()
         self._sizes: list[float] = accessed_bytes(graph).tolist()
         self._is_use: list[bool] = (graph.access_mode != AccessMode.SCRATCH).tolist()
-        self._last = [-np.inf] * graph.handles
-        self._accessed = 0.0
+        self._writes: list[bool] = (graph.access_mode != AccessMode.R).tolist()
+        self._last = [[-inf] * graph.handles for _ in range(caches)]
+        """Per cache and handle, the bytes accessed there up to the handle's last access."""
+        self._accessed = [0.0] * caches
+
+    def distance(self, handle: int, cache: int = 0) -> float:
+        """Return the bytes accessed through *cache* since the last access to *handle* there."""
+        return self._accessed[cache] - self._last[cache][handle]
 
     def distances(self, task: int) -> list[float]:
         """Start *task*; return the reuse distance of each of its accesses, in bytes."""
         accesses = range(self._first[task], self._first[task + 1])
-        distances = [self._accessed - self._last[self._handles[i]] for i in accesses]
-        self._touch(accesses)
-        return distances
+        found = [self.distance(self._handles[i]) for i in accesses]
+        self.use(task)
+        return found
 
-    def far_bytes(self, task: int, reach_bytes: float) -> float:
-        """Start *task*; return the bytes it accesses whose reuse distance exceeds *reach_bytes*."""
+    def far_bytes(
+        self, task: int, near_bytes: float, reach_bytes: float, cache: int = 0
+    ) -> tuple[float, float]:
+        """Start *task* on a worker of *cache*; return how many of its bytes are far.
+
+        They are those of data that it only reads, and those of data that it writes. A datum is near
+        up to a distance of *near_bytes*, far from *reach_bytes* on, and partly far in between.
+        """
+        last, accessed = self._last[cache], self._accessed[cache]
+        read = written = 0.0
+        for i in range(self._first[task], self._first[task + 1]):
+            distance = accessed - last[self._handles[i]]
+            if distance <= near_bytes:
+                continue
+            far = self._sizes[i]
+            if distance < reach_bytes:
+                far = far * (distance - near_bytes) / (reach_bytes - near_bytes)
+            if self._writes[i]:
+                written += far
+            else:
+                read += far
+        self.use(task, cache)
+        return read, written
+
+    def use(self, task: int, cache: int = 0) -> None:
+        """Start *task* on a worker of *cache*."""
         accesses = range(self._first[task], self._first[task + 1])
-        oldest = self._accessed - reach_bytes
-        last, handles, sizes = self._last, self._handles, self._sizes
-        far = 0.0
         for i in accesses:
-            if last[handles[i]] < oldest:
-                far += sizes[i]
-        self._touch(accesses)
-        return far
-
-    def _touch(self, accesses: range) -> None:
+            self._accessed[cache] += self._sizes[i]
         for i in accesses:
-            self._accessed += self._sizes[i]
-        for i in accesses:
-            if self._is_use[i]:
-                self._last[self._handles[i]] = self._accessed
+            if not self._is_use[i]:
+                continue
+            handle = self._handles[i]
+            self._last[cache][handle] = self._accessed[cache]
+            if self._writes[i] and len(self._last) > 1:
+                for other, last in enumerate(self._last):
+                    if other != cache:
+                        last[handle] = -inf
 
 
 def reuse_distances(graph: TaskGraph, order: Iterable[int]) -> NDArray[np.float64]:
@@ -82,7 +118,27 @@ def accessed_bytes(graph: TaskGraph) -> NDArray[np.float64]:
     return sizes
 
 
-def task_bytes(graph: TaskGraph) -> NDArray[np.float64]:
-    """Return the bytes that each task accesses, scratch left out."""
+def task_bytes(
+    graph: TaskGraph, bytes_of_access: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the bytes that each task accesses, scratch left out, or the sums of those given."""
+    if bytes_of_access is None:
+        bytes_of_access = accessed_bytes(graph)
     owner = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))
-    return np.bincount(owner, accessed_bytes(graph), minlength=len(graph)).astype(np.float64)
+    return np.bincount(owner, bytes_of_access, minlength=len(graph)).astype(np.float64)
+
+
+def read_and_written_bytes(
+    graph: TaskGraph, bytes_of_access: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return per task the bytes of the data that it only reads, and of those that it writes.
+
+    Instead of the sizes of the data, *bytes_of_access* may count.
+    """
+    if bytes_of_access is None:
+        bytes_of_access = accessed_bytes(graph)
+    written = graph.access_mode != AccessMode.R
+    return (
+        task_bytes(graph, np.where(written, 0.0, bytes_of_access)),
+        task_bytes(graph, np.where(written, bytes_of_access, 0.0)),
+    )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tasksim.base.arrays import Floats, Indices, Ints
 
 __all__ = [
+    "ACCESSED_BYTES",
     "COUNTERS",
     "HITS",
     "MEMORY_LEVELS",
@@ -46,6 +47,18 @@ __all__ = [
 
 UNKNOWN_RUN = -1
 """The run of a sample if it is unknown; runs are numbered from 0."""
+
+ACCESSED_BYTES: Final = (
+    "data_read_bytes",
+    "data_written_bytes",
+    "far_read_bytes",
+    "far_written_bytes",
+)
+"""What a task accessed: the bytes of the data that it only read, those of the data that it wrote,
+and how many of each were far, that is, had left the cache (:mod:`tasksim.models.locality`)."""
+
+ROUNDING: Final = 1e-9
+"""Rounding error of sums of bytes that files may have, as a share."""
 
 FITTABLE_RANGE_S: Final = (1e-100, 1e100)
 """Range of durations that a formula can be fitted to, in seconds: their squares and the weights
@@ -81,6 +94,8 @@ class Samples:
         holds the number of the category, from 0.
     notes : tuple of str, default=()
         What the reader of a file took for granted, as text.
+    accessed_bytes : array_like, shape (samples, 4), default=None
+        What each sample accessed, :data:`ACCESSED_BYTES`; NaN where that is unknown.
 
     Raises
     ------
@@ -115,6 +130,7 @@ class Samples:
     wall_s: Floats | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    accessed_bytes: Floats | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         names = _checked_names(self.names)
@@ -125,6 +141,8 @@ class Samples:
             columns["runs"] = np.array(self.runs, dtype=np.int64)
         if self.wall_s is not None:
             columns["wall_s"] = _checked_durations(self.wall_s)
+        if self.accessed_bytes is not None:
+            columns["accessed_bytes"] = _checked_bytes(self.accessed_bytes)
         for name, column in columns.items():
             _check_length(name, column, len(durations))
             column.setflags(write=False)
@@ -151,9 +169,10 @@ class Samples:
         table, durations_s = self.parameters[chosen], self.durations_s[chosen]
         counters = {name: column[chosen] for name, column in (self.counters or {}).items()}
         wall_s = None if self.wall_s is None else self.wall_s[chosen]
+        accessed = None if self.accessed_bytes is None else self.accessed_bytes[chosen]
         return replace(
             self, parameters=table, durations_s=durations_s, runs=runs, counters=counters or None,
-            wall_s=wall_s,
+            wall_s=wall_s, accessed_bytes=accessed,
         )  # fmt: skip
 
     def with_counters_apart(self, parameters: Sequence[str] = ()) -> Samples:
@@ -309,6 +328,15 @@ class Samples:
             wall_s = np.concatenate(
                 [p.durations_s if p.wall_s is None else p.wall_s for p in parts]
             )
+        accessed = None
+        if any(part.accessed_bytes is not None for part in parts):
+            unknown_bytes = [np.full((len(part), len(ACCESSED_BYTES)), np.nan) for part in parts]
+            accessed = np.concatenate(
+                [
+                    none if part.accessed_bytes is None else part.accessed_bytes
+                    for part, none in zip(parts, unknown_bytes, strict=True)
+                ]
+            )
         lost = {name for part in parts for name in part.counters or {}} - set(counters)
         unused = [
             *(one for part in parts for one in part.unused),
@@ -318,6 +346,7 @@ class Samples:
             names, np.concatenate(tables), durations, runs, counters or None,
             constants[0] or None, tuple(dict.fromkeys(unused)), wall_s, categories=categories,
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+            accessed_bytes=accessed,
         )  # fmt: skip
 
 
@@ -372,6 +401,27 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
         if name in names[:index]:
             raise InputError(f"parameter '{name}' is given twice (of {', '.join(names)})")
     return names
+
+
+def _checked_bytes(given: Any) -> Floats:
+    """Return the bytes that samples accessed; raise :exc:`InputError` unless they can be so."""
+    table = np.array(given, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != len(ACCESSED_BYTES):
+        raise InputError(f"accessed_bytes: expected columns {', '.join(ACCESSED_BYTES)}")
+    known = ~np.isnan(table).any(axis=1)
+    some = table[known]
+    legal = np.isfinite(some) & (some >= 0)
+    legal[:, 2:] &= some[:, 2:] <= some[:, :2] * (1 + ROUNDING)
+    if not legal.all():
+        row, column = np.argwhere(~legal)[0]
+        index = int(np.flatnonzero(known)[row])
+        most = "" if column < 2 else f" up to {ACCESSED_BYTES[column - 2]}"
+        raise InputError(
+            f"sample {index}: {ACCESSED_BYTES[column]} {some[row, column]:g}: must be a number "
+            f"from 0{most}"
+        )
+    table[~known] = np.nan
+    return table
 
 
 def _checked_durations(durations_s: ArrayLike) -> Floats:

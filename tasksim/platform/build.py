@@ -176,6 +176,7 @@ def _memory_domains(file: PlatformFile) -> Iterator[MemoryDomain]:
                     tuple(domain.bandwidth),
                     domain.known,
                     domain.size,
+                    domain.cache,
                 )
 
 

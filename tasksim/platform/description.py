@@ -554,6 +554,22 @@ def _memory_domains(platform: Platform) -> Iterator[str]:
                 yield f"memory domain {domain.name} has bandwidth {bandwidth}, must be positive"
         if domain.size_bytes is not None and not domain.size_bytes > 0:
             yield f"memory domain {domain.name} has size {domain.size_bytes}, must be positive"
+        if domain.cache_bytes is not None and not _positive(domain.cache_bytes):
+            yield f"memory domain {domain.name} has cache {domain.cache_bytes}, must be positive"
+    yield from _cache_sizes(platform)
+
+
+def _cache_sizes(platform: Platform) -> Iterator[str]:
+    """Yield the classes of workers whose caches differ: all of a class are charged alike."""
+    if all(domain.cache_bytes is None for domain in platform.memory_domains):
+        return
+    size_of = {w: d.cache_bytes for d in platform.memory_domains for w in d.workers}
+    for group in platform.classes:
+        sizes = {size_of.get(worker) for worker in group.workers}
+        if len(sizes) > 1:
+            texts = sorted("none" if size is None else f"{size:g} bytes" for size in sizes)
+            alike = "must be alike for workers of one architecture and memory"
+            yield f"caches of {group.architecture} workers are of {', '.join(texts)}, {alike}"
 
 
 def _numa(platform: Platform) -> Iterator[str]:

@@ -229,6 +229,9 @@ class MemoryDomain:
         Whether schedulers expect tasks to take as long as between busy neighbours; else as alone.
     size_bytes : float or None, default None
         How much its memory holds; None: without limit. Counts where data have a home.
+    cache_bytes : float or None, default None
+        Size of the last-level cache that its workers share with no others. Data that have left it
+        are far. None: all workers without such a cache share one, of the size that models know.
 
     See Also
     --------
@@ -246,6 +249,7 @@ class MemoryDomain:
     bandwidths_bytes_per_s: tuple[float, ...] = ()
     known: bool = False
     size_bytes: float | None = None
+    cache_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,6 +253,12 @@ class MemoryDomainSection(Section):
     size: float | None = given(
         Maybe(_SIZE), None, "of its memory, e.g. 96 GiB, where data have a home; default: no limit"
     )
+    cache: float | None = given(
+        Maybe(_SIZE),
+        None,
+        "of the last-level cache that its workers share with no others, e.g. 32 MiB; "
+        "default: workers without one share one, as large as the models say",
+    )
 
 
 class NumaKernelSection(Section):

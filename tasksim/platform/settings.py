@@ -120,6 +120,7 @@ TREE: Final[Tree] = {
             "bandwidth": Leaf("list"),
             "known": Leaf("flag"),
             "size": Leaf("size"),
+            "cache": Leaf("size"),
         }
     },
     "memory_hierarchy": {

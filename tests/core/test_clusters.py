@@ -19,7 +19,7 @@ from tasksim.engine.cluster.choice import ClusterQuestion, replayed
 from tasksim.engine.cluster.cluster import NodeQuestion
 from tasksim.engine.cluster.outcome import cluster_records
 from tasksim.engine.compiled.cluster import CompiledCluster
-from tasksim.engine.locality import FarPart
+from tasksim.engine.locality import FarCosts, FarPart
 from tasksim.graph.distribution.parts import distribute
 from tasksim.network.load import read_network
 from tasksim.runtime.flat import Refused
@@ -80,8 +80,14 @@ def drawn_far(asked, draw):
     generator = np.random.default_rng(draw.randrange(1 << 30))
     sizes = max(float(asked.graph.handle_size.max(initial=1)), 1.0)
     reach = generator.integers(0, 4, shape) * sizes
-    slope = generator.random(shape) * np.nanmax(asked.costs, initial=1.0, where=asked.costs < 1e9)
-    return FarPart(reach, slope / sizes, np.zeros(shape))
+    most = np.nanmax(asked.costs, initial=1.0, where=asked.costs < 1e9) / sizes
+    read, written = generator.random(shape) * most, generator.random(shape) * most
+    costs = FarCosts(reach * generator.random(shape), reach, read, written)
+    cache_of = None
+    if draw.random() < 0.5:
+        workers = asked.platform.workers
+        cache_of = tuple(draw.randrange(min(3, len(workers))) for _ in workers)
+    return FarPart(costs, np.zeros(shape), cache_of)
 
 
 def answer(seed, scheduler, engine, drawn=drawn_cluster):

@@ -8,7 +8,6 @@ import pytest
 
 import tasksim
 from tasksim.base.errors import GraphError, InputError, OutOfDomainError
-from tasksim.calibration.fit_runs import far_samples
 from tasksim.calibration.kernel_samples import KernelSamples
 from tasksim.calibration.steering import configurations_of
 from tasksim.graph.builder import RW, GraphBuilder
@@ -191,9 +190,3 @@ def test_measuring_until_a_makespan_is_known_refuses_names():
         InputError, match=r"layouts: kernel copy has categories \(layout\); .* until"
     ):
         configurations_of(graph_of(("row", 64), ("col", 64)))
-
-
-def test_the_cost_of_far_data_compares_equal_names(tmp_path):
-    graph = graph_of(("row", 64), ("col", 64))
-    run = tasksim.simulate(graph, workers=1, durations="copy=1")
-    assert [one.parameters for one in far_samples(run, graph)] == [("row", 64.0), ("col", 64.0)]

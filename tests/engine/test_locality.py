@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from contended import Fixed
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import graphs
 
+from tasksim.base.errors import InputError
 from tasksim.engine.pricing import Prices
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
@@ -17,6 +21,7 @@ from tasksim.models.locality import Locality
 from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Memory, Platform, Worker
+from tasksim.platform.parts import MemoryDomain
 
 
 class Library(ConstantLibrary):
@@ -160,7 +165,7 @@ def test_far_data_cost_no_more_than_there_is_room_for():
         near, charge = prices.means, prices.far.charge(graph)
         for task in range(2):
             assert near[0, task] >= 0.2 * (1 - 1e-12)
-            assert near[0, task] + charge.extra_s(task, 0) == pytest.approx(2.0)
+            assert near[0, task] + charge.extra_s(task, 0, 0) == pytest.approx(2.0)
 
 
 @given(graphs(), st.sampled_from([4.0, 8.0, 20.0]), st.sampled_from([0.0, 0.25, 1.0]))
@@ -179,4 +184,109 @@ def test_near_plus_far_is_the_cost_of_each_task(graph, reach, share):
     for task in range(len(graph)):
         bytes_ = sum(8 for _, mode in graph.accesses_of(task) if mode.name != "SCRATCH")
         assert near[0, task] == pytest.approx(1.0 - slope * share * bytes_)
-        assert charge.extra_s(task, 0) == slope * tracker.far_bytes(task, reach)
+        read, written = tracker.far_bytes(task, reach, reach)
+        assert charge.extra_s(task, 0, 0) == read * slope + written * slope
+
+
+def updating(*tiles, reads="", size_bytes=100):
+    """Tasks that each write one tile, named by a letter, and read those of *reads* before it."""
+    builder = GraphBuilder("updating")
+    handles = {
+        name: builder.handle(name, size_bytes=size_bytes) for name in sorted({*tiles, *reads})
+    }
+    for tile in tiles:
+        builder.insert("task", *(R(handles[name]) for name in reads), RW(handles[tile]), n=1)
+    return builder.build()
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+def test_data_become_far_in_proportion(engine):
+    """From 100 bytes of others up to 300; and from none up to 400."""
+    models = Library({"task": 3.0}, {"task": Locality(300, 0.01, 0.0, near_bytes=100)})
+    graph, one = reading(*"aabababccaba"), Platform.identical(1)
+    run = Simulation(graph, one, models, "eager").run(engine=engine)
+    #  a    a    b    a    b    a    b    c    c    a    b    a
+    # inf   0   inf  100  100  100  100  inf   0   300  300  100
+    assert run.tasks.duration_s.tolist() == [4, 3, 4, 3, 3, 3, 3, 4, 3, 4, 4, 3]
+    models = Library({"task": 3.0}, {"task": Locality(400, 0.01, 0.0, near_bytes=0)})
+    run = Simulation(graph, one, models, "eager").run(engine=engine)
+    quarters = [4, 0, 4, 1, 1, 1, 1, 4, 0, 3, 3, 1]
+    assert run.tasks.duration_s.tolist() == [3 + quarter / 4 for quarter in quarters]
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+def test_what_is_read_and_what_is_written_cost_apart(engine):
+    locality = Locality(
+        50, 0.01, 0.0, seconds_per_far_written_byte=0.002, mean_far_written_share=0.0
+    )
+    models = Library({"task": 3.0}, {"task": locality})
+    one = Platform.identical(1)
+    run = Simulation(updating("a", "a", reads="r"), one, models, "eager").run(engine=engine)
+    assert run.tasks.duration_s.tolist() == pytest.approx([4.2, 3.0], abs=1e-9)
+    # b does not wait for a, which is far again after it; r is used by all of them.
+    run = Simulation(updating("a", "a", "b", reads="r"), one, models, "eager").run(engine=engine)
+    assert run.tasks.duration_s.tolist() == pytest.approx([4.2, 3.2, 3.2], abs=1e-9)
+
+
+def two_domains(*cache_bytes):
+    """Two workers, each in a memory domain of its own."""
+    domains = [
+        MemoryDomain(f"socket{number}", (number,), cache_bytes=size)
+        for number, size in enumerate(cache_bytes)
+    ]
+    return replace(Platform.identical(2), memory_domains=tuple(domains))
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+def test_domains_with_caches_find_what_their_own_tasks_used(engine):
+    """Two readers of one tile at once, twice: each domain has to bring it once."""
+    models = Library({"task": 2.0}, {"task": Locality(1000, 0.01, 0.0)})
+    graph = reading(*"aaaa")
+    run = Simulation(graph, two_domains(1000, 1000), models, "eager").run(engine=engine)
+    assert run.tasks.duration_s.tolist() == [3.0, 3.0, 2.0, 2.0]
+    run = Simulation(graph, two_domains(None, None), models, "eager").run(engine=engine)
+    assert run.tasks.duration_s.tolist() == [3.0, 2.0, 2.0, 2.0]  # they share one
+    with pytest.raises(InputError, match="caches of cpu workers are of 1000 bytes, none, must be"):
+        two_domains(1000, None)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+def test_what_another_domain_writes_leaves_the_cache(engine):
+    """The tile goes to the other socket and back; then its second use there finds it."""
+    builder = GraphBuilder("ping-pong")
+    a = builder.handle("a", size_bytes=100)
+    for _ in range(4):
+        builder.insert("task", RW(a), n=1)
+    models = Library({"task": 2.0}, {"task": Locality(1000, 0.01, 0.0)})
+    pinned = Fixed([0, 1, 0, 0])
+    run = Simulation(builder.build(), two_domains(1000, 1000), models, pinned).run(engine=engine)
+    assert run.tasks.duration_s.tolist() == [3.0, 3.0, 3.0, 2.0]
+
+
+def test_the_reach_grows_with_the_cache():
+    known = Locality(200, 0.01, 0.0, near_bytes=100, cache_bytes=400)
+    models = Library({"task": 2.0}, {"task": known})
+    graph = reading(*"abba")  # 200 bytes between the uses of a
+    for cache_bytes, last_s in ((200, 3.0), (400, 3.0), (600, 2.0 + 1 / 3), (800, 2.0)):
+        platform = Platform.identical(1)
+        domain = MemoryDomain("ram", (0,), cache_bytes=cache_bytes)
+        times = in_turn(graph, models, replace(platform, memory_domains=(domain,)))
+        assert times[-1] == pytest.approx(last_s, abs=1e-9)
+
+
+@given(graphs(), st.randoms(use_true_random=False), st.integers(1, 3))
+def test_far_bytes_grow_as_the_reach_shrinks(graph, random, caches):
+    """Nothing is far beyond all that is accessed; everything is far with no reach and one use."""
+    order = list(range(len(graph)))
+    random.shuffle(order)
+    of = [random.randrange(caches) for _ in order]
+    total = float(graph.handle_size.astype(float)[graph.access_handle].sum()) + 1.0
+    before = None
+    for reach in (2 * total, total, total / 2, total / 8, 0.0):
+        tracker = ReuseTracker(graph, caches)
+        far = [tracker.far_bytes(t, 0.0, reach, c) for t, c in zip(order, of, strict=True)]
+        if before is not None:
+            for (read, written), (less_read, less_written) in zip(far, before, strict=True):
+                assert read >= less_read
+                assert written >= less_written
+        before = far

@@ -1,49 +1,53 @@
 // Locality: charges for data that have left the cache, in the order in which tasks start.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
-#include "../problem.h"
+#include "reuse.h"
 
 namespace tasksim {
 
-// The cost of far data (engine/locality.py, graph/reuse.py); called once per task.
+// The cost of far data (engine/locality.py); called once per task.
 class FarCharge {
  public:
-  FarCharge(const Graph &graph, const double *reach_bytes, const double *s_per_byte)
-      : graph_(graph), reach_bytes_(reach_bytes), s_per_byte_(s_per_byte),
-        last_(graph.handles, -INF) {}
+  // Throws BadArrays.
+  FarCharge(const Graph &graph, const Platform &platform, const tasksim_far &far)
+      : graph_(graph), far_(far), uses_(graph, caches(platform, far)) {
+    if (!far.near_bytes || !far.reach_bytes || !far.read_s_per_byte || !far.written_s_per_byte)
+      throw BadArrays{};
+  }
 
-  // Starts *task* on a worker of class *group*; returns the seconds that its far data add.
-  double extra_s(int task, int group) {
+  // Starts *task* on *worker*, of class *group*; returns the seconds that its far data add.
+  double extra_s(int task, int group, int worker) {
     const i64 place = i64{group} * graph_.tasks + task;
-    return far_bytes(task, reach_bytes_[place]) * s_per_byte_[place];
+    const double near_bytes = far_.near_bytes[place], reach_bytes = far_.reach_bytes[place];
+    const int cache = far_.cache_of ? far_.cache_of[worker] : 0;
+    double read = 0.0, written = 0.0;
+    for (i64 k = graph_.access_ptr[task]; k < graph_.access_ptr[task + 1]; ++k) {
+      const double distance = uses_.distance(graph_.access_handle[k], cache);
+      if (distance <= near_bytes) continue;
+      double bytes = uses_.bytes(k);
+      if (distance < reach_bytes)
+        bytes = bytes * (distance - near_bytes) / (reach_bytes - near_bytes);
+      (uses_.writes(k) ? written : read) += bytes;
+    }
+    uses_.use(task, cache);
+    return read * far_.read_s_per_byte[place] + written * far_.written_s_per_byte[place];
   }
 
  private:
-  static constexpr std::int8_t SCRATCH = 6;  // private to a task: no bytes, no use of the datum
-
-  double bytes(i64 access) const {
-    if (graph_.access_mode[access] == SCRATCH) return 0.0;
-    return static_cast<double>(graph_.size[graph_.access_handle[access]]);
-  }
-
-  double far_bytes(int task, double reach_bytes) {
-    const i64 first = graph_.access_ptr[task], end = graph_.access_ptr[task + 1];
-    const double oldest = accessed_ - reach_bytes;
-    double far = 0.0;
-    for (i64 k = first; k < end; ++k)
-      if (last_[graph_.access_handle[k]] < oldest) far += bytes(k);
-    for (i64 k = first; k < end; ++k) accessed_ += bytes(k);
-    for (i64 k = first; k < end; ++k)
-      if (graph_.access_mode[k] != SCRATCH) last_[graph_.access_handle[k]] = accessed_;
-    return far;
+  static int caches(const Platform &platform, const tasksim_far &far) {
+    if (!far.cache_of) return 1;
+    const std::span<const std::int32_t> of(far.cache_of, std::size_t(platform.workers));
+    if (of.empty() || std::ranges::min(of) < 0 || std::ranges::max(of) >= platform.workers + 1)
+      throw BadArrays{};
+    return std::ranges::max(of) + 1;
   }
 
   const Graph &graph_;
-  const double *reach_bytes_, *s_per_byte_;
-  std::vector<double> last_;
-  double accessed_ = 0.0;
+  const tasksim_far far_;
+  ReuseTracker uses_;
 };
 
 // The durations of tasks on each worker, hidden from schedulers (engine/machine/node.py).
@@ -51,14 +55,13 @@ class Charges {
  public:
   Charges(const Graph &graph, const Platform &platform, const tasksim_question &question)
       : class_of_(platform.class_of), costs_(question.costs), tasks_(graph.tasks) {
-    if (question.reach_bytes && question.far_s_per_byte)
-      far_.emplace_back(graph, question.reach_bytes, question.far_s_per_byte);
+    if (question.far) far_.emplace_back(graph, platform, *question.far);
   }
 
   // The duration of *task* on *worker*, in seconds, if it starts now; called once per task.
   double seconds(int task, int worker) {
     double cost_s = costs_[i64{class_of_[worker]} * tasks_ + task];
-    if (!far_.empty()) cost_s += far_[0].extra_s(task, class_of_[worker]);
+    if (!far_.empty()) cost_s += far_[0].extra_s(task, class_of_[worker], worker);
     return cost_s;
   }
 

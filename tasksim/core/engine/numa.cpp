@@ -13,9 +13,8 @@ Homes::Homes(const Slowing &slowing, const Graph &graph)
       domains_(slowing.domains),
       home_(graph.handles, NO_HOME),
       room_(distances_.room.begin(), distances_.room.end()),
-      nearest_(domains_),
-      accessed_(domains_, 0.0) {
-  if (distances_.cache_bytes > 0.0) last_.assign(i64{domains_} * graph.handles, -INF);
+      nearest_(domains_) {
+  if (distances_.cache_bytes > 0.0) caches_.emplace(graph, domains_);
   for (int domain = 0; domain < domains_; ++domain) {
     std::vector<int> &found = nearest_[domain];
     found.resize(domains_);
@@ -46,7 +45,7 @@ void Homes::touch(int task, int domain, std::span<double> shares) {
       shares[home] += size;
     }
   }
-  if (!last_.empty()) keep(task, total, domain);
+  if (caches_) caches_->use(task, domain);
   for (int home = 0; home < domains_; ++home)
     accessed_bytes[i64{domain} * domains_ + home] += shares[home];
   if (total == 0.0) {
@@ -71,21 +70,7 @@ int Homes::place(double size, int domain) {
 }
 
 bool Homes::cached(int handle, int domain) const {
-  return !last_.empty() && last_[i64{domain} * graph_.handles + handle] >=
-                               accessed_[domain] - distances_.cache_bytes;
-}
-
-// Notes that the cache of *domain* now holds the data; those that were written leave the others.
-void Homes::keep(int task, double total, int domain) {
-  accessed_[domain] += total;
-  for (i64 k = graph_.access_ptr[task]; k < graph_.access_ptr[task + 1]; ++k) {
-    if (graph_.access_mode[k] == SCRATCH) continue;
-    const int handle = graph_.access_handle[k];
-    last_[i64{domain} * graph_.handles + handle] = accessed_[domain];
-    if (graph_.access_mode[k] == R) continue;
-    for (int other = 0; other < domains_; ++other)
-      if (other != domain) last_[i64{other} * graph_.handles + handle] = -INF;
-  }
+  return caches_ && caches_->distance(handle, domain) <= distances_.cache_bytes;
 }
 
 }  // namespace tasksim

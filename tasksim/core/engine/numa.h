@@ -1,8 +1,10 @@
 // Homes of data where access to memory is non-uniform (engine/numa.py).
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "reuse.h"
 #include "slowing.h"
 
 namespace tasksim {
@@ -19,12 +21,11 @@ class Homes {
   std::vector<double> accessed_bytes;  // domains of tasks x domains of data
 
  private:
-  static constexpr std::int8_t R = 1, SCRATCH = 6;
+  static constexpr std::int8_t SCRATCH = 6;
   static constexpr int NO_HOME = -1, OVER_ALL = -2;
 
   int place(double size, int domain);
   bool cached(int handle, int domain) const;
-  void keep(int task, double total, int domain);
 
   const Distances &distances_;
   const Graph &graph_;
@@ -32,8 +33,7 @@ class Homes {
   std::vector<int> home_;                  // per handle
   std::vector<double> room_;               // per domain
   std::vector<std::vector<int>> nearest_;  // per domain all domains, itself first, then by distance
-  std::vector<double> accessed_;           // per domain, bytes
-  std::vector<double> last_;  // domains x handles, bytes accessed up to the last access; or empty
+  std::optional<ReuseTracker> caches_;     // of the domains, if they keep data of others
 };
 
 }  // namespace tasksim

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from tasksim.engine.data.accesses import Hints, HintWaits, hint_waits
-from tasksim.engine.locality import FarCharge
+from tasksim.engine.locality import FarCharge, FarCosts
 from tasksim.graph.commutation import ready_at_first
 from tasksim.graph.csr import pointers_of_counts, spans
 from tasksim.graph.taskgraph import TaskGraph
@@ -99,11 +99,10 @@ class Work:
         What counts is what the tasks of this node have used. Messages leave the caches as they
         are: what has been received is near if its last version was.
         """
-        shape = len(far.reach_bytes), len(self.graph)
-        reach, per_byte = np.zeros(shape), np.zeros(shape)
-        reach[:, : self.own_tasks] = far.reach_bytes[:, self.task]
-        per_byte[:, : self.own_tasks] = far.seconds_per_byte[:, self.task]
-        return FarCharge(self.graph, reach, per_byte)
+        costs = FarCosts.none(len(far.contained_s), len(self.graph))
+        for own, given in zip(costs, far.costs, strict=True):
+            own[:, : self.own_tasks] = given[:, self.task]
+        return FarCharge(self.graph, costs, far.cache_of)
 
     @property
     def hint_waits(self) -> HintWaits:

@@ -18,7 +18,7 @@ from tasksim.engine.cluster.ways import Ways
 from tasksim.engine.cluster.waytable import way_table
 from tasksim.engine.cluster.work import Work
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
-from tasksim.engine.compiled.flat import flat_contention, flat_platform
+from tasksim.engine.compiled.flat import flat_contention, flat_far, flat_platform
 from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.threads import can_be_threads
 from tasksim.engine.ticks import ticks
@@ -197,12 +197,10 @@ class CompiledCluster:
         work: Work,
     ) -> interface.Question:
         scheduler = policy.scheduler
-        far = (None, None) if asked.far is None else work.charge(asked.far).arrays
         return interface.Question(
             costs=self._column(costs, np.float64),
             estimates=self._column(estimates, np.float64),
-            reach_bytes=None if far[0] is None else self._column(far[0], np.float64),
-            far_s_per_byte=None if far[1] is None else self._column(far[1], np.float64),
+            far=self._far(asked, work),
             alone=self._alone_on(asked.platform),
             contention=self._contention(asked, work.graph),
             machine=True,
@@ -219,6 +217,13 @@ class CompiledCluster:
         if not self._blind or self._cores or asked.slowing is not None:
             return False
         return can_be_threads(asked.platform, asked.scheduler, of_cluster=True)
+
+    def _far(self, asked: NodeQuestion, work: Work) -> int | None:
+        if asked.far is None:
+            return None
+        flat = flat_far(work.charge(asked.far))
+        self._kept.append(flat)
+        return flat.address
 
     def _contention(self, asked: NodeQuestion, graph: TaskGraph) -> int | None:
         if asked.slowing is None:

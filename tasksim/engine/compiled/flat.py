@@ -16,11 +16,12 @@ from tasksim.schedulers.base import NOMINAL_SPEED
 
 if TYPE_CHECKING:
     from tasksim.engine.data.network import Path
+    from tasksim.engine.locality import FarCharge
     from tasksim.engine.slowing import Slowing
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["FlatContention", "flat_contention", "flat_platform"]
+__all__ = ["FlatStructure", "flat_contention", "flat_far", "flat_platform"]
 
 
 def _flat_platform(platform: Platform) -> Flat:
@@ -117,10 +118,10 @@ flat_platform: Final = Kept(_flat_platform)
 """The flat form of a platform, cached as long as the platform lives."""
 
 
-class FlatContention:
+class FlatStructure:
     """A structure of the core, kept with the arrays that it points to."""
 
-    def __init__(self, given: interface.Contention, column: Arrays) -> None:
+    def __init__(self, given: ctypes.Structure, column: Arrays) -> None:
         self._given, self._column = given, column
 
     @property
@@ -129,7 +130,18 @@ class FlatContention:
         return ctypes.addressof(self._given)
 
 
-def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
+def flat_far(far: FarCharge) -> FlatStructure:
+    """Return what *far* data cost, for the core."""
+    column = Arrays()
+    costs = {
+        name: column(values, np.float64)
+        for name, values in zip(far.costs._fields, far.costs, strict=True)
+    }
+    cache_of = None if far.cache_of is None else column(far.cache_of, np.int32)
+    return FlatStructure(interface.Far(**costs, cache_of=cache_of), column)
+
+
+def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatStructure:
     """Return *slowing* for the core, with a kind for each kernel of *graph*.
 
     Kernels of communication, which no worker runs, come last, and have the first kind.
@@ -162,4 +174,4 @@ def flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
         beside=column(chain.from_iterable(pairs), np.float64),
         **numa,
     )
-    return FlatContention(given, column)
+    return FlatStructure(given, column)

@@ -18,7 +18,7 @@ import numpy as np
 from tasksim.base.memory import no_garbage_collection
 from tasksim.core import interface
 from tasksim.engine.compiled.answers import NotedCopies, ended, numa_use, read_tasks
-from tasksim.engine.compiled.flat import flat_platform
+from tasksim.engine.compiled.flat import flat_far, flat_platform
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
@@ -29,7 +29,7 @@ from tasksim.schedulers.base import chooses_apart, unless_default
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.engine.compiled.flat import FlatContention
+    from tasksim.engine.compiled.flat import FlatStructure
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
@@ -242,13 +242,12 @@ class CompiledReplay:
 
     def _question(self) -> interface.Question:
         scheduler = self._policy.scheduler
-        far = (None, None) if self._far is None else self._far.arrays
+        self._flat_far = None if self._far is None else flat_far(self._far)
         self._alone = self._alone_on_devices()
         return interface.Question(
             costs=interface.address(self._costs, np.float64),
             estimates=interface.address(self._estimates, np.float64),
-            reach_bytes=interface.address(far[0], np.float64),
-            far_s_per_byte=interface.address(far[1], np.float64),
+            far=None if self._flat_far is None else self._flat_far.address,
             alone=interface.address(self._alone, np.int8),
             submitted=interface.address(self._submitted, np.int64),
             contention=None if self._contention is None else self._contention.address,
@@ -279,7 +278,7 @@ class CompiledReplay:
         return failure(status, self._outcome, self._graph, self._platform, scheduler, self._columns)
 
 
-def _flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatContention:
+def _flat_contention(slowing: Slowing, graph: TaskGraph) -> FlatStructure:
     from tasksim.engine.compiled.flat import flat_contention
 
     return flat_contention(slowing, graph)

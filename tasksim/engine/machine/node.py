@@ -60,7 +60,7 @@ class Charges:
         """Return the duration of *task*, which starts now on *worker*; to be called once a task."""
         cost_s = self._costs[worker][task]
         if self._far is not None:
-            cost_s += self._far.extra_s(task, self.class_of[worker])
+            cost_s += self._far.extra_s(task, self.class_of[worker], worker)
         return ticks(cost_s)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.base.errors import InputError, option, unknown
-from tasksim.models.samples import Unused, counters_among
+from tasksim.models.samples import ACCESSED_BYTES, Unused, counters_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +40,7 @@ SPENT: Final = ("run", "architecture")
 NO_PARAMETERS: Final = {
     "repetition": "counts repetitions",
     "wall_s": "the time by the clock on the wall",
+    **dict.fromkeys(ACCESSED_BYTES, "what the task accessed"),
 }
 """Columns of numbers that are parameters only on request -> their meanings."""
 BOOKKEEPING: Final = (*SPENT, *NO_PARAMETERS)

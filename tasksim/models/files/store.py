@@ -2,8 +2,9 @@
 
 A sample file, ``<kernel>.samples.csv``, has the raw measurements beside a coefficient file. Its
 columns are ``run`` (empty if unknown), ``architecture``, one per parameter, constant and counter,
-``duration_s``; and ``wall_s``, the wall-clock duration, if durations exclude the time taken by
-other programs.
+``duration_s``; ``wall_s``, the wall-clock duration, if durations exclude the time taken by
+other programs; and the bytes that it accessed, ``data_read_bytes`` and so on, if they are known of
+any sample.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tasksim.models.files.coefficients import (
 )
 from tasksim.models.fitted import columns
 from tasksim.models.rows import plain_number
-from tasksim.models.samples import UNKNOWN_RUN, Samples
+from tasksim.models.samples import ACCESSED_BYTES, UNKNOWN_RUN, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -343,7 +344,7 @@ def _labelled(file: CoefficientFile) -> CoefficientFile:
 
 _Row = tuple[int, list[float | str], list[float]]
 """The run, the parameters (of categories their names), and the durations: ``duration_s``,
-optionally ``wall_s``."""
+optionally ``wall_s`` and the bytes that were accessed."""
 DURATION_COLUMNS: Final = ("duration_s", "wall_s")
 
 
@@ -377,7 +378,7 @@ def read_samples(path: Path) -> dict[str, Samples]:
             f"{path}:{lines.line_num}: the last line is cut off: delete it, or restore the file"
         )
     return {
-        architecture: _samples(names, mine).with_counters_apart()
+        architecture: _samples(names, durations, mine).with_counters_apart()
         for architecture, mine in rows.items()
     }
 
@@ -395,21 +396,31 @@ def write_samples(path: Path, samples: Mapping[str, Samples]) -> None:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     durations = DURATION_COLUMNS[: 1 + any(some.wall_s is not None for some in samples.values())]
-    writer.writerow(["run", "architecture", *names, *durations])
+    accessed = any(some.accessed_bytes is not None for some in samples.values())
+    last = ACCESSED_BYTES if accessed else ()
+    writer.writerow(["run", "architecture", *names, *durations, *last])
     for architecture, some in samples.items():
         table = some.parameters[:, [some.names.index(name) for name in names]].tolist()
         runs = [UNKNOWN_RUN] * len(some) if some.runs is None else some.runs.tolist()
         wall_s = some.durations_s if some.wall_s is None else some.wall_s
         times = zip(some.durations_s.tolist(), wall_s.tolist(), strict=True)
         known = [some.categories.get(name) for name in names]
-        for run, row, pair in zip(runs, table, times, strict=True):
+        for index, (run, row, pair) in enumerate(zip(runs, table, times, strict=True)):
             cells = [
                 plain_number(value) if of is None else of[int(value)]
                 for value, of in zip(row, known, strict=True)
             ]
             run_cell = "" if run < 0 else run
-            writer.writerow([run_cell, architecture, *cells, *pair[: len(durations)]])
+            bytes_ = _bytes_cells(some, index) if accessed else ()
+            writer.writerow([run_cell, architecture, *cells, *pair[: len(durations)], *bytes_])
     write_text(path, out.getvalue())
+
+
+def _bytes_cells(samples: Samples, index: int) -> list[float | str]:
+    """Return the cells of the bytes that a sample accessed; empty if they are unknown."""
+    if samples.accessed_bytes is None or np.isnan(samples.accessed_bytes[index, 0]):
+        return [""] * len(ACCESSED_BYTES)
+    return [plain_number(value) for value in samples.accessed_bytes[index].tolist()]
 
 
 def append_samples(path: Path, samples: Mapping[str, Samples]) -> None:
@@ -439,7 +450,7 @@ def _with_all_columns(samples: Samples) -> Samples:
                 )
     return Samples(
         (*samples.names, *further), table, samples.durations_s, samples.runs,
-        wall_s=samples.wall_s, categories=samples.categories,
+        wall_s=samples.wall_s, categories=samples.categories, accessed_bytes=samples.accessed_bytes,
     )  # fmt: skip
 
 
@@ -457,7 +468,10 @@ def _common_names(samples: Mapping[str, Samples]) -> tuple[str, ...]:
 
 def _header(fields: list[str], path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the parameters, and those of the durations."""
-    durations = DURATION_COLUMNS if fields[-2:] == list(DURATION_COLUMNS) else DURATION_COLUMNS[:1]
+    last = ACCESSED_BYTES if tuple(fields[-len(ACCESSED_BYTES) :]) == ACCESSED_BYTES else ()
+    before = fields[: len(fields) - len(last)]
+    durations = DURATION_COLUMNS if before[-2:] == list(DURATION_COLUMNS) else DURATION_COLUMNS[:1]
+    durations = (*durations, *last)
     names = fields[2 : -len(durations)]
     if fields != ["run", "architecture", *names, *durations]:
         raise InputError(
@@ -495,7 +509,9 @@ def _row(
         for name, text in zip(names, fields[2:end], strict=True)
     ]
     taken = [
-        _number(text, name, where, least=math.ulp(0.0))
+        _bytes(text, name, where)
+        if name in ACCESSED_BYTES
+        else _number(text, name, where, least=math.ulp(0.0))
         for name, text in zip(durations, fields[end:], strict=True)
     ]
     return _run(fields[0], where), parameters, taken
@@ -537,9 +553,14 @@ def _number(text: str, name: str, where: str, least: float) -> float:
     return value
 
 
-def _samples(names: tuple[str, ...], rows: list[_Row]) -> Samples:
+def _bytes(text: str, name: str, where: str) -> float:
+    """Return bytes that were accessed; NaN if they are unknown."""
+    return _number(text, name, where, least=0.0) if text else math.nan
+
+
+def _samples(names: tuple[str, ...], durations: tuple[str, ...], rows: list[_Row]) -> Samples:
     runs, parameters, taken = zip(*rows, strict=True)
-    durations, *wall_s = zip(*taken, strict=True)
+    of = dict(zip(durations, zip(*taken, strict=True), strict=True))
     known = any(run != UNKNOWN_RUN for run in runs)
     columns: list[Any] = list(zip(*parameters, strict=True))
     categories = {}
@@ -547,6 +568,12 @@ def _samples(names: tuple[str, ...], rows: list[_Row]) -> Samples:
         if isinstance(columns[place][0], str):
             columns[place], categories[name] = coded_column(columns[place])
     table = np.column_stack(columns) if names else np.empty((len(rows), 0))
-    wall: Any = wall_s[0] if wall_s else None
+    accessed = None
+    if not np.isnan(of.get(ACCESSED_BYTES[0], math.nan)).all():
+        accessed = np.column_stack([of[name] for name in ACCESSED_BYTES])
     run: Any = runs if known else None
-    return Samples(names, table, durations, run, wall_s=wall, categories=categories)  # type: ignore[arg-type]
+    return Samples(
+        names, table, np.array(of["duration_s"]), run,
+        wall_s=np.array(of["wall_s"]) if "wall_s" in of else None,
+        categories=categories, accessed_bytes=accessed,
+    )  # fmt: skip
