@@ -34,6 +34,7 @@ from tasksim.calibration.machine import fingerprint, machine_name
 from tasksim.calibration.report import (
     CalibrationReport,
     disturbed_runs,
+    far_data,
     kept_terms,
     lock_holders,
     missing_intervals,
@@ -314,6 +315,7 @@ class KernelCampaign(Campaign):
         report.notes += missing_intervals(self.fits.without_interval)
         report.notes += preempted_tasks(self.observed)
         report.notes += lock_holders(self.observed.lock_free)
+        report.notes += self.fits.far_data
 
     def _part(self, begin: float, share: float) -> tuple[CalibrationOptions, Progress]:
         """Return options and progress function for a *share* of the time, from *begin* on."""
@@ -335,6 +337,7 @@ class KernelCampaign(Campaign):
         collected, fits, observed = self.collected, self.fits, self.observed
         rows = list(collected.configurations(self.options, kernels))
         locality, counted = fit_locality(collected.samples, observed.far)
+        fits.far_data = far_data(locality, counted)
         machine = Machine(self.destination.machine, fingerprint(self.destination.workers))
         near = {kernel: without_far_data(s, locality.get(kernel)) for kernel, s in counted.items()}
         effects = run_effects(near, fits.models)

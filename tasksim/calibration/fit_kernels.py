@@ -261,6 +261,8 @@ class Fits:
         Kernel that got a history because its terms could not be searched for -> reason.
     without_interval
         Kernel whose predictions have no interval -> reason.
+    far_data
+        Sentence about what far data cost; none if that is unknown.
     outside
         Kernel of which predictions outside its samples will be asked for -> how good they are.
     """
@@ -269,6 +271,7 @@ class Fits:
     refused: InputError | None = None
     histories: dict[str, str] = field(default_factory=dict)
     without_interval: dict[str, str] = field(default_factory=dict)
+    far_data: list[str] = field(default_factory=list)
     outside: dict[str, str] = field(default_factory=dict)
 
     def fit(

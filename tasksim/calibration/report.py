@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from tasksim.base.errors import option
-from tasksim.base.units import format_time
+from tasksim.base.units import format_size, format_time
 from tasksim.calibration.precision import percent
 from tasksim.models.files.coefficients import HELD_BELOW
 
@@ -22,12 +24,15 @@ if TYPE_CHECKING:
     from tasksim.calibration.kernel_samples import KernelSamples, MeasuredConfiguration
     from tasksim.calibration.steering import Steered
     from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.locality import Locality
+    from tasksim.models.samples import Samples
     from tasksim.platform.description import Overheads
 
 __all__ = [
     "CalibrationReport",
     "KernelSummary",
     "disturbed_runs",
+    "far_data",
     "missing_intervals",
     "preempted_tasks",
     "summaries",
@@ -239,6 +244,27 @@ def preempted_tasks(observed: Observed) -> list[str]:
         f"others used the cores: {seen.preempted} of {seen.tasks} tasks were preempted and count "
         f"with their processor time; by the wall clock, runs took "
         f"{seen.wall_s / seen.own_s:.3g} times as long"
+    ]
+
+
+def far_data(localities: Mapping[str, Locality], counted: Mapping[str, Samples]) -> list[str]:
+    """Return a sentence about what far data cost; *counted* are the samples with far bytes."""
+    longer = []
+    for kernel, known in sorted(localities.items()):
+        accessed = counted[kernel].accessed_bytes
+        assert accessed is not None  # the costs are fitted to it
+        read, written, *_ = np.nanmean(accessed, axis=0).tolist()
+        read_s = known.seconds_per_far_byte * read
+        written_s = known.seconds_per_far_written_byte * written
+        near_s = float(counted[kernel].durations_s.mean())
+        near_s -= known.mean_far_share * read_s + known.mean_far_written_share * written_s
+        longer.append(f"{kernel} {percent((read_s + written_s) / near_s)}")
+    if not longer:
+        return []
+    reach = format_size(next(iter(localities.values())).reach_bytes)
+    return [
+        f"with data that have left the cache (reach {reach}), tasks take longer by up to "
+        f"{', '.join(longer)}"
     ]
 
 

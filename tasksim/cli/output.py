@@ -101,6 +101,7 @@ def describe_run(run: Run, graph: TaskGraph) -> dict[str, Any]:
             for s in kernel_statistics(run)
         },
         **({} if run.numa is None else {"numa": run.numa.to_json()}),
+        **({} if run.far_data is None else {"far_data": run.far_data._asdict()}),
         **_energy_of(run),
         **_disturbance_of(run),
     }

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["Noise", "Prices"]
+__all__ = ["FarDataRule", "Noise", "Prices"]
 
 Noise = Literal["none", "model"]
 """Cost of a task: its model's mean, or a draw from its model's distribution."""
+FarDataRule = Literal["charged", "mean"]
+"""Cost of far data: that of each task's own, or that of those measured, in the mean."""
 
 
 class Prices:
@@ -54,14 +56,20 @@ class Prices:
         If a kernel has no model for any architecture of the platform.
     """
 
-    def __init__(self, graph: TaskGraph, platform: Platform, models: Models) -> None:
-        self._given, self._platform = graph, platform
+    def __init__(
+        self,
+        graph: TaskGraph,
+        platform: Platform,
+        models: Models,
+        far_data: FarDataRule = "charged",
+    ) -> None:
+        self._given, self.platform = graph, platform
         self._models = models  # kept, as who shares prices knows them by the object
         self._demands = Demands(graph, platform, models)
         modelled_s = self._demands.means()
         self.far: FarPart | None = None
         known: dict[tuple[int, int], Locality] = {}
-        for index, group in enumerate(platform.classes):
+        for index, group in enumerate(platform.classes if far_data == "charged" else ()):
             for kernel, name in enumerate(graph.model_names):
                 try:
                     locality = models.locality(name, group.models)
@@ -91,7 +99,7 @@ class Prices:
 
         Raises :exc:`InputError` if there are several, and a datum's home is none of them.
         """
-        graph, platform = self._given, self._platform
+        graph, platform = self._given, self.platform
         homes, memories = graph.handle_home, platform.memories
         if not len(homes) or 0 <= homes.min() <= homes.max() < len(memories):
             return graph

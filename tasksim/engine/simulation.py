@@ -15,10 +15,10 @@ import numpy as np
 from tasksim.base.errors import InputError
 from tasksim.engine.choice import Engine, Question, check_engine, replayed
 from tasksim.engine.outcome import machine, records
-from tasksim.engine.pricing import Noise, Prices
-from tasksim.platform.description import Platform
+from tasksim.engine.pricing import FarDataRule, Noise, Prices
+from tasksim.platform.description import Platform, class_of
 from tasksim.run.bounds import bounds
-from tasksim.run.record import Run
+from tasksim.run.record import FarData, Run
 from tasksim.schedulers.registry import create
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.cluster import Cluster
+    from tasksim.run.record import TaskTable
     from tasksim.schedulers.base import Scheduler
 
 __all__ = ["Settled", "Simulation"]
@@ -63,6 +64,9 @@ class Simulation(NamedTuple):
     simultaneous_pushes : {"serial", "blind"}, default "serial"
         Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
         schedulers that choose a worker at push choose before any choice counts.
+    far_data : {"charged", "mean"}, default "charged"
+        Whether tasks pay for their own far data, where models know what these cost, or as much as
+        the measured ones did in the mean, as their models say.
     submitted_s : ndarray or None, default None
         When each task is submitted, seconds from the start, none before the one before it; then
         the platform's cost of a submission does not count. None: one after the other. On one node
@@ -86,6 +90,7 @@ class Simulation(NamedTuple):
     drawn: Callable[[], NDArray[np.float64]] | None = None
     grid: Grid | None = None
     owner: str = "row"
+    far_data: FarDataRule = "charged"
 
     @property
     def node(self) -> Platform:
@@ -138,6 +143,7 @@ class Simulation(NamedTuple):
             wall_s = time.perf_counter() - begun
             graph, nodes, owners, costs = question.graph, [self.node], None, question.costs
             happened = machine(self.node) | records(graph, done.replay.outcome())
+            happened["far_data"] = _far_data(happened["tasks"], costs, settled.prices(self))
             name, said, why = self.node.name, {}, (done.engine, done.why)
         else:
             from tasksim.engine.cluster.choice import replayed as replayed_on_nodes
@@ -194,10 +200,10 @@ class Settled:
     def prices(self, asked: Simulation, platform: Platform | None = None) -> Prices:
         """Return the prices that a simulation shares with others, on its node or on *platform*."""
         platform = platform or asked.node
-        key = id(asked.graph), id(platform), id(asked.models)
+        key = id(asked.graph), id(platform), id(asked.models), asked.far_data
         with self._lock:
             if key not in self._prices:
-                self._prices[key] = Prices(asked.graph, platform, asked.models)
+                self._prices[key] = Prices(asked.graph, platform, asked.models, asked.far_data)
             return self._prices[key]
 
     def question(
@@ -315,3 +321,13 @@ class Settled:
         """Return the lock of a scheduler that is an object."""
         with self._lock:
             return self._turns.setdefault(id(scheduler), threading.Lock())
+
+
+def _far_data(tasks: TaskTable, costs: NDArray[np.float64], prices: Prices) -> FarData | None:
+    """Return the time that far data took from *tasks*, whose *costs* are without it."""
+    if prices.far is None or prices.slowing is not None:
+        return None
+    of = np.array(class_of(prices.platform))[tasks.worker]
+    near_s = float(costs[of, tasks.task].sum())
+    contained_s = float(prices.far.contained_s[of, tasks.task].sum())
+    return FarData(float(tasks.duration_s.sum()) - near_s, contained_s)

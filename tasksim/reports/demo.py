@@ -199,6 +199,7 @@ class DemoResult:
             f" {inside} of {runs} are within their interval of one run"
             f" ({100 * self.rows[0].sure.level:g} %)",
             alone,
+            "predicted: alone on the machine; one run: a run now, with what others may take",
             f"error: predicted against {'alone' if known else 'measured'};"
             f" median {100 * errors.median:.1f} %, worst {100 * errors.worst:.1f} %",
             *([replay_line(self.replay_errors)] if self.replay_errors else []),

@@ -10,7 +10,7 @@ from tasksim.run.metrics import efficiency, waits
 
 if TYPE_CHECKING:
     from tasksim.run.numa import NumaUse
-    from tasksim.run.record import Run
+    from tasksim.run.record import FarData, Run
 
 __all__ = ["BOUND_NAMES", "above", "run_facts"]
 
@@ -24,6 +24,10 @@ BOUND_NAMES: Final = {
     "solver_s": "solver's bound",
 }
 """Names of the bounds for people."""
+
+
+NOTABLE_SHARE: Final = 0.01
+"""Share of the tasks' time by which far data must make a run longer or shorter to be a fact."""
 
 
 def run_facts(run: Run) -> list[tuple[str, str]]:
@@ -79,6 +83,8 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
         facts.append(("messages", text))
     if run.numa is not None:
         facts.append(("remote access", _remote_access(run, run.numa)))
+    if run.far_data is not None and (text := _far_data(run, run.far_data)):
+        facts.append(("far data", text))
     if run.power is not None:
         from tasksim.run.energy import energy
 
@@ -99,6 +105,15 @@ def _remote_access(run: Run, use: NumaUse) -> str:
     busy_s = float(run.tasks.duration_s.sum())
     time = f"{100 * use.total_extra_s / busy_s:.1f} % of the tasks' time" if busy_s else "no time"
     return f"{share} of all accesses ({size}), {time}"
+
+
+def _far_data(run: Run, far: FarData) -> str:
+    """Return what far data cost, if that differs notably from what the models' means contain."""
+    busy_s = float(run.tasks.duration_s.sum())
+    if abs(far.extra_s - far.mean_s) < NOTABLE_SHARE * busy_s:
+        return ""
+    shares = [f"{100 * part_s / busy_s:.1f} %" for part_s in far]
+    return f"{shares[0]} of the tasks' time, {shares[1]} where the models were measured"
 
 
 def above(value: float, reference: float) -> str:

@@ -13,7 +13,7 @@ from tasksim.base.documents.json_document import Node, parse_json, position, rea
 from tasksim.base.errors import CheckFailed, InputError, unknown
 from tasksim.base.files import read_text
 from tasksim.run.metrics import summary
-from tasksim.run.record import Disturbance, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
+from tasksim.run.record import Disturbance, FarData, MemoryInfo, Run, RunKind, TaskTable, WorkerInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +69,7 @@ def encode(run: Run) -> str:
         **({} if run.uncertainty is None else {"uncertainty": run.uncertainty}),
         **({} if run.power is None else {"power": run.power.to_json()}),
         **({} if run.numa is None else {"numa": run.numa.to_json()}),
+        **({} if run.far_data is None else {"far_data": run.far_data._asdict()}),
         **({} if run.counted_j is None else {"counted_j": run.counted_j}),
         **({} if run.disturbance is None else {"disturbance": run.disturbance.to_json()}),
         "config": run.config,
@@ -166,6 +167,7 @@ def _run(root: Node) -> Run:
         uncertainty=_uncertainty(root.get("uncertainty", None)),
         power=_power(root),
         numa=_numa(root),
+        far_data=_far_data(root.get("far_data", None)),
         counted_j=None if counted.value is None else counted.number(),
         disturbance=_disturbance(root),
     )
@@ -194,6 +196,12 @@ def _numa(root: Node) -> NumaUse | None:
     from tasksim.run.numa import NumaUse
 
     return NumaUse.from_json(node)
+
+
+def _far_data(node: Node) -> FarData | None:
+    if node.value is None:
+        return None
+    return FarData(*(node[name].number() for name in FarData._fields))
 
 
 def _uncertainty(node: Node) -> dict[str, Any] | None:

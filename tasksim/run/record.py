@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Disturbance",
+    "FarData",
     "MemoryInfo",
     "MemoryTable",
     "MessageTable",
@@ -140,6 +141,22 @@ def _versions() -> dict[str, str]:
     }
 
 
+class FarData(NamedTuple):
+    """Time that far data took from the tasks of a simulated run.
+
+    Parameters
+    ----------
+    extra_s : float
+        Sum over its tasks, more than with all data in the cache.
+    mean_s : float
+        The same if each kernel had as large a share of far data as where it was measured: this is
+        in the models' means, and in what schedulers expect.
+    """
+
+    extra_s: float
+    mean_s: float
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """A run of a task graph on workers, simulated or native.
@@ -199,6 +216,9 @@ class Run:
         Power of its machine, for :func:`tasksim.run.energy.energy`; None if unknown.
     numa : NumaUse or None, default None
         Accesses between memory domains; None if memory is uniform, or of a native run.
+    far_data : FarData or None, default None
+        Time that far data took from the tasks; None if models say nothing of it, and where cores
+        slow each other down.
     counted_j : float or None, default None
         Energy in joules that the machine counted during a native run, for all programs together;
         None if it has no counters.
@@ -243,6 +263,7 @@ class Run:
     messages: MessageTable | None = None
     power: PowerInfo | None = None
     numa: NumaUse | None = None
+    far_data: FarData | None = None
     counted_j: float | None = field(default=None, compare=False)
     disturbance: Disturbance | None = field(default=None, compare=False)
 

@@ -83,7 +83,8 @@ class Resolved:
         from tasksim.engine.pricing import Prices
         from tasksim.run.bounds import bounds
 
-        means = Prices(self.graph, self.platform, self.known_models()).means
+        far_data = self.engine.get("far_data", "charged")
+        means = Prices(self.graph, self.platform, self.known_models(), far_data).means
         workers = [self.nodes * len(group.workers) for group in self.platform.classes]
         return bounds(self.graph, means, workers).to_json()
 

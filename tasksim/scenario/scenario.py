@@ -49,7 +49,8 @@ class Scenario(Setup):
         A folder with ``platforms/`` and ``models/`` that is searched before the others.
     changes : sequence of str, default ()
         As ``--set`` has them: ``"platform.workers.cpu.count=24"``,
-        ``"engine.simultaneous_pushes=blind"``, ``"engine.submission=recorded"``.
+        ``"engine.simultaneous_pushes=blind"``, ``"engine.submission=recorded"``,
+        ``"engine.far_data=mean"``.
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0

@@ -45,6 +45,7 @@ NOISES: tuple[Noise, ...] = ("none", "model")
 
 ENGINE_OPTIONS: Final = {
     "simultaneous_pushes": ("serial", "blind"), "submission": ("costs", "recorded"),
+    "far_data": ("charged", "mean"),
 }  # fmt: skip
 """Options of ``--set engine.OPTION=VALUE``, and their legal values."""
 

@@ -14,6 +14,7 @@ from strategies import graphs
 from tasksim.base.errors import InputError
 from tasksim.engine.pricing import Prices
 from tasksim.engine.simulation import Simulation
+from tasksim.formats.runs import load_run, save_run
 from tasksim.graph.builder import RW, GraphBuilder, R, Scratch
 from tasksim.graph.reuse import ReuseTracker
 from tasksim.models.kinds.given import ConstantLibrary
@@ -22,6 +23,10 @@ from tasksim.network.cluster import Cluster
 from tasksim.network.load import read_network
 from tasksim.platform.description import Memory, Platform, Worker
 from tasksim.platform.parts import MemoryDomain
+from tasksim.run.facts import run_facts
+from tasksim.scenario.scenario import Scenario
+
+RULES = ("charged", "mean")
 
 
 class Library(ConstantLibrary):
@@ -290,3 +295,31 @@ def test_far_bytes_grow_as_the_reach_shrinks(graph, random, caches):
                 assert read >= less_read
                 assert written >= less_written
         before = far
+
+
+def test_a_run_knows_what_far_data_took(tmp_path):
+    models = Library({"task": 2.0}, {"task": FAR})
+    graph, one = reading("a", "b", "c"), Platform.identical(1)
+    run = Simulation(graph, one, models, "eager").run()
+    assert run.far_data == pytest.approx((3.0, 1.5))
+    assert dict(run_facts(run))["far data"] == (
+        "40.0 % of the tasks' time, 20.0 % where the models were measured"
+    )
+    save_run(run, tmp_path / "run")
+    assert load_run(tmp_path / "run").far_data == run.far_data
+    as_measured = Simulation(reading("a", "a", "b", "b"), one, models, "eager").run()
+    assert as_measured.far_data == pytest.approx((2.0, 2.0))
+    assert "far data" not in dict(run_facts(as_measured))
+
+
+def test_a_setting_leaves_each_task_its_mean():
+    models = Library({"task": 2.0}, {"task": FAR})
+    graph, one = reading("a", "a", "b"), Platform.identical(1)
+    run = Simulation(graph, one, models, "eager", far_data="mean").run()
+    assert run.tasks.duration_s.tolist() == [2.0, 2.0, 2.0]
+    assert run.far_data is None
+    asked = Scenario(graph, platform=one, models=models, scheduler="eager")
+    spans = [asked.vary({"engine.far_data": rule}).solve().makespan_s for rule in RULES]
+    assert spans == [6.5, 6.0]
+    with pytest.raises(InputError, match=r"unknown far_data 'off' \(known: charged, mean\)"):
+        asked.vary({"engine.far_data": "off"}).solve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,6 +280,19 @@ def test_memory_domains(write):
     assert load(both).memory_domains[3].workers == (7, 8, 9, 10)
 
 
+def test_domains_have_caches(write):
+    path = write("""
+        version: 1
+        workers: {cpu: {count: 4}}
+        memory_domains: {ccx: {workers: cpu, each: 2, cache: 32 MiB}}
+        """)
+    assert [domain.cache_bytes for domain in load(path).memory_domains] == [2.0**25, 2.0**25]
+    larger = load(path, settings=["platform.memory_domains.ccx.cache=x2"])
+    assert {domain.cache_bytes for domain in larger.memory_domains} == {2.0**26}
+    with pytest.raises(InputError, match="memory domain a has cache 0, must be positive"):
+        replace(Platform.identical(1), memory_domains=(MemoryDomain("a", (0,), cache_bytes=0),))
+
+
 def test_memory_domains_that_are_wrong(write, errors):
     path = write("""
         version: 1
@@ -300,7 +314,7 @@ def test_memory_domains_that_are_wrong(write, errors):
         "bandwidth.1: must be greater than 0 (got '0 GB/s')",
         "workers of cuda drive devices, must be cores",
         "group cpu is in gpu too",
-        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known, size), did you",
+        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known, size, cache), did you",
         "3 has no unit",
     ):
         assert what in found

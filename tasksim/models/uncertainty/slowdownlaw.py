@@ -4,8 +4,8 @@ A *slowdown* is the ratio of a duration to the duration on an idle machine. A ca
 cores briefly again and again (:mod:`tasksim.native.slowdown_probe`), and each of its runs
 has a slowdown of its own. A prediction uses the calibration runs whose last few probes, as long
 before the run, were similar: as busy, and as restless, which is the distance between these probes.
-If no such run was seen, because a load began after the calibration, the slowdown of the run is that
-of the probe, with some scatter: loads usually persist.
+If no such run was seen, because a load began after the calibration, the slowdown of the run is the
+mean of these probes, with some scatter, which reaches the calmest of them and the busiest.
 
 The file ``slowdown.csv`` in a machine's folder has the slowdowns of calibration runs. One line per
 run: ``run``, its number as in sample files; ``probe``, the slowdown of work on all cores a second
@@ -60,10 +60,11 @@ PRIOR_RUNS: Final = 8
 CALM_SCATTER: Final = 0.02
 """Standard deviation of the log slowdown on an otherwise idle machine."""
 BUSY_SCATTER: Final = 0.1
-"""Standard deviation of a run's log slowdown, per unit of the log slowdown of the probe."""
+"""Standard deviation of a run's log slowdown, per unit of the mean log slowdown of the probes."""
 RESTLESS_SCATTER: Final = 0.5
 """Standard deviation of a run's log slowdown, per unit of log distance between the last probes: the
-run may meet the calmest of these moments or the busiest."""
+run may meet the calmest of these moments or the busiest, and an interval of 95 % about their mean
+holds both (of four, none is farther from the mean than three quarters of the distance)."""
 ARRIVAL_SHARE: Final = 0.02
 """Share of runs during which a further load begins."""
 ARRIVAL_SLOWDOWN: Final = 0.5
@@ -127,10 +128,12 @@ class SlowdownLaw:
             apart = np.hypot(apart, self.restless - restless)
         nearest = np.sort(apart)[:NEAREST_RUNS]
         near = apart <= np.clip(nearest[-1] if len(nearest) else 0.0, SAME_DISTANCE, MAX_DISTANCE)
+        # A restless machine that is busy now may be calm a second later: the latest says no more.
+        usual = float(logs.mean())
         scatter = np.sqrt(
-            CALM_SCATTER**2 + (BUSY_SCATTER * latest) ** 2 + (RESTLESS_SCATTER * restless) ** 2
+            CALM_SCATTER**2 + (BUSY_SCATTER * usual) ** 2 + (RESTLESS_SCATTER * restless) ** 2
         )
-        return ExpectedSlowdown(np.sort(self.slowdowns[near]), latest, float(scatter))
+        return ExpectedSlowdown(np.sort(self.slowdowns[near]), usual, float(scatter))
 
     def at_any(self) -> ExpectedSlowdown:
         """Return the expected slowdown at an unknown time: that of the calibration's runs."""

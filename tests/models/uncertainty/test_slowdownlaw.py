@@ -125,3 +125,13 @@ def test_a_damaged_file_is_refused(tmp_path, text):
     slowdown_path(tmp_path).write_text(text)
     with pytest.raises(InputError, match=r"slowdown.csv:\d: expected"):
         read_slowdowns(slowdown_path(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "probes", [[1, 1, 1, 4.3], [1, 4.3, 4.3, 4.3], [1.05, 2, 3, 4.3], [4.3, 1, 4.3, 1], [17, 1]]
+)
+def test_an_interval_holds_the_calmest_and_the_busiest_of_the_last_moments(probes):
+    """A run that meets the calm one takes what is predicted for it alone."""
+    found = drawn(SlowdownLaw.of([]).at(probes))
+    assert np.quantile(found, 0.025) <= min(probes)
+    assert np.quantile(found, 0.975) >= max(probes)
