@@ -314,7 +314,7 @@ def test_memory_domains_that_are_wrong(write, errors):
         "bandwidth.1: must be greater than 0 (got '0 GB/s')",
         "workers of cuda drive devices, must be cores",
         "group cpu is in gpu too",
-        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known, size, cache), did you",
+        "unknown field (got 'badnwidth', legal workers, each, bandwidth, known, size, cache),",
         "3 has no unit",
     ):
         assert what in found
