@@ -61,6 +61,8 @@ CHUNK_ROWS: Final = 1024
 of fewer samples with the same seed."""
 MAX_CHUNKS: Final = 100_000
 """Number of chunks after which conditions that hardly ever hold are an error."""
+THIN_FACTOR: Final = 10
+"""How many times as dense samples are where they are not thinned."""
 STALL_FACTOR: Final = 3.0
 """Mean factor of the duration of a sample that was disturbed."""
 
@@ -231,6 +233,22 @@ class Suite:
             name: (self.axes[name].low, self.axes[name].top_below) for name in self._open(parameter)
         }
         return self._measured(self._drawn(ranges, count, "below", seed, inside=True), seed)
+
+    def thinned(self, count: int, seed: int = 0) -> Samples:
+        """Return samples of which few are in the upper half of a parameter, a tenth of the others.
+
+        It is the first that can be extrapolated; :meth:`upper` says which rows are in that half.
+        """
+        rows = self._drawn({}, THIN_FACTOR * count, "samples", seed, inside=True)
+        kept = ~self.upper(rows)
+        kept[::THIN_FACTOR] = True
+        return self._measured(rows[kept][:count], seed)
+
+    def upper(self, rows: Floats) -> Bools:
+        """Return which *rows* are in the upper half, in logarithms, of the parameter thinned."""
+        name = self.extrapolable[0]
+        middle = (self.axes[name].low * self.axes[name].high) ** 0.5
+        return rows[:, self.names.index(name)] >= middle
 
     def beyond(
         self,

@@ -4,6 +4,7 @@
     python benchmarks/models.py inside --peers PEERS            # and against tuned learners
     python benchmarks/models.py beyond --peers PEERS            # extrapolation
     python benchmarks/models.py monotony                        # errors of 512 to 65,536 samples
+    python benchmarks/models.py thin --kinds learned            # intervals where samples are thin
     python benchmarks/models.py all --small                     # under a minute, to see it work
     python benchmarks/models.py inside --measured FOLDER        # measured_suites.py says how
 
@@ -22,7 +23,9 @@ here, not wall-clock time, so that the choice does not depend on the load of the
   with the settings chosen before;
 - bytes: of the model in a file, and with its intervals; of a learner, pickled;
 - per s: configurations predicted in a second of processor time, 2000 at once;
-- 90 %, 95 %: the share of measured test durations in intervals of that level.
+- 90 %, 95 %: the share of measured test durations in intervals of that level;
+- thin, dense: those shares where a tenth as many samples were measured (the upper half of a size),
+  and where they were not; `alike` are intervals that do not know where samples are thin.
 
 With `--json FILE`, results are kept in FILE; what is in it already is not computed again.
 """
@@ -36,6 +39,7 @@ import os
 import sys
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -56,6 +60,8 @@ from tasksim.base.errors import InputError, ModelError, TasksimError
 from tasksim.models import selection
 from tasksim.models.registry import kinds as installed
 from tasksim.models.selection import size_bytes
+from tasksim.models.uncertainty.conformal import calibrate
+from tasksim.models.validation.crossvalidation import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,11 +86,13 @@ COUNTS: Final = (512, 2048, 16384)
 MONOTONY_COUNTS: Final = (512, 2048, 8192, 32768, 65536)
 BEYOND_COUNT: Final = 512
 """Number of samples to extrapolate from: there are 51 cases, and each is a fit of each kind."""
-TABLES: Final = ("inside", "beyond", "monotony", "all")
+THIN_COUNT: Final = 512
+"""Number of samples to judge thin regions with: of many more, none is thin."""
+TABLES: Final = ("inside", "beyond", "monotony", "thin", "all")
 RISE: Final = 1.05
 """Factor between the errors of fewer and of more samples that counts as a rise."""
 SMALL_SUITES: Final = ("qr", "fft")
-SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128)}
+SMALL_COUNTS: Final = {"inside": (64,), "beyond": (64,), "monotony": (64, 128), "thin": (64,)}
 SMALL_KINDS: Final = (DEFAULT, "mlr")
 SMALL_BUDGET_S: Final = 2.0
 """What `--small` judges instead of everything."""
@@ -592,6 +600,58 @@ def monotony(asked: Asked) -> None:
         print_rows(["suite", *map(str, asked.counts)], lines)
 
 
+def thin(asked: Asked) -> None:
+    """Print what 95 % intervals hold where samples are thin and where they are dense."""
+    for count, kind in product(asked.counts, asked.kinds):
+        lines, shares = [], []
+        for suite, seed in product(asked.suites, asked.seeds):
+            found = judged_thin(suite, count, seed, kind, asked.budget_s)
+            if found:
+                shares.append(found)
+                lines.append([suite.name, *(f"{100 * share:.1f}" for share in found)])
+        print(f"Shares in 95 % intervals of {kind}, {count} samples, few of them in half of a size")
+        means = np.mean(shares, axis=0) if shares else ()
+        lines.append(["mean", *(f"{100 * share:.1f}" for share in means)])
+        print_rows(
+            ["suite", "dense", "thin", "thinnest", "alike: dense", "thin", "thinnest"], lines
+        )
+
+
+def judged_thin(
+    suite: AnySuite, count: int, seed: int, kind: str, budget_s: float
+) -> tuple[float, ...]:
+    """Return shares in intervals where samples are dense, thin, and in the thinnest fifth.
+
+    First of intervals as they are, then of such that are alike wherever samples are; none of
+    suites that were measured, which are as dense as they are, and of models without intervals.
+    """
+    if isinstance(suite, MeasuredSuite):
+        return ()
+    try:
+        samples = suite.thinned(count, seed)
+        model = fitted(samples, kind, budget_s, seed)
+        out = left_out(model, samples, seed=seed)
+    except TasksimError:
+        return ()
+    rows, measured_s = suite.test(seed, INTERVAL_TESTS, noisy=True)
+    table, known = asked_of(model, suite, rows)
+    table, measured_s, upper = table[known], measured_s[known], suite.upper(rows)[known]
+    unknown = model._unknown_share(table)
+    fifth = upper if unknown is None else unknown >= np.quantile(unknown, 0.8)
+    shares = []
+    for alike in (False, True):
+        with (
+            nullcontext()
+            if not alike
+            else patch.object(type(model), "_unknown_share", lambda *_, **__: None)
+        ):
+            calibrate(model, samples, out, seed=seed)
+            low, high = model.interval(table, 0.95)
+        held = (low <= measured_s) & (measured_s <= high)
+        shares += [float(held[where].mean()) for where in (~upper, upper, fifth)]
+    return tuple(shares)
+
+
 def main() -> None:
     """Judge, and print tables."""
     parser = argparse.ArgumentParser(
@@ -631,6 +691,7 @@ def main() -> None:
         ("inside", COUNTS, inside),
         ("beyond", (BEYOND_COUNT,), beyond),
         ("monotony", MONOTONY_COUNTS, monotony),
+        ("thin", (THIN_COUNT,), thin),
     ):
         if arguments.table not in (table, "all"):
             continue

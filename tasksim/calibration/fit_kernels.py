@@ -321,10 +321,10 @@ def _said_outside(model: KernelModel, samples: Samples, outside: Outside) -> str
     """Return how well *model*, fitted to the rest, predicts the *samples* at their ends."""
     where = f"{100 * outside.share:.3g} % of the sizes to be predicted are outside the samples"
     errors = errors_outside(model, samples, outside)
-    if not len(errors):
-        return f"{where}, and too few sizes differ to judge extrapolation by"
-    if not np.isfinite(errors).all():
+    if model.exact:
         return f"{where}, where {model.kind} predicts nothing"
+    if not len(errors) or not np.isfinite(errors).all():
+        return f"{where}, and too few sizes differ to judge extrapolation by"
     ends = ", ".join(end.text() for end in outside.ends)
     off = 100 * float(np.expm1(errors.mean()))
     return f"{where}; fitted to the rest, it errs by {off:.3g} % on those with {ends}"
@@ -359,6 +359,7 @@ def _error(model: LinearModel, samples: Samples, outside: Outside | None) -> tup
     """Return the MLogQ of *model* on samples left out, and the standard error of that inside."""
     told = model.report()
     error, spread = told["cv_mlogq"], told["cv_standard_error"]
-    if outside is not None and len(beyond := errors_outside(model, samples, outside)):
+    beyond = np.empty(0) if outside is None else errors_outside(model, samples, outside)
+    if outside is not None and len(beyond) and np.isfinite(beyond).all():
         error = (1 - outside.share) * error + outside.share * float(beyond.mean())
     return error, spread

@@ -198,6 +198,8 @@ def calibrate(
         raise click.UsageError("--trust is about a recorded run: give --from RUN")
     if not items:
         raise click.UsageError("Missing argument 'GRAPH|KERNEL' (or --from RUN).")
+    if predicted and items[0] in (NETWORK, MEMORY, POWER):
+        raise InputError(f"--for is about the kernels of graphs, got '{items[0]}'")
     if items == (NETWORK,):
         from tasksim.cli.calibrate_machine import calibrate_network
         from tasksim.native.cluster.launch import watch_over_rank

@@ -116,3 +116,12 @@ def test_the_script_prints_samples_with_names_of_categories():
     assert head == "m,n,k,batch,tile,precision,duration_s"
     assert len(rows) == 5
     assert {row.split(",")[5] for row in rows} <= {"half", "single", "double"}
+
+
+def test_thinned_samples_are_few_in_the_upper_half():
+    suite = SUITES["fft"]
+    samples = suite.thinned(500, seed=0)
+    assert len(samples) == 500
+    even = suite.upper(suite.samples(500, seed=0).parameters).mean()
+    assert 0.05 < suite.upper(samples.parameters).mean() / even < 0.25
+    assert suite.thinned(500, seed=0).durations_s.tolist() == samples.durations_s.tolist()

@@ -42,6 +42,7 @@ def test_small_prints_all_tables_and_keeps_results(tmp_path):
         "Error inside the domain, 64 samples",
         "Error beyond the samples",
         "Error of mlr",
+        "Shares in 95 % intervals of mlr, 64 samples",
     ):
         assert title in found.stdout
     results = json.loads(kept.read_text())

@@ -13,6 +13,7 @@ from tasksim.calibration.fit_kernels import (
     choose_linear,
     fit_searched,
     irregular,
+    predicted_graphs,
 )
 from tasksim.calibration.kernels_under_load import KernelCall
 from tasksim.graph.apps.registry import generate
@@ -191,3 +192,9 @@ def test_the_fmm_has_the_parameters_of_its_known_terms():
         task = int(np.flatnonzero(graph.kernel == at)[0])
         assert set(table.split(" + ")) <= graph.parameters_of(task).keys()
     assert KNOWN_TERMS.keys() == set(graph.kernels)
+
+
+@pytest.mark.parametrize("given", ["cholesky tiles=2", 3, [CHOLESKY, 4]])
+def test_graphs_that_will_be_predicted_are_a_list(given):
+    with pytest.raises(InputError, match=r"predicted: got .*; legal: a list of graphs, by name or"):
+        predicted_graphs(given)

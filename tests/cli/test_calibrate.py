@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,3 +179,39 @@ def test_an_unwritable_library_is_refused_before_the_measuring(tasksim, tmp_path
     assert called.code == 2
     assert called.err.startswith("Error: cannot write file/lib/models: ")
     assert called.err.endswith("file is not a folder\n")
+
+
+@pytest.mark.slow
+def test_a_graph_of_other_sizes_gets_models_that_extrapolate(tasksim):
+    line = (
+        "calibrate gemm m=16,24,32,48,64,96 n=32 k=32 potrf n=32 --library lib --name here"
+        " --workers 1 --max-time 0.5s --tolerance 50%"
+    )
+    larger = "--for 'cholesky tiles=3 tile_size=128'"
+    called = tasksim(f"{line} {larger}")
+    assert called.code == 0, called.err
+    notes = called.err.replace("\n", " ")
+    assert "Note: gemm: linear models with searched terms, as tasks to be predicted" in notes
+    assert "Note: gemm: 100 % of the sizes to be predicted are outside the samples;" in notes
+    assert "Note: syrk, trsm: to be predicted, and not measured: calibrate them, too" in notes
+    assert "potrf: a history, which predicts no other configurations" in notes
+    assert load_kernel(Path("lib/models/here/gemm.json")).architectures["cpu"].model.kind == "mlr"
+    again = tasksim(f"{line} --replace --for 'cholesky tiles=3 tile_size=32' --json")
+    assert (
+        load_kernel(Path("lib/models/here/gemm.json")).architectures["cpu"].model.kind == "history"
+    )
+    assert not [note for note in again.json["notes"] if "outside" in note]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cholesky tiles=2 --for choleski", "--for: unknown task graph 'choleski', did you mean"),
+        ("cholesky tiles=2 --for ''", "--for: got ''; legal: a graph and its settings"),
+        ("memory --for 'cholesky tiles=2'", "--for is about the kernels of graphs, got 'memory'"),
+    ],
+)
+def test_graphs_to_be_predicted_that_are_none(tasksim, line, message):
+    called = tasksim(f"calibrate {line} --library lib")
+    assert called.code == 2
+    assert message in called.err
