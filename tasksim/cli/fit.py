@@ -366,7 +366,8 @@ def _sizes_in(
     graphs = graphs_for(texts)
     known = dict.fromkeys(name for graph in graphs for name in graph.model_names)
     if kernel not in known:
-        raise InputError(f"--for: {unknown('kernel', kernel, known, ', '.join(texts))}")
+        error = unknown("kernel", kernel, known, ", ".join(texts))
+        raise InputError(f"--for: {error}; the name of -o KERNEL.json says which")
     return sizes_in(graphs, kernel, samples)
 
 

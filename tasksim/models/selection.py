@@ -534,6 +534,8 @@ def _extrapolated(chosen: Candidate, outside: Outside | None) -> Iterator[str]:
         yield f"{where}, where {chosen.kind} predicts nothing"
     elif not len(chosen.beyond):
         yield f"{where}, and too few sizes differ to judge extrapolation by ({ends})"
+    elif chosen.mlogq_outside is None and chosen.model and chosen.model.extrapolates:
+        yield f"{where}, and without {ends} too few are left to judge {chosen.kind} by"
     elif chosen.mlogq_outside is None:
         yield f"{where}, where {chosen.kind} predicts nothing"
     elif chosen.mlogq_outside > WARNING_ERROR_THRESHOLD:
