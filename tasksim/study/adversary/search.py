@@ -12,7 +12,7 @@ import random
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from tasksim.base.arguments import flag, one_of, path_of, positive_number, whole_number
+from tasksim.base.arguments import all_of, flag, one_of, path_of, positive_number, whole_number
 from tasksim.base.documents.json_document import Node, parse_json, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, read_text, refuse_folder, write_text
@@ -143,7 +143,9 @@ def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:
         check_slowest(given["slowest"])
     if "vary" in given:
         chosen = given["vary"].split(",") if isinstance(given["vary"], str) else given["vary"]
-        given["vary"] = tuple(one_of(name, CHANGES, "vary") for name in chosen)
+        given["vary"] = tuple(one_of(name, CHANGES, "vary") for name in all_of(chosen, str, "vary"))
+        if not given["vary"]:
+            raise InputError(f"vary: got no changes; legal: some of {', '.join(CHANGES)}")
     if given.get("platform") and "workers" in given:
         raise InputError("workers: the platform has its own; legal: either of the two")
     return Question(first, second, **given)

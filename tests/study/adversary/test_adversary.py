@@ -192,6 +192,27 @@ def test_what_is_wrong_is_said(words, message, tmp_path):
     assert not (tmp_path / "worst").exists()
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"vary": 3}, {"vary": []}, {"vary": [3]}, {"tasks": "many"}, {"steps": 2.5}, {"seed": -1},
+        {"slowest": float("nan")}, {"slowest": "0.1"}, {"platform": 3}, {"stepps": 3}, {"keep": -1},
+        {"runs": None}, {"force": 1}, {"duration_s": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_python_is_told_as_the_command_is(settings, tmp_path):
+    with pytest.raises(InputError):
+        search("cpop", "heft", tmp_path / "worst", **settings)
+    assert not (tmp_path / "worst").exists()
+
+
+@pytest.mark.parametrize("names", [(None, "heft"), ("heft", 3), ("heft:order=random", "cpop")])
+def test_schedulers_in_python_are_checked(names, tmp_path):
+    with pytest.raises(InputError):
+        search(*names, tmp_path / "worst")
+
+
 def test_the_command_prints_the_worst_ratio_and_writes_a_page(tmp_path):
     code, printed, _ = called(
         "study adversary cpop heft --tasks 5 --workers 3 --steps 40 --runs 2 --keep 1 "
