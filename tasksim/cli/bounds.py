@@ -162,7 +162,11 @@ def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
 
     run = load_run(path)
     check_records(run, path)
-    blamed = _blamed(run, path) if with_blame else None
+    blamed = None
+    if with_blame:
+        from tasksim.scenario.recorded import blame_of
+
+        blamed = blame_of(run, path)
     walked = practical_critical_path(run)
     messages = None if run.messages is None else path_messages(run)
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
@@ -194,23 +198,6 @@ def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
     click.echo(f"practical critical path\n{path_table(walked)}")
     if messages is not None:
         click.echo(f"\n{path_message_line(messages)}")
-
-
-def _blamed(run: Run, path: Path) -> Blame:
-    """Return the causes of the makespan of *run*, by the models that it was simulated with."""
-    import numpy as np
-
-    from tasksim.engine.pricing import Prices
-    from tasksim.platform.description import class_of
-    from tasksim.run.blame import blame
-    from tasksim.scenario.recorded import scenario_of
-    from tasksim.scenario.resolved import resolve
-
-    resolved = resolve(scenario_of(run, path))
-    if resolved.nodes > 1:
-        raise InputError(f"{path}: --blame is for runs on one node; got {resolved.nodes} nodes")
-    prices = Prices(resolved.graph, resolved.platform, resolved.known_models())
-    return blame(run, prices.means, np.array(class_of(resolved.platform), np.int64))
 
 
 def _blame_table(blamed: Blame) -> str:

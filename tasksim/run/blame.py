@@ -46,6 +46,8 @@ class Blame(NamedTuple):
     """Idle time of workers with a ready task: the runtime's costs, and tasks not yet taken."""
     end_s: float
     """Idle time after the last task of a worker."""
+    unused_s: float
+    """Time of workers that run no task."""
 
     def rows(self) -> list[tuple[str, float]]:
         """Return the bound and the parts above it, with their names."""
@@ -59,6 +61,7 @@ class Blame(NamedTuple):
             ("idle for copies", self.transfer_s),
             ("idle for the runtime", self.queue_s),
             ("idle at the end", self.end_s),
+            ("workers without a task", self.unused_s),
         ]
 
 
@@ -137,6 +140,7 @@ def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -
     idle = idle_time(run)
     first_s = _first_ready_s(run)
     start_s = np.minimum(first_s, idle.dependency_s)
+    used = np.bincount(table.worker, minlength=len(run.workers)) > 0
     return Blame(
         run.makespan_s,
         float(cheapest.sum()),
@@ -146,7 +150,8 @@ def blame(run: Run, costs_s: NDArray[np.float64], class_of: NDArray[np.int64]) -
         float(of_worker @ (idle.dependency_s - start_s)),
         float(of_worker @ idle.transfer_s),
         float(of_worker @ idle.queue_s),
-        float(of_worker @ idle.end_s),
+        float(of_worker @ np.where(used, idle.end_s, 0.0)),
+        float(of_worker @ np.where(used, 0.0, idle.end_s)),
     )
 
 

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.samples import Samples
+    from tasksim.run.blame import Blame
     from tasksim.run.record import Run
     from tasksim.run.samples import Repeated
 
-__all__ = ["recorded_runs", "recorded_samples", "scenario_of"]
+__all__ = ["blame_of", "recorded_runs", "recorded_samples", "scenario_of"]
 
 
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
@@ -57,6 +58,28 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     if not trust:
         schedulers.refuse_foreign(run.scheduler, where)
     return found.vary(scheduler=run.scheduler, seed=run.seed or 0)
+
+
+def blame_of(run: Run, where: Path) -> Blame:
+    """Return the causes of the makespan of a simulated *run*, by the models that it used.
+
+    Raises
+    ------
+    InputError
+        If the run is not simulated, had several nodes, or its scenario is gone.
+    """
+    import numpy as np
+
+    from tasksim.engine.pricing import Prices
+    from tasksim.platform.description import class_of
+    from tasksim.run.blame import blame
+    from tasksim.scenario.resolved import resolve
+
+    resolved = resolve(scenario_of(run, where))
+    if resolved.nodes > 1:
+        raise InputError(f"{where}: blame is for runs on one node; got {resolved.nodes} nodes")
+    prices = Prices(resolved.graph, resolved.platform, resolved.known_models())
+    return blame(run, prices.means, np.array(class_of(resolved.platform), np.int64))
 
 
 def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:

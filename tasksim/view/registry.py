@@ -134,6 +134,7 @@ PANELS: Registry[Panel] = Registry(
         "network": "tasksim.view.networkpanels:NETWORK",
         "messages": "tasksim.view.networkpanels:MESSAGES",
         "nodes": "tasksim.view.networkpanels:NODES",
+        "blame": "tasksim.view.blamepanel:BLAME",
     },
     _adopt,
 )

@@ -69,7 +69,7 @@ def test_blame_splits_the_makespan_of_a_run(tasksim):
     assert "idle at the end" in done.out
     found = tasksim("bounds run --blame --json").json["blame"]
     assert found["bound_s"] + sum(
-        found[f"{name}_s"] for name in ("start", "dependency", "transfer", "queue", "end")
+        found[f"{name}_s"] for name in ("start", "dependency", "transfer", "queue", "end", "unused")
     ) == pytest.approx(found["makespan_s"])
     graph = tasksim(f"bounds {ASKED} --blame")
     assert graph.errors == ["Error: --blame is for a run; got the graph cholesky tiles=5"]

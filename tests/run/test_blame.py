@@ -63,4 +63,5 @@ def test_a_kernel_on_the_wrong_worker_is_to_blame():
     assert found.bound_s == pytest.approx(0.8)
     on_core = run.tasks.worker[0] == 0
     assert found.placement_s["gemm"] == pytest.approx(0.0)
-    assert found.end_s == pytest.approx(3.2 if on_core else 0.2)
+    assert found.unused_s == pytest.approx(3.2 if on_core else 0.2)
+    assert found.end_s == 0.0

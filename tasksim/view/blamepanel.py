@@ -1,0 +1,108 @@
+"""Panel of blame, a bar per run with the parts of its makespan, by cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tasksim.base.units import time_unit
+from tasksim.run.record import Run
+from tasksim.scenario.recorded import blame_of
+from tasksim.view.registry import Look, Panel
+from tasksim.view.style import TEXT, kernel_colours, new_axes, run_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from tasksim.run.blame import Blame
+
+__all__ = ["BLAME", "panel_blame"]
+
+HEIGHT_INCHES: Final = 2.6
+MIN_DRAWN_SHARE: Final = 2e-3
+"""Smallest share of the longest makespan that is drawn: half a pixel of a figure."""
+CAUSE_COLOURS: Final = {
+    "area bound": "#d9d9d9",
+    "longer than modelled": "#6b4c9a",
+    "idle at the start": "#f2c14e",
+    "idle for dependencies": "#e08e3c",
+    "idle for copies": "#b22222",
+    "idle for the runtime": "#7a5230",
+    "idle at the end": "#fbe6b0",
+    "workers without a task": "#9fb4c7",
+}
+"""Colours of the causes; kernels on dearer classes have the kernels' own, hatched."""
+
+
+def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
+    """Draw the area bound of each simulated run and the causes above it, as parts of a bar.
+
+    Raises :exc:`InputError` for a run that is not simulated, had several nodes, or cannot be
+    repeated.
+    """
+    axes = new_axes(ax, HEIGHT_INCHES)
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    blamed = [blame_of(run, Path(run.graph_name)) for run in listed]
+    longest_s = max((found.makespan_s for found in blamed), default=0.0)
+    per_s, unit = time_unit(longest_s)
+    seen: set[str] = set()
+    colours = kernel_colours({name for found in blamed for name in found.placement_s})
+    for place, found in enumerate(blamed):
+        _draw_bar(axes, found, place, per_s, MIN_DRAWN_SHARE * longest_s, colours, seen)
+    axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT["small"])
+    axes.set_ylim(len(listed) - 0.5, -0.5)
+    axes.set_xlabel(f"makespan [{unit}]", fontsize=TEXT["normal"])
+    axes.tick_params(labelsize=TEXT["small"])
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(
+        fontsize=TEXT["small"], ncols=3, frameon=False, loc="lower left", bbox_to_anchor=(0, 1)
+    )
+    return axes
+
+
+def _draw_bar(
+    axes: Axes,
+    found: Blame,
+    place: int,
+    per_s: float,
+    least_s: float,
+    colours: dict[str, str],
+    seen: set[str],
+) -> None:
+    """Draw the parts of one run; parts of negative length, and tiny ones, are left out."""
+    left = 0.0
+    kernels = {f"{kernel} on a dearer class": kernel for kernel in found.placement_s}
+    for name, seconds in found.rows():
+        if seconds < least_s:
+            left += max(0.0, seconds) * per_s
+            continue
+        kernel = kernels.get(name)
+        axes.barh(
+            place,
+            seconds * per_s,
+            0.6,
+            left,
+            color=CAUSE_COLOURS[name] if kernel is None else colours[kernel],
+            hatch="" if kernel is None else "////",
+            edgecolor="#555555",
+            linewidth=0.4,
+            label=None if name in seen else name,
+        )
+        seen.add(name)
+        left += seconds * per_s
+
+
+def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
+    return panel_blame(runs, axes)
+
+
+BLAME = Panel(
+    summary="What each makespan lost against the area bound, by cause, a bar per run.",
+    place="below",
+    draw=_draw,
+    height_inches=lambda _: HEIGHT_INCHES,
+    shows=lambda run: run.kind == "simulated" and run.messages is None,
+    needs="a simulated run on one node",
+)

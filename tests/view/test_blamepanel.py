@@ -1,0 +1,27 @@
+"""The panel of blame: a bar per run, whose parts end at the makespan."""
+
+from __future__ import annotations
+
+import pytest
+
+import tasksim
+from tasksim.base.errors import InputError
+from tasksim.view.blamepanel import BLAME, panel_blame
+
+ASKED = tasksim.Scenario("cholesky tiles=5", workers=3, durations="potrf=1,trsm=3,syrk=3,gemm=6")
+
+
+def test_the_parts_of_a_bar_end_at_the_makespan():
+    runs = [ASKED.vary(scheduler=name).solve() for name in ("eager", "heft")]
+    axes = panel_blame(runs)
+    for place, run in enumerate(runs):
+        bars = [bar for bar in axes.patches if bar.get_y() == pytest.approx(place - 0.3)]
+        assert max(bar.get_x() + bar.get_width() for bar in bars) == pytest.approx(run.makespan_s)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["eager", "heft"]
+
+
+def test_it_is_for_runs_whose_models_are_known():
+    run = ASKED.solve()
+    assert BLAME.shows(run)
+    with pytest.raises(InputError, match="it does not say how to repeat the run"):
+        panel_blame(tasksim.simulate("chain length=2", workers=1, config={}))
