@@ -94,7 +94,7 @@ class Instance:
 
     @classmethod
     def from_json(cls, node: Node, space: Space) -> Instance:
-        """Return the instance in a file; raise :exc:`~tasksim.FormatError` if it is not one of *space*."""
+        """Return the instance in a file; raise ``FormatError`` if it is not one of *space*."""
         weights = tuple(
             tuple(float(x) for x in row.vector(len(space.architectures))) for row in node["weights"]
         )
