@@ -29,9 +29,7 @@ SHOWN = ("dmdas", "dmdar", "heteroprio", "heft")
 def table(sampling: Path, tiles: list[int], time_s: float, seed: int, method: str) -> None:
     """Print a row per application, machine and number of tiles."""
     head = [f"{name:>10}" for name in (*SHOWN, "best", "optimised", "shorter", "bound", "gap")]
-    print(
-        f"{'application':11} {'machine':8} {'tiles':>5} {'tasks':>5}", *head, " replays/s", sep=""
-    )
+    print(f"{'application':11} {'machine':8} {'tiles':>5} {'tasks':>5}", *head, " replays/s")
     gains = []
     with tempfile.TemporaryDirectory() as folder:
         for machine in ("mirage", "sirocco"):
@@ -59,7 +57,6 @@ def table(sampling: Path, tiles: list[int], time_s: float, seed: int, method: st
                         f"{1e3 * found.bound_s:7.1f} ms",
                         f"{100 * found.gap:8.1f} %",
                         f"{found.replays_per_s:10.0f}",
-                        sep="",
                         flush=True,
                     )
     print(f"median: {100 * statistics.median(gains):.1f} % shorter than the best heuristic")
