@@ -16,11 +16,11 @@ on average the model's own duration remains.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from tasksim.base.errors import InputError
+from tasksim.base.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +122,11 @@ class Locality:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Locality:
         """Read what :meth:`to_json` returned; raise :exc:`InputError` for a wrong key."""
-        try:
-            return cls(**data)
-        except TypeError as error:
-            raise InputError(f"locality: {error}") from None
+        names = [field.name for field in fields(cls)]
+        for name in data:
+            if name not in names:
+                raise unknown("field", name, names, "locality")
+        for name in names[: len(names) - len(_DEFAULTS) - 1]:
+            if name not in data:
+                raise InputError(f"locality: field '{name}' is missing")
+        return cls(**data)
