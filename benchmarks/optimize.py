@@ -5,7 +5,7 @@ GPUs) and sirocco (20 cores, 4 GPUs), with copies; each makespan is a replay. Th
 imported from StarPU's sampling files. With ``--random`` instead: graphs of 1,000 tasks on the two
 kinds of workers, annealing against all heuristics.
 
-    python benchmarks/optimize.py ../shared/data/starpu --time 60
+    python benchmarks/optimize.py DATA --time 60
     python benchmarks/optimize.py --random 10 --time 60
 """
 
