@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
 from tasksim.run.record import Run
-from tasksim.scenario.recorded import blame_of
+from tasksim.scenario.recorded import blame_of, scenario_of
 from tasksim.view.registry import Look, Panel
 from tasksim.view.style import TEXT, kernel_colours, new_axes, run_names
 
@@ -94,8 +95,19 @@ def _draw_bar(
         left += seconds * per_s
 
 
+def _shows(run: Run) -> bool:
+    """Return whether the run has one node and says how to repeat it."""
+    if run.messages is not None:
+        return False
+    try:
+        scenario_of(run, Path(run.graph_name))
+    except InputError:
+        return False
+    return True
+
+
 def _draw(runs: Sequence[Run], axes: Axes, look: Look) -> Axes:  # noqa: ARG001
-    return panel_blame(runs, axes)
+    return panel_blame([run for run in runs if _shows(run)], axes)
 
 
 BLAME = Panel(
@@ -103,6 +115,7 @@ BLAME = Panel(
     place="below",
     draw=_draw,
     height_inches=lambda _: HEIGHT_INCHES,
-    shows=lambda run: run.kind == "simulated" and run.messages is None,
-    needs="a simulated run on one node",
+    shows=_shows,
+    needs="a simulated run on one node that says how to repeat it",
+    wide=True,
 )

@@ -117,7 +117,10 @@ def _of_all_runs(runs: Sequence[Run], panels: Mapping[str, Panel], axis: int) ->
 
 
 def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]:
-    """Return the panels without a time axis: beside each other, or where that is too narrow not."""
+    """Return the panels without a time axis: beside each other, or where that is too narrow not.
+
+    Wide ones come last.
+    """
     legend = _legend_inches(runs) if len(runs) > 1 else 0.0
     look, more = Look(_until_s(runs)), len(runs) - 1
     cells = [
@@ -126,7 +129,9 @@ def _below(runs: Sequence[Run], panels: Mapping[str, Panel]) -> list[list[Cell]]
     ]
     kernels = {run.kernel_names[k] for run in runs for k in set(run.tasks.kernel.tolist())}
     narrow = len(kernels) * len(runs) > _MOST_BARS
-    return [[cell] for cell in cells] if narrow or not cells else [cells]
+    beside = [cell for cell in cells if not (narrow or cell.panel.wide)]
+    alone = [cell for cell in cells if narrow or cell.panel.wide]
+    return [*([beside] if beside else []), *([cell] for cell in alone)]
 
 
 def _legend_inches(runs: Sequence[Run]) -> float:

@@ -76,6 +76,8 @@ class Panel:
         Whether figures have it where nobody says which panels they want.
     more_inches : float, default 0.0
         What a panel in the last row is higher for each further run.
+    wide : bool, default False
+        Whether a panel without a time axis has a row of its own.
 
     See Also
     --------
@@ -104,6 +106,7 @@ class Panel:
     needs: str = ""
     by_default: bool = False
     more_inches: float = 0.0
+    wide: bool = False
 
 
 def _adopt(name: str, found: Any) -> Panel:

@@ -1,6 +1,7 @@
 """Learners that kernel models are compared with, and their results in a folder."""
 
 import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,13 @@ from benchmarks.model_peers import PEERS, Columns, _split, cached, compared
 from benchmarks.model_suites import suites
 
 SUITES = suites()
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def beside_each_other(monkeypatch):
+    """Benchmarks import each other as scripts of one folder."""
+    monkeypatch.syspath_prepend(FOLDER)
 
 
 @pytest.mark.parametrize("count", [100, 1024, 2000, 5000])

@@ -99,7 +99,8 @@ MISTAKES = {
     "view none --panels gant": (
         "--panels: unknown panel 'gant', did you mean 'gantt'? "
         "(known: gantt, iterations, utilisation, lackready, memory, bandwidth, ready, submitted, "
-        "gflops, power, others, kernels, distributions, path, scatter, network, messages, nodes)"
+        "gflops, power, others, kernels, distributions, path, scatter, network, messages, nodes, "
+        "blame)"
     ),
     "list scheduler": (
         "unknown kind of thing 'scheduler', did you mean 'schedulers'? "

@@ -86,7 +86,7 @@ def test_scratch_counts_nothing():
     assert accessed_bytes(graph).tolist() == [10, 0, 0, 10]
     assert reuse_distances(graph, range(3))[[0, 3]].tolist() == [INF, 0]
     tracker = ReuseTracker(graph)
-    assert [tracker.far_bytes(task, 0.0) for task in range(3)] == [10, 0, 0]
+    assert [sum(tracker.far_bytes(task, 0.0, 0.0)) for task in range(3)] == [10, 0, 0]
 
 
 @given(started())
@@ -104,14 +104,14 @@ def test_far_bytes_are_those_of_accesses_beyond_the_reach(case, reach):
     tracker = ReuseTracker(graph)
     for task in order:
         mine = slice(graph.access_ptr[task], graph.access_ptr[task + 1])
-        assert tracker.far_bytes(task, reach) == far[mine].sum()
+        assert sum(tracker.far_bytes(task, reach, reach)) == far[mine].sum()
 
 
 @given(started())
 def test_a_longer_reach_leaves_less_far(case):
     graph, order = case
     far = [
-        [tracker.far_bytes(task, reach) for task in order]
+        [sum(tracker.far_bytes(task, reach, reach)) for task in order]
         for reach, tracker in ((r, ReuseTracker(graph)) for r in (0.0, 10.0, 1e9))
     ]
     assert (np.diff(far, axis=0) <= 0).all()

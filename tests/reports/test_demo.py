@@ -95,8 +95,9 @@ def _check_table(text, result):
     assert lines[4].startswith("measured: median of 3 runs on 2 workers of ")
     assert " of 6 are within their interval of one run (95 %)" in lines[4]
     assert lines[5].startswith("alone: ")
-    assert lines[6].startswith("error: predicted against ")
-    assert lines[7].startswith("|error| of the native runs replayed with their own durations: ")
+    assert lines[6].startswith("predicted: alone on the machine")
+    assert lines[7].startswith("error: predicted against ")
+    assert lines[8].startswith("|error| of the native runs replayed with their own durations: ")
 
 
 @pytest.fixture

@@ -12,7 +12,17 @@ from tasksim.base.errors import InputError, OutputError
 from tasksim.view.figure import PANELS, figure, save_figure
 from tasksim.view.style import KERNEL_COLOURS
 
-OTHERS = ("iterations", "gflops", "power", "others", "scatter", "network", "messages", "nodes")
+OTHERS = (
+    "iterations",
+    "gflops",
+    "power",
+    "others",
+    "scatter",
+    "network",
+    "messages",
+    "nodes",
+    "blame",
+)
 DRAWN = tuple(name for name in PANELS if name not in OTHERS)
 """Panels of any runs; the others, of runs whose graph is known, are in test_slicepanels.py, those
 of runs on several nodes in test_network_panels.py, of power in test_powerpanel.py,

@@ -51,7 +51,8 @@ def runs():
     powered = replace(Platform.identical(4), power=WATTS)
     alone = tasksim.simulate("cholesky tiles=6", powered, durations=SECONDS)
     processor_times = replace(alone.tasks, cpu_s=0.9 * alone.tasks.duration_s)
-    return [alone, make_hybrid(), clustered(), replace(alone, tasks=processor_times)]
+    repeatable = tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS)
+    return [alone, make_hybrid(), clustered(), replace(alone, tasks=processor_times), repeatable]
 
 
 @pytest.mark.parametrize("name", list(PANELS))
@@ -76,8 +77,10 @@ def studied(schedulers):
     )  # fmt: skip
     frame = table.frame.drop(columns="used")
     joules = frame["makespan_s"] ** 0.5 * frame["platform.workers.cpu.count"].astype(float)
+    costs = {"path_synchronisations": joules, "path_words": 1 / joules, "path_flop": joules**2}
     return examine(
-        StudyTable.of(frame.assign(energy_j=joules, lower_bound_s=0.5, tasks=100)), sobol=True
+        StudyTable.of(frame.assign(energy_j=joules, lower_bound_s=0.5, tasks=100, **costs)),
+        sobol=True,
     )
 
 
