@@ -54,7 +54,7 @@ def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
         _draw_bar(axes, found, place, per_s, MIN_DRAWN_SHARE * longest_s, colours, seen)
     axes.set_yticks(range(len(listed)), run_names(listed), fontsize=TEXT["small"])
     axes.set_ylim(len(listed) - 0.5, -0.5)
-    axes.set_xlabel(f"makespan [{unit}]", fontsize=TEXT["normal"])
+    axes.set_xlabel(f"makespan ({unit})", fontsize=TEXT["normal"])
     axes.tick_params(labelsize=TEXT["small"])
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(
