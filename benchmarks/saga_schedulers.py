@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-SCHEDULERS = {
+SAGA_CLASSES = {
     "heft": "heft.HeftScheduler", "cpop": "cpop.CpopScheduler", "min-min": "minmin.MinMinScheduler",
     "max-min": "maxmin.MaxMinScheduler", "duplex": "duplex.DuplexScheduler",
     "sufferage": "sufferage.SufferageScheduler", "mct": "mct.MCTScheduler",
@@ -69,14 +69,14 @@ def by_saga(found: list[dict[str, Any]]) -> dict[str, list[float | str]]:
 
     from saga import Network, TaskGraph  # type: ignore[import-not-found]
 
-    makespans: dict[str, list[float | str]] = {name: [] for name in SCHEDULERS}
+    makespans: dict[str, list[float | str]] = {name: [] for name in SAGA_CLASSES}
     for made in found:
         nodes = [(f"P{k}", speed) for k, speed in enumerate(made["speeds"])]
         links = [(f"P{a}", f"P{b}", speed) for a, b, speed in made["links"]]
         tasks = [(f"t{k:02}", weight) for k, weight in enumerate(made["tasks"])]
         edges = [(f"t{a:02}", f"t{b:02}", size) for a, b, size in made["edges"]]
         network, graph = Network.create(nodes, links), TaskGraph.create(tasks, edges)
-        for name, place in SCHEDULERS.items():
+        for name, place in SAGA_CLASSES.items():
             module, _, which = place.partition(".")
             scheduler = getattr(import_module(f"saga.schedulers.{module}"), which)()
             try:
@@ -91,7 +91,7 @@ def by_tasksim(found: list[dict[str, Any]]) -> dict[str, list[float]]:
     from tasksim.schedulers.static import plan
 
     problems = [_problem(made) for made in found]
-    return {name: [plan(name, each).makespan_s for each in problems] for name in SCHEDULERS}
+    return {name: [plan(name, each).makespan_s for each in problems] for name in SAGA_CLASSES}
 
 
 def _problem(made: dict[str, Any]) -> Any:

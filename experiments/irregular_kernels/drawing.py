@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from experiments.irregular_kernels.predicting import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from experiments.irregular_kernels.predicting import COMPARED_MODELS, GENERAL, NAIVE, SPECIFIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ CUT_FACTOR: Final = 1.6
 """Ratio of the naive models' highest bar to the others' from which their bars are cut."""
 LEAST_ERROR_PERCENT: Final = 5.0
 """Least end of the axis of errors, so that small ones look small."""
-SMALL: Final = 8.0
-"""Font size of ticks and legends in points."""
+TEXT_POINTS: Final = 8.0
+"""Font size of ticks and legends."""
 BINS: Final = 30
 """Number of bins of a distribution: with some hundred tasks of a kernel, each has a few."""
 
@@ -47,7 +47,7 @@ def draw_makespans(rows: Sequence[Mapping[str, Any]]) -> Figure:
     columns: dict[str, list[Any]] = {}
     for row in rows:
         columns.setdefault(row["distribution"], []).append(row)
-    names = [name for name in VARIANTS if any(name in row["predicted_s"] for row in rows)]
+    names = [name for name in COMPARED_MODELS if any(name in row["predicted_s"] for row in rows)]
     figure = Figure(figsize=(11.0, 6.2), layout="constrained")
     widths = [len(members) for members in columns.values()]
     grid = figure.subplots(
@@ -85,7 +85,7 @@ def draw_makespans(rows: Sequence[Mapping[str, Any]]) -> Figure:
                     axes.axvspan(place - 0.5, place + 0.5, color=SHADE, linewidth=0, zorder=0)
         labels = [row["input"].removeprefix(f"{distribution}-").replace("-", "\n")
                   for row in members]  # fmt: skip
-        lower.set_xticks(range(len(members)), labels, fontsize=SMALL)
+        lower.set_xticks(range(len(members)), labels, fontsize=TEXT_POINTS)
         upper.set_xticks([])
         lower.tick_params(axis="x", length=0, pad=12.0)
         upper.set_title(distribution, fontsize=10, loc="left", pad=14.0)
@@ -107,8 +107,8 @@ def draw_totals(details: Sequence[Mapping[str, Any]]) -> Figure:
             for name, of in detail["durations_s"].items()
         }
         _bars(axes, heights, _cut_at(heights))
-        axes.set_xticks(range(len(kernels)), kernels, fontsize=SMALL)
-        axes.set_ylabel(f"total time / {detail['workers']} workers (ms)", fontsize=SMALL + 1)
+        axes.set_xticks(range(len(kernels)), kernels, fontsize=TEXT_POINTS)
+        axes.set_ylabel(f"total time / {detail['workers']} workers (ms)", fontsize=TEXT_POINTS + 1)
         axes.set_title(detail["input"], fontsize=10, loc="left", pad=14.0)
     _name(figure, list(details[0]["durations_s"]))
     return figure
@@ -137,14 +137,14 @@ def draw_distributions(detail: Mapping[str, Any]) -> Figure:
             f"{name.removeprefix('MLR ')} {shifts[name][kernel]['duration_s']:.2f}"
             for name in (GENERAL, NAIVE) if name in shifts
         )  # fmt: skip
-        axes.set_title(f"{kernel}, {len(values):,} tasks\ndistance: {told}", fontsize=SMALL,
+        axes.set_title(f"{kernel}, {len(values):,} tasks\ndistance: {told}", fontsize=TEXT_POINTS,
                        loc="left")  # fmt: skip
-        axes.set_xlabel("duration (us)", fontsize=SMALL)
+        axes.set_xlabel("duration (us)", fontsize=TEXT_POINTS)
         _bare(axes)
     for axes in panels[len(native) :]:
         axes.set_visible(False)
     for axes in panels[::4]:
-        axes.set_ylabel("tasks (%)", fontsize=SMALL)
+        axes.set_ylabel("tasks (%)", fontsize=TEXT_POINTS)
     _name(figure, [NATIVE, *(n for n in (GENERAL, NAIVE) if n in detail["durations_s"])])
     return figure
 
@@ -216,7 +216,7 @@ def _bars(
                     f"{text}{'↑' if up else '↓'}", (place, 1.0 if up else 0.0),
                     (0.0, 2.0 if up else -2.0), xycoords=("data", "axes fraction"),
                     textcoords="offset points", ha="center", va="bottom" if up else "top",
-                    fontsize=SMALL - 1, color=COLOURS[NAIVE], annotation_clip=False,
+                    fontsize=TEXT_POINTS - 1, color=COLOURS[NAIVE], annotation_clip=False,
                 )  # fmt: skip
     axes.set_xlim(-0.6, len(next(iter(heights.values()))) - 0.4)
     if limit is not None:
@@ -266,10 +266,12 @@ def _plain_ticks(axes: Axes, ratio: float, *, both: bool = False) -> None:
 def _name(figure: Figure, names: Sequence[str], extra: Sequence[Patch] = ()) -> None:
     """Say below a figure which colour is which model."""
     handles = [*(Patch(color=COLOURS[name], label=name) for name in names), *extra]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=SMALL,
-                  frameon=False)  # fmt: skip
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=len(handles), frameon=False,
+        fontsize=TEXT_POINTS,
+    )  # fmt: skip
 
 
 def _bare(axes: Axes) -> None:
-    axes.tick_params(labelsize=SMALL)
+    axes.tick_params(labelsize=TEXT_POINTS)
     axes.spines[["top", "right"]].set_visible(False)

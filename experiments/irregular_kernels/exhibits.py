@@ -18,7 +18,7 @@ from experiments.irregular_kernels.drawing import (
     draw_totals,
 )
 from experiments.irregular_kernels.modelling import KERNELS
-from experiments.irregular_kernels.predicting import GENERAL, NAIVE, SPECIFIC, VARIANTS
+from experiments.irregular_kernels.predicting import COMPARED_MODELS, GENERAL, NAIVE, SPECIFIC
 from experiments.irregular_kernels.trees import paper_positions
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _by_kernel(found: Found, models: str) -> dict[str, Any]:
 def makespans(found: Found, _: Found) -> Shown:
     """Show the makespans of other inputs of the fitted distributions."""
     rows = _rows(found, "predicted")
-    typical = {name: _median(_errors(rows, name)) for name in VARIANTS}
+    typical = {name: _median(_errors(rows, name)) for name in COMPARED_MODELS}
     worst = max(map(abs, _errors(rows, GENERAL)))
     said = (
         f"in the median over {len(rows)} inputs that no model was fitted to, specific regressions "
@@ -333,7 +333,7 @@ def unseen(found: Found, _: Found) -> Shown:
 
 
 def _makespan_table(rows: Sequence[Found]) -> pd.DataFrame:
-    names = [name for name in VARIANTS if any(name in row["predicted_s"] for row in rows)]
+    names = [name for name in COMPARED_MODELS if any(name in row["predicted_s"] for row in rows)]
     return pd.DataFrame(
         [
             {
@@ -401,7 +401,9 @@ def charts(found: Found, _: Found) -> Shown:
             rows.append(row)
     table = pd.DataFrame(rows)
     means = {
-        name: float(table[f"{name}, end"].mean()) for name in VARIANTS if f"{name}, end" in table
+        name: float(table[f"{name}, end"].mean())
+        for name in COMPARED_MODELS
+        if f"{name}, end" in table
     }
     told = ", ".join(f"{name} {value:.2f}" for name, value in means.items())
     own_said = (
@@ -434,7 +436,7 @@ def totals(found: Found, _: Found) -> Shown:
     table = pd.DataFrame(rows)
     off = {
         name: float((table[f"{name} / native"] - 1).abs().median())
-        for name in VARIANTS if f"{name} / native" in table
+        for name in COMPARED_MODELS if f"{name} / native" in table
     }  # fmt: skip
     told = ", ".join(f"{name} {_share(value)}" for name, value in off.items())
     return Shown(
@@ -458,7 +460,7 @@ def distributions(found: Found, _: Found) -> Shown:
                 row["native"] = one["native_shifts"][kernel]["duration_s"]
             rows.append(row)
     table = pd.DataFrame(rows)
-    means = {name: float(table[name].mean()) for name in VARIANTS if name in table}
+    means = {name: float(table[name].mean()) for name in COMPARED_MODELS if name in table}
     told = ", ".join(f"{name} {value:.2f}" for name, value in means.items())
     own = (
         f"; repetitions of the native run, at most: {table['native'].mean():.2f}"
@@ -531,7 +533,7 @@ def all_fits(found: Found, _: Found) -> Shown:
 def targets(found: Found, _: Found) -> Shown:
     """Show what was to be reached, and how far it was."""
     seen = _rows(found, "predicted")
-    typical = {name: _median(_errors(seen, name)) for name in VARIANTS}
+    typical = {name: _median(_errors(seen, name)) for name in COMPARED_MODELS}
     spheres = median_error(found, "unseen")
     general = _by_kernel(found, GENERAL_FIT)
     lowest = min(general.values(), key=lambda fit: fit["rsquared_adj"])

@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from experiments.frame import Work
     from experiments.irregular_kernels.inputs import Input
 
-__all__ = ["GENERAL", "NAIVE", "SPECIFIC", "VARIANTS", "ks_distance", "promises", "simulated"]
+__all__ = [
+    "COMPARED_MODELS",
+    "GENERAL",
+    "NAIVE",
+    "SPECIFIC",
+    "ks_distance",
+    "promises",
+    "simulated",
+]
 
 NAIVE, SPECIFIC, GENERAL = "naive", "MLR specific", "MLR general"
-VARIANTS: Final = (NAIVE, SPECIFIC, GENERAL)
+COMPARED_MODELS: Final = (NAIVE, SPECIFIC, GENERAL)
 """Models that are compared.
 
 naive: a line in one parameter of the whole run; all tasks of a kernel take the same time. MLR:
@@ -52,7 +60,7 @@ def simulated(work: Work) -> dict[str, Any]:
         for given, measured in zip(inputs_of(work.settings, part), work[part], strict=True):
             work.progress(given.name, 0.5 * (part == "unseen"))
             known = given.distribution in work["models"]["naive"]
-            names = VARIANTS if known else (GENERAL,)
+            names = COMPARED_MODELS if known else (GENERAL,)
             runs = {name: _run(work, given, part, name) for name in names}
             about = {k: v for k, v in measured.items() if k != "rounds"}
             makespans = {name: run.makespan_s for name, run in runs.items()}

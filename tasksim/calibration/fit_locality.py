@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FarTable", "Reaches", "fit_locality", "without_far_data"]
 
-REACHES: Final = tuple(float(2**exponent) for exponent in range(20, 29))
-"""Reaches to try in bytes if the system does not report caches: 1 MiB to 256 MiB, powers of two."""
+DEFAULT_REACHES_BYTES: Final = tuple(float(2**exponent) for exponent in range(20, 29))
+"""Reaches to try if the system does not report caches: 1 MiB to 256 MiB, powers of two."""
 CACHE_SHARES: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 """Reaches to try, as shares of the last-level cache. Others use a part of it, and each access
 counts, also where several are to the same data; but half of the data of a larger distance may
@@ -71,7 +71,7 @@ class Reaches(NamedTuple):
         """Return shares of this machine's last-level cache; powers of two if it is unknown."""
         caches = data_caches()
         if not caches:
-            return cls(REACHES, None)
+            return cls(DEFAULT_REACHES_BYTES, None)
         size = float(caches[-1].size_bytes)
         return cls(tuple(share * size for share in CACHE_SHARES), size)
 

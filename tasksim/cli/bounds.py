@@ -61,8 +61,8 @@ MIN_SHOWN_SHARE = 5e-4
     "--blame",
     "with_blame",
     is_flag=True,
-    help="Of a simulated run on one node: the causes of its time above the area bound, which add"
-    " up: kernels on dearer classes, idleness at start and end, for dependencies, for copies.",
+    help="Split the time of a simulated run above its area bound into causes that add up: kernels"
+    " on dearer classes, idleness at start and end, for dependencies, for copies. One node only.",
 )
 @json_option
 def bounds(

@@ -539,7 +539,7 @@ class KernelModel(ABC):
         raise NotImplementedError
 
     def _unknown_share(self, table: Floats, *, left_out: bool = False) -> Floats | None:  # noqa: ARG002
-        """Return how thin samples are about each row, from 0 to 1; None if the kind cannot tell.
+        """Return the thinness of the samples around each row, from 0 to 1; None if unknown.
 
         With *left_out*, a row that was fitted to counts as if it had been left out.
         """

@@ -115,7 +115,7 @@ class Replayer:
         return float(self._table.end_s.max(initial=0.0))
 
     def table(self) -> TaskTable:
-        """Return what became of the tasks in the last replay, which did not fail."""
+        """Return the table of tasks of the last replay, which must not have failed."""
         if self._plans is not None:
             return self._plans.table()
         assert self._table is not None

@@ -21,7 +21,7 @@ from tasksim.platform.description import Platform
 MIB = 2**20
 READ_S, WRITTEN_S = 1e-10, 3e-11
 """Seconds per byte: 0.1 ms for a far megabyte that is read, 0.03 ms for one that is written."""
-REACHES = Reaches(tuple(float(n * MIB) for n in (4, 16, 32, 128)), 32.0 * MIB)
+TRIED_REACHES = Reaches(tuple(float(n * MIB) for n in (4, 16, 32, 128)), 32.0 * MIB)
 TRUTH = Locality(
     16.0 * MIB, READ_S, 0.0, 0.0, WRITTEN_S, mean_far_written_share=0.0, cache_bytes=32.0 * MIB
 )
@@ -51,7 +51,9 @@ def walk(seed, tasks=300, tiles=40, kernels=("gemm",)):
     return builder.build()
 
 
-def measured(graphs, localities=None, noise=0.002, change=None, reaches=REACHES, earlier=None):
+def measured(
+    graphs, localities=None, noise=0.002, change=None, reaches=TRIED_REACHES, earlier=None
+):
     """Samples and far data of runs of *graphs*, which take what a simulation says, with noise."""
     collected, table = KernelSamples(earlier), FarTable(reaches)
     for number, graph in enumerate(graphs):
@@ -172,7 +174,7 @@ def test_outliers_do_not_count():
 )
 def test_few_runs_and_few_tasks_tell_nothing(graphs):
     assert fit_locality(*measured(graphs))[0] == {}
-    assert fit_locality({}, FarTable(REACHES)) == ({}, {})
+    assert fit_locality({}, FarTable(TRIED_REACHES)) == ({}, {})
 
 
 def test_data_that_all_fit_in_the_cache_tell_nothing():

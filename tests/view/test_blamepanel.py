@@ -8,11 +8,13 @@ import tasksim
 from tasksim.base.errors import InputError
 from tasksim.view.blamepanel import BLAME, panel_blame
 
-ASKED = tasksim.Scenario("cholesky tiles=5", workers=3, durations="potrf=1,trsm=3,syrk=3,gemm=6")
+REPEATABLE_SCENARIO = tasksim.Scenario(
+    "cholesky tiles=5", workers=3, durations="potrf=1,trsm=3,syrk=3,gemm=6"
+)
 
 
 def test_the_parts_of_a_bar_end_at_the_makespan():
-    runs = [ASKED.vary(scheduler=name).solve() for name in ("eager", "heft")]
+    runs = [REPEATABLE_SCENARIO.vary(scheduler=name).solve() for name in ("eager", "heft")]
     axes = panel_blame(runs)
     for place, run in enumerate(runs):
         bars = [bar for bar in axes.patches if bar.get_y() == pytest.approx(place - 0.3)]
@@ -21,7 +23,7 @@ def test_the_parts_of_a_bar_end_at_the_makespan():
 
 
 def test_it_is_for_runs_whose_models_are_known():
-    run = ASKED.solve()
+    run = REPEATABLE_SCENARIO.solve()
     assert BLAME.shows(run)
     with pytest.raises(InputError, match="it does not say how to repeat the run"):
         panel_blame(tasksim.simulate("chain length=2", workers=1, config={}))

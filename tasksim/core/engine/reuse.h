@@ -8,7 +8,7 @@
 namespace tasksim {
 
 // Bytes that were accessed through each of some caches since the last access to each datum there.
-// What a task writes leaves all caches but its own.
+// When a task writes a datum, all other caches lose it.
 class ReuseTracker {
  public:
   // The graph must outlive it.

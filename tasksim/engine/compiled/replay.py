@@ -190,7 +190,7 @@ class CompiledReplay:
     def _given(
         self, kept: list[Any]
     ) -> tuple[int | None, int | None, interface.Question, interface.Scheduler]:
-        """Return what the core is given of all replays like this one; *kept* gets its arrays."""
+        """Return the input that all replays like this one share; *kept* gets its arrays."""
         policy = self._policy
         if not isinstance(policy, Ported):
             raise Refused(self.why)

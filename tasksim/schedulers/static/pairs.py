@@ -147,7 +147,7 @@ class _DynamicLevels:
 
 
 def _descendants(problem: Problem, average: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what the successor with the most data gains if a task runs on a worker.
+    """Return the time that a worker saves the successor that needs the most of the task's data.
 
     It is the successor's average duration, less the time until it can end: here, or on the best
     other worker after the data have come there.

@@ -120,7 +120,7 @@ def _summary(question: Question, found: Sequence[Found]) -> str:
 
 
 def _about(question: Question, judge: Judge, found: Found, place: int) -> list[Block]:
-    """Return what the page says of one instance."""
+    """Return the part of the page about one instance."""
     from tasksim.view.figure import figure
 
     others = schedulers_of(question.second, but=question.first)

@@ -28,7 +28,7 @@ __all__ = ["anneal", "search"]
 
 STATE: Final = "search.json"
 """File with the question and the ended runs; it marks the folder of a search."""
-VERSION: Final = 1
+FILE_VERSION: Final = 1
 HOTTEST, COLDEST = 0.1, 0.005
 """First and last temperature: a ratio that is a factor exp(T) smaller is accepted once in e times.
 """
@@ -174,7 +174,7 @@ def _resumed(folder: Path, question: Question, judge: Judge, *, force: bool) -> 
 
 
 def _read(node: Node, judge: Judge) -> tuple[dict[str, Any], list[Found]]:
-    node["version"].exactly(VERSION)
+    node["version"].exactly(FILE_VERSION)
     question = node["question"].mapping()
     found = []
     for run in node["runs"]:
@@ -204,5 +204,5 @@ def _keep(folder: Path, question: Question, found: Sequence[Found]) -> None:
     head = json.dumps(_plain(question))
     write_text(
         folder / STATE,
-        f'{{"version": {VERSION},\n "question": {head},\n "runs": [\n{lines}\n ]}}\n',
+        f'{{"version": {FILE_VERSION},\n "question": {head},\n "runs": [\n{lines}\n ]}}\n',
     )

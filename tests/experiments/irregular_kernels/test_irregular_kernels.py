@@ -189,7 +189,7 @@ def test_makespans_are_drawn_and_bars_of_the_naive_model_are_cut():
 
 
 def found(rows, disturbed=0):
-    """What the steps would have found, as far as makespans need it."""
+    """Make up the results of the steps that the pages on makespans read."""
     measured = {"rounds": [{"makespans_s": [1.0], "repeated": 2, "disturbed": disturbed}]}
     return {"simulated": {"rows": rows}, "fitted": [measured], "predicted": [measured]}
 

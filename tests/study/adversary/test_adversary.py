@@ -22,7 +22,7 @@ from tasksim.study.adversary.question import Question
 from tasksim.study.adversary.report import costly_decisions, explanation
 from tasksim.study.adversary.search import anneal, search
 
-SMALL = {"tasks": 5, "workers": 3, "steps": 40, "runs": 2, "keep": 0}
+SMALL_SEARCH = {"tasks": 5, "workers": 3, "steps": 40, "runs": 2, "keep": 0}
 """A search that draws nothing: pictures take longer than all the rest."""
 
 
@@ -124,7 +124,7 @@ def test_a_search_finds_worse_than_it_began_with_and_is_repeated_to_the_byte(tmp
 
 
 def test_a_simulation_of_the_files_takes_as_long_as_the_search_says(tmp_path):
-    worst, *_ = search("cpop", "heft", tmp_path / "worst", **SMALL | {"keep": 1})
+    worst, *_ = search("cpop", "heft", tmp_path / "worst", **SMALL_SEARCH | {"keep": 1})
     for name, makespan_s in zip(("cpop", "heft"), worst.makespans_s, strict=True):
         run = simulate(str(tmp_path / "worst/1/costs.csv"), scheduler=name)
         assert run.makespan_s == pytest.approx(makespan_s, rel=1e-9)
@@ -149,26 +149,26 @@ def test_a_search_that_was_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        search("cpop", "heft", tmp_path / "a", tell=stop, **SMALL)
+        search("cpop", "heft", tmp_path / "a", tell=stop, **SMALL_SEARCH)
     assert len(json.loads((tmp_path / "a/search.json").read_text())["runs"]) == len(done) == 1
-    search("cpop", "heft", tmp_path / "a", **SMALL)
-    search("cpop", "heft", tmp_path / "b", **SMALL)
+    search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH)
+    search("cpop", "heft", tmp_path / "b", **SMALL_SEARCH)
     assert (tmp_path / "a/search.json").read_bytes() == (tmp_path / "b/search.json").read_bytes()
 
 
 def test_the_folder_of_another_search_is_kept_unless_forced(tmp_path):
-    search("cpop", "heft", tmp_path / "a", **SMALL)
+    search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH)
     with pytest.raises(InputError, match=r"has another search:\n  seed: 0 before, 1 now\n--force"):
-        search("cpop", "heft", tmp_path / "a", **SMALL, seed=1)
-    search("cpop", "heft", tmp_path / "a", **SMALL, seed=1, force=True)
+        search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH, seed=1)
+    search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH, seed=1, force=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="mine"):
-        search("cpop", "heft", tmp_path / "mine", **SMALL)
+        search("cpop", "heft", tmp_path / "mine", **SMALL_SEARCH)
     text = (tmp_path / "a/search.json").read_text()
     (tmp_path / "a/search.json").write_text(text.replace('"weights": [[', '"weights": [["x", '))
     with pytest.raises(InputError, match=r"search\.json:\d+:\d+"):
-        search("cpop", "heft", tmp_path / "a", **SMALL, seed=1)
+        search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH, seed=1)
 
 
 @pytest.mark.parametrize(
