@@ -89,6 +89,7 @@ class _Tables:
     def __init__(self, problem: Problem) -> None:
         self._tasks, self._workers = problem.tasks, problem.workers
         self._memory_of = problem.memory_of
+        self._memories, self._handles = problem.memories, problem.graph.handles
         self._several = problem.memories > 1
         source, target, handle = sendable_flows(problem)
         if not self._several:
@@ -134,7 +135,7 @@ class _Tables:
         rows = np.flatnonzero(there != memory[self._source])
         source, handle, there = self._source[rows], self._written[rows], there[rows]
         # A datum is sent to a memory once, in the order of its first reader there.
-        keys = (source << 38) | (handle << 6) | there
+        keys = (source * self._handles + handle) * self._memories + there
         first = np.sort(np.unique(keys, return_index=True)[1])
         self._write("written", source[first], handle[first], there[first])
 
