@@ -10,8 +10,8 @@ A page is read from top to bottom, in a temporary folder that its examples share
 ``...`` stands for anything, as in doctest, and as a line of its own also for no line. Comments
 before a block or a table change what is done:
 
-- ``<!-- timings vary -->``: only the exit codes and the first word of each line are compared;
-  lines of progress do not count;
+- ``<!-- timings vary -->``: only the exit codes and the first word of each line are compared, in
+  any order, as rows may be sorted by times; lines of progress do not count;
 - ``<!-- slow -->``: it is executed by slow tests only, which execute no others of the page: they
   need nothing but its files, and nothing needs them;
 - ``<!-- starpu -->``: it reads ``~/.starpu/sampling``, and is executed where the folder ``shared``
@@ -34,6 +34,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,12 @@ def agree(expected: str, output: str) -> bool:
     return CHECKER.check_output(ANY_LINES.sub("...", expected), output, doctest.ELLIPSIS)
 
 
+def agree_but_for_times(expected: str, output: str) -> bool:
+    """Return whether the lines of *output* start as those of *expected*, in any order."""
+    pair = skeleton(expected), skeleton(output)
+    return agree(*pair) or Counter(pair[0].splitlines()) == Counter(pair[1].splitlines())
+
+
 class Session:
     """The examples of a page, executed one after the other; what is wrong is in ``problems``.
 
@@ -187,10 +194,8 @@ class Session:
                 code, output = called(command)
             if not PROGRESS.search(expected):  # what takes long says so; a quick machine does not
                 output = PROGRESS.sub("", output)
-            pair = (expected, output)
-            if timings_vary:
-                pair = (skeleton(expected), skeleton(output))
-            if not agree(*pair):
+            agreed = agree_but_for_times if timings_vary else agree
+            if not agreed(expected, output):
                 self._report(line, f"$ {command}\nexpected:\n{expected}got:\n{output}")
         self._expect_success(block.line + len(block.lines), code)
 

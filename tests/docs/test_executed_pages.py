@@ -1,7 +1,7 @@
 """The tests of pages themselves: a page that is wrong is found to be wrong."""
 
 import pytest
-from executed_pages import Session, agree
+from executed_pages import Session, agree, agree_but_for_times
 
 SIMULATE = "tasksim simulate chain length=2 --workers 1 --durations task=1"
 
@@ -36,6 +36,19 @@ def test_what_is_wrong_is_found(page, problem, folder):
 )
 def test_a_line_of_dots_stands_for_any_lines_or_none(expected, output, right):
     assert agree(expected, output) == right
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "right"),
+    [
+        ("total 3 us\ngemm 2 us\n", "gemm 9 us\ntotal 12 us\n", True),
+        ("total 3 us\ngemm 2 us\n", "total 3 us\ngemm 2 us\ntrsm 1 us\n", False),
+        ("total 3 us\ngemm 2 us\n", "total 3 us\ntrsm 2 us\n", False),
+        ("total 3 us\n...\n", "total 4 us\nof far data\n", True),
+    ],
+)
+def test_where_timings_vary_lines_start_alike_in_any_order(expected, output, right):
+    assert agree_but_for_times(expected, output) == right
 
 
 @pytest.mark.parametrize(("slow", "executed"), [(False, "quick"), (True, "slow")])
