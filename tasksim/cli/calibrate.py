@@ -28,7 +28,7 @@ from tasksim.cli.output import note, print_json, refuse_unwritable
 from tasksim.cli.progress import showing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tasksim.calibration.fit_kernels import Search
     from tasksim.calibration.kernels_under_load import KernelCall
@@ -198,8 +198,10 @@ def calibrate(
         raise click.UsageError("--trust is about a recorded run: give --from RUN")
     if not items:
         raise click.UsageError("Missing argument 'GRAPH|KERNEL' (or --from RUN).")
-    if predicted and items[0] in (NETWORK, MEMORY, POWER):
-        raise InputError(f"--for is about the kernels of graphs, got '{items[0]}'")
+    if items[0] in OPTIONS_OF_MACHINE:
+        _refuse_options(ctx, OPTIONS_OF_MACHINE[items[0]], f"{{option}} is not for '{items[0]}'")
+        if items[0] != POWER and len(items) > 1:
+            raise click.UsageError(f"'{items[0]}' stands alone, got '{items[1]}', too")
     if items == (NETWORK,):
         from tasksim.cli.calibrate_machine import calibrate_network
         from tasksim.native.cluster.launch import watch_over_rank
@@ -260,8 +262,15 @@ def calibrate(
         ctx.exit(INTERRUPTED_EXIT_CODE)
 
 
-WITH_FROM = {"runs", "library", "name", "terms", "predicted", "replace", "trust", "as_json"}
+OPTIONS_WITH_FROM = {"runs", "library", "name", "terms", "predicted", "replace", "trust", "as_json"}
 """Options that are allowed together with ``--from``."""
+
+OPTIONS_OF_MACHINE = {
+    NETWORK: {"library", "name", "max_time", "quick", "as_json"},
+    MEMORY: {"library", "name", "workers", "as_json"},
+    POWER: {"library", "name", "workers", "as_json"},
+}
+"""Options that are allowed together with each word that measures the machine itself."""
 
 
 def _refuse_measuring(ctx: click.Context, items: Sequence[str]) -> None:
@@ -271,10 +280,18 @@ def _refuse_measuring(ctx: click.Context, items: Sequence[str]) -> None:
             f"--from takes the kernels of recorded runs, and measures nothing: got '{items[0]}', "
             "too; calibrate that by itself, into the same library"
         )
-    for parameter in ctx.command.params:
-        given = ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if given and parameter.name not in WITH_FROM:
-            raise click.UsageError(f"{parameter.opts[0]} is about measuring: leave --from out")
+    _refuse_options(ctx, OPTIONS_WITH_FROM, "{option} is about measuring: leave --from out")
+
+
+def _refuse_options(ctx: click.Context, allowed: Collection[str], message: str) -> None:
+    """Raise *message* for an option that was given but is not among those *allowed*."""
+    options = [one for one in ctx.command.params if isinstance(one, click.Option)]
+    legal = ", ".join(one.opts[0] for one in options if one.name in allowed)
+    for option in options:
+        given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and option.name not in allowed:
+            text = message.format(option=option.opts[0])
+            raise click.UsageError(f"{text}; legal: {legal}")
 
 
 def _calibrate_from(

@@ -208,10 +208,26 @@ def test_a_graph_of_other_sizes_gets_models_that_extrapolate(tasksim):
     [
         ("cholesky tiles=2 --for choleski", "--for: unknown task graph 'choleski', did you mean"),
         ("cholesky tiles=2 --for ''", "--for: got ''; legal: a graph and its settings"),
-        ("memory --for 'cholesky tiles=2'", "--for is about the kernels of graphs, got 'memory'"),
+        ("memory --for 'cholesky tiles=2'", "--for is not for 'memory'; legal: --library, --name"),
     ],
 )
 def test_graphs_to_be_predicted_that_are_none(tasksim, line, message):
     called = tasksim(f"calibrate {line} --library lib")
     assert called.code == 2
     assert message in called.err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("memory --terms gemm=auto", "--terms is not for 'memory'; legal: --library, --name, --wo"),
+        ("network --workers 2", "--workers is not for 'network'"),
+        ("power gemm m=8 n=8 k=8 --quick", "--quick is not for 'power'"),
+        ("memory cholesky", "'memory' stands alone, got 'cholesky', too"),
+    ],
+)
+def test_options_that_a_measurement_of_the_machine_would_ignore_are_refused(tasksim, line, message):
+    called = tasksim(f"calibrate {line} --library lib")
+    assert called.code == 2
+    assert message in called.err
+    assert not Path("lib").exists()
