@@ -24,6 +24,13 @@ from tasksim.calibration.fit_kernels import (
     choose_linear,
     predicted_graphs,
 )
+from tasksim.calibration.fit_locality import (
+    DEFAULT_REACHES_BYTES,
+    FarTable,
+    Reaches,
+    fit_locality,
+    without_far_data,
+)
 from tasksim.calibration.recorded_samples import (
     FOOTPRINT,
     ITERATION,
@@ -34,7 +41,7 @@ from tasksim.calibration.recorded_samples import (
     samples_of,
     unused_parameters,
 )
-from tasksim.calibration.report import kept_terms, missing_intervals, model_choices
+from tasksim.calibration.report import far_data, kept_terms, missing_intervals, model_choices
 from tasksim.calibration.write_library import (
     Destination,
     earlier_terms,
@@ -58,7 +65,7 @@ from tasksim.models.terms.candidates import AUTO
 from tasksim.models.terms.formulas import parse_terms
 from tasksim.models.uncertainty.runeffects import run_effects
 from tasksim.native.this_machine import named_machine
-from tasksim.run.disturbance import CLOCK_TICK_S
+from tasksim.run.disturbance import CLOCK_TICK_S, has_processor_times
 from tasksim.run.foldernames import RUN_JSON
 from tasksim.run.record import Run
 
@@ -69,6 +76,7 @@ if TYPE_CHECKING:
     from tasksim.calibration.recorded_samples import Name, Parts
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.kernelmodel import KernelModel
+    from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
     from tasksim.run.samples import RecordedRun
 
@@ -226,8 +234,11 @@ def calibrate_from(
 
     Notes
     -----
-    Durations are without the time that other programs took, where processor times were recorded.
-    Tasks shorter than the clock shows count as a nanosecond.
+    Durations, and the runtime's overheads in the platform file, are without the time that other
+    programs took, where processor times were recorded.
+    Three runs or more on one cache whose tasks use data again tell what far data cost, as in
+    :func:`calibrate`; no run names its caches, so reaches of 1 MiB to 256 MiB are tried. Tasks
+    shorter than the clock shows count as a nanosecond.
 
     See Also
     --------
@@ -309,6 +320,7 @@ class _Fitting:
         self.notes: list[str] = []
         self.choice = LinearKernels()
         self.fits = Fits()
+        self.localities: dict[Name, Locality] = {}
         self.platform_path: Path | None = None
 
     def gather(self) -> None:
@@ -400,6 +412,7 @@ class _Fitting:
         runs = [some.runs.max(initial=-1) for some in self._all_earlier() if some.runs is not None]
         number = int(max(runs, default=-1)) + 1
         self.samples = dict(earlier)
+        far = self._far_table(earlier)
         for one, part in zip(self.runs, parts, strict=True):
             if part and is_known(part, earlier):
                 self.notes.append(
@@ -410,7 +423,30 @@ class _Fitting:
                 more = replace(some, runs=np.full(len(some), number))
                 before = self.samples.get(name)
                 self.samples[name] = more if before is None else Samples.concat([before, more])
+            if _shares_one_cache(one.run):
+                far.add(number, one.run, one.graph)
             number += 1
+        self._fit_localities(far)
+
+    def _far_table(self, earlier: Parts) -> FarTable:
+        """Return the table of far data: no run tells the caches of its machine."""
+        folder = self.destination.models_folder
+        known = (
+            None if (entry := _entry(folder, name)) is None else entry.locality for name in earlier
+        )
+        return FarTable(Reaches.as_before(known) or Reaches(DEFAULT_REACHES_BYTES, None))
+
+    def _fit_localities(self, far: FarTable) -> None:
+        """Fit what far data cost, and keep with the samples how much of their data was far.
+
+        Kernels on several architectures are left out: the runs that tell have one.
+        """
+        places = Counter(kernel for kernel, _ in self.samples)
+        names = {name[0]: name for name in self.samples if places[name[0]] == 1}
+        found, counted = fit_locality({k: self.samples[n] for k, n in names.items()}, far)
+        self.samples |= {names[kernel]: some for kernel, some in counted.items()}
+        self.localities = {names[kernel]: known for kernel, known in found.items()}
+        self.notes += far_data(found, counted)
 
     def _earlier(self, parts: Iterable[Parts]) -> Parts:
         """Return the samples of earlier calibrations of the kernels in *parts*."""
@@ -432,9 +468,9 @@ class _Fitting:
 
     def _note_replaced(self, name: Name) -> None:
         """Say that a model without samples, as imported ones are, gives way."""
-        path = kernel_path(self.destination.models_folder, name[0])
-        entry = load_kernel(path).architectures.get(name[1]) if path.exists() else None
-        if entry is not None:
+        folder = self.destination.models_folder
+        if (entry := _entry(folder, name)) is not None:
+            path = kernel_path(folder, name[0])
             self.notes.append(
                 f"{path}: the model for {name[1]}, {entry.measured.how}, is replaced: it has no "
                 "samples to add to"
@@ -466,9 +502,10 @@ class _Fitting:
         for place, (name, some) in enumerate(self.samples.items()):
             if progress is not None:
                 progress(labels[name], place / len(self.samples))
+            near = without_far_data(some, self.localities.get(name))
             try:
                 self.fits.models[labels[name]] = self.fits.fit(
-                    labels[name], some, choice, called=name[0]
+                    labels[name], near, choice, called=name[0]
                 )
             except InputError as error:
                 refused.append(f"kernel {labels[name]}: {error}")
@@ -524,8 +561,11 @@ class _Fitting:
         fingerprint = {} if platform is None else platform.fingerprint
         machine = Machine(self.destination.machine, dict(fingerprint))
         labels = _labels(self.samples)
-        named = {labels[name]: some for name, some in self.samples.items()}
-        effects = run_effects(named, self.fits.models)
+        near = {
+            labels[name]: without_far_data(some, self.localities.get(name))
+            for name, some in self.samples.items()
+        }
+        effects = run_effects(near, self.fits.models)
         when = max(_when(one.path) for one in self.runs)
         how = f"tasks of {', '.join(str(one.path) for one in self.runs)}"
         for kernel in dict.fromkeys(kernel for kernel, _ in self.samples):
@@ -537,6 +577,7 @@ class _Fitting:
                 entries[name[1]] = Entry(
                     self.fits.models[labels[name]],
                     Measured(when, how, clock=clock),
+                    self.localities.get(name),
                     runs=effects[labels[name]],
                 )
                 samples[name[1]] = some
@@ -556,7 +597,8 @@ class _Fitting:
             return load(path)
         first = self.runs[0]
         try:
-            platform = platform_of(first.run, first.path)
+            alone = has_processor_times(first.run)
+            platform = platform_of(first.run, first.path, alone=alone)
         except InputError as error:
             folder = self.destination.models_folder
             self.notes.append(
@@ -598,6 +640,21 @@ def _row(name: Name, some: Samples, model: KernelModel) -> FittedKernel:
         mlogq=told.get("mlogq"),
         cv_mlogq=told.get("cv_mlogq"),
     )
+
+
+def _shares_one_cache(run: Run) -> bool:
+    """Return whether the order of the tasks of *run* tells what its cache held.
+
+    That of several machines, or beside GPUs, does not.
+    """
+    kinds = {(worker.architecture, worker.node) for worker in run.workers}
+    return len(kinds) == 1 and bool((np.diff(run.tasks.task) > 0).all())
+
+
+def _entry(folder: Path, name: Name) -> Entry | None:
+    """Return what the file of a kernel in *folder* says of an architecture; None if nothing."""
+    path = kernel_path(folder, name[0])
+    return load_kernel(path).architectures.get(name[1]) if path.exists() else None
 
 
 def _labels(names: Iterable[Name]) -> dict[Name, str]:

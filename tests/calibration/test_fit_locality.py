@@ -9,10 +9,11 @@ import pytest
 
 from tasksim.calibration.fit_locality import FarTable, Reaches, fit_locality, without_far_data
 from tasksim.calibration.kernel_samples import KernelSamples
+from tasksim.calibration.recorded_calibration import calibrate_from
 from tasksim.calibration.report import far_data
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.builder import RW, GraphBuilder, R
-from tasksim.models.files.store import read_samples, write_samples
+from tasksim.models.files.store import load_kernel, read_samples, write_samples
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.models.locality import Locality
 from tasksim.models.samples import Samples
@@ -57,20 +58,31 @@ def measured(
     """Samples and far data of runs of *graphs*, which take what a simulation says, with noise."""
     collected, table = KernelSamples(earlier), FarTable(reaches)
     for number, graph in enumerate(graphs):
-        seconds = dict.fromkeys(graph.kernels, 1e-3)
-        models = Known(seconds, {"gemm": TRUTH} if localities is None else localities)
-        run = Simulation(graph, Platform.identical(2), models, "eager").run()
-        rng = np.random.default_rng(number)
-        factors = np.exp(noise * rng.standard_normal(len(run)))
-        if change is not None:
-            factors = change(number, factors)
-        tasks = run.tasks
-        ends = tasks.start_s + tasks.duration_s * factors
-        columns = {name: getattr(tasks, name) for name in tasks.dtypes}
-        native = replace(run, kind="native", tasks=type(tasks)(**{**columns, "end_s": ends}))
-        table.add(collected.next_run, native, graph)
-        collected.add_run(native, graph)
+        run = native(number, graph, localities, noise, change)
+        table.add(collected.next_run, run, graph)
+        collected.add_run(run, graph)
     return collected.samples, table
+
+
+def native(number, graph, localities=None, noise=0.002, change=None):
+    """A run of *graph* whose tasks take what a simulation says, with noise."""
+    seconds = dict.fromkeys(graph.kernels, 1e-3)
+    models = Known(seconds, {"gemm": TRUTH} if localities is None else localities)
+    run = Simulation(graph, Platform.identical(2), models, "eager").run()
+    rng = np.random.default_rng(number)
+    factors = np.exp(noise * rng.standard_normal(len(run)))
+    if change is not None:
+        factors = change(number, factors)
+    tasks = run.tasks
+    ends = tasks.start_s + tasks.duration_s * factors
+    columns = {name: getattr(tasks, name) for name in tasks.dtypes}
+    tasks = type(tasks)(**{**columns, "end_s": ends})
+    return replace(run, kind="native", tasks=tasks, graph=graph)
+
+
+def shorter(number, factors):
+    """Noise that makes tasks shorter only, as none may end after the next has started."""
+    return np.minimum(factors, 1 / factors)
 
 
 RUNS = [walk(seed) for seed in range(6)]
@@ -90,6 +102,35 @@ def test_reach_costs_and_shares_are_recovered():
     assert gemm.mean_far_share == pytest.approx(far_read[known].sum() / read[known].sum())
     share = far_written[known].sum() / written[known].sum()
     assert gemm.mean_far_written_share == pytest.approx(share)
+
+
+def test_recorded_runs_tell_what_far_data_cost(tmp_path):
+    """Without a cache that is known; runs that come later are counted by the reach found first."""
+    runs = [native(number, graph, change=shorter) for number, graph in enumerate(RUNS)]
+    first = calibrate_from(runs[:3], tmp_path, machine="here")
+    assert "gemm" in first.notes[0]
+    assert "tasks take longer by up to gemm 24 %" in first.notes[0]
+    calibrate_from(runs[3:], tmp_path, machine="here")
+    entry = load_kernel(tmp_path / "models" / "here" / "gemm.json").architectures["cpu"]
+    assert (entry.locality.reach_bytes, entry.locality.cache_bytes) == (16.0 * MIB, None)
+    assert entry.locality.seconds_per_far_byte == pytest.approx(READ_S, rel=0.03)
+    assert entry.locality.seconds_per_far_written_byte == pytest.approx(WRITTEN_S, rel=0.1)
+    together = calibrate_from(runs, tmp_path, machine="there")
+    assert together.kernels[0].samples == 6 * 300
+    there = load_kernel(tmp_path / "models" / "there" / "gemm.json").architectures["cpu"]
+    assert there.locality == entry.locality
+
+
+def test_two_runs_or_those_beside_gpus_do_not_tell_what_far_data_cost(tmp_path):
+    runs = [native(number, graph, change=shorter) for number, graph in enumerate(RUNS[:3])]
+    mixed = [
+        replace(run, workers=(run.workers[0], replace(run.workers[1], architecture="gpu")))
+        for run in runs
+    ]
+    for place, some in enumerate((runs[:2], mixed)):
+        calibrate_from(some, tmp_path, machine=f"m{place}")
+        kernel = load_kernel(tmp_path / "models" / f"m{place}" / "gemm.json")
+        assert {entry.locality for entry in kernel.architectures.values()} == {None}
 
 
 def test_a_report_says_how_much_longer_tasks_take():

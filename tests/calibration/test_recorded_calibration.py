@@ -151,6 +151,20 @@ def test_durations_are_without_the_time_that_others_took(tmp_path):
     assert load_kernel(folder / "work.json").architectures["cpu"].measured.clock == "processor"
 
 
+@pytest.mark.parametrize(("accounted", "task_s"), [(True, 10e-6), (False, 1.00101 / 101)])
+def test_the_platform_is_without_gaps_in_which_others_had_the_core(tmp_path, accounted, task_s):
+    """A gap of 10 us before each task, one of a second more: the runtime needs no second, if that is known."""
+    graph = graph_of_sizes(*[8] * 101)
+    run = recorded(graph, [1.0] * 101)
+    later = np.cumsum([10e-6] * 50 + [1.0 + 10e-6] + [10e-6] * 50)
+    tasks = replace(run.tasks, start_s=run.tasks.start_s + later, end_s=run.tasks.end_s + later)
+    if accounted:
+        tasks = replace(tasks, cpu_s=np.ones(101), preemptions=np.zeros(101, int))
+    found = calibrate_from(replace(run, tasks=tasks), tmp_path, machine="here")
+    overheads = tasksim.load_platform(found.platform_path).overheads
+    assert overheads.task_s == pytest.approx(task_s, rel=1e-3)
+
+
 def test_tasks_shorter_than_the_clock_shows_count_as_a_nanosecond(tmp_path):
     graph = graph_of_sizes(*[8] * 12)
     found = calibrate_from(recorded(graph, [1.0] * 11 + [0.0]), tmp_path, machine="here")
