@@ -29,6 +29,8 @@ RELATIVE_GAIN: Final = 1e-4
 """Smallest part of the squared error that a pair of hinges must gain."""
 RIDGE: Final = 1e-9
 """Shrinkage, relative to the mean square of a column, that keeps normal equations solvable."""
+ROUNDING_SHARE: Final = 1e-12
+"""Share of the squared values below which an error is rounding, and fewer terms are better."""
 
 Hinge = tuple[int, float, int]
 """Parameter, knot, and 1 for max(0, x - knot), -1 for max(0, knot - x)."""
@@ -155,6 +157,6 @@ def _criterion(gram: Floats, moment: Floats, square: float, kept: list[int], row
     found = np.linalg.lstsq(part, moment[kept], rcond=None)[0]
     found = np.asarray(found)
     off = square - 2 * found @ moment[kept] + found @ gram[np.ix_(kept, kept)] @ found
-    error = max(float(off), 0.0)
+    error = max(float(off), ROUNDING_SHARE * square)
     freedom = min(len(kept) + KNOT_COST * (len(kept) - 1) / 2, 0.9 * rows)
     return float(error / rows / (1 - freedom / rows) ** 2)

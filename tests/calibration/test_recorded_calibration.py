@@ -153,7 +153,7 @@ def test_durations_are_without_the_time_that_others_took(tmp_path):
 
 @pytest.mark.parametrize(("accounted", "task_s"), [(True, 10e-6), (False, 1.00101 / 101)])
 def test_the_platform_is_without_gaps_in_which_others_had_the_core(tmp_path, accounted, task_s):
-    """A gap of 10 us before each task, and one of a second more, which the runtime does not need."""
+    """A gap of 10 us before each task, and one of a second more, which others took."""
     graph = graph_of_sizes(*[8] * 101)
     run = recorded(graph, [1.0] * 101)
     later = np.cumsum([10e-6] * 50 + [1.0 + 10e-6] + [10e-6] * 50)
