@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-ROOMS = ("applications", "calibration", "kernels", "models", "recording", "run", "study/report")
+ROOMS = (
+    "applications", "calibration", "experiments/tensor_completion", "kernels", "models",
+    "recording", "run", "study/report",
+)  # fmt: skip
 """Those of which more than one result in a thousand is a product of matrices, or a solution: the
 engines and schedulers compute sums of a few numbers, in an order that they say."""
 ARCHITECTURE = """
