@@ -91,6 +91,10 @@ class RunView(View):
         """Return (0, 0, 0): all workers share one memory, so no data are missing."""
         return 0, 0, 0
 
+    def holds(self, handle: int, memory: int) -> bool:  # noqa: ARG002
+        """Return True: all workers share one memory, so all data are there."""
+        return True
+
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
         """Return the expected time of a copy between two memories, without contention."""
         return copy_seconds(self.platform, size_bytes, source, target)

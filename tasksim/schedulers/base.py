@@ -153,6 +153,10 @@ class View(ABC):
         do not count.
         """
 
+    @abstractmethod
+    def holds(self, handle: int, memory: int) -> bool:
+        """Return whether the value of a datum is in *memory*, or on its way there."""
+
     def readiness(self, memory: int) -> Readiness | None:  # noqa: ARG002
         """Return an index that keeps tasks in the order of :meth:`unready` in *memory*.
 

@@ -64,6 +64,8 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "dmdas": "tasksim.schedulers.dm:DataAwareSorted",
         "dmdasd": "tasksim.schedulers.dmdasd:DataAwareSortedDecision",
         "heteroprio": "tasksim.schedulers.heteroprio:Heteroprio",
+        "multiprio": "tasksim.schedulers.multiprio:MultiPrio",
+        "darts": "tasksim.schedulers.darts:Darts",
         "graph_test": "tasksim.schedulers.graph_test:GraphTest",
         "modular-eager": "tasksim.schedulers.modular:ModularEager",
         "modular-prio": "tasksim.schedulers.modular:ModularPrio",

@@ -49,6 +49,7 @@ class View {
   virtual void wake_all_of(u64 classes) = 0;
   virtual double transfer_estimate(int /*task*/, int /*memory*/) { return 0.0; }
   virtual Lacks unready(int /*task*/, int /*memory*/) { return {}; }
+  virtual bool holds(int /*handle*/, int /*memory*/) { return true; }  // or it is on its way
   // An object that orders tasks by unready() in *memory*; null: the view has none.
   virtual std::unique_ptr<Readiness> readiness(int /*memory*/) { return nullptr; }
   virtual double copy_estimate(double /*bytes*/, int /*source*/, int /*target*/) { return 0.0; }

@@ -137,6 +137,20 @@ void *unready(void *owner, Given given, intptr_t) {
   });
 }
 
+void *holds(void *owner, Given given, intptr_t) {
+  return heard(owner, [&](Shown &shown) {
+    View &view = shown.view();
+    bool there = true;
+    if (view.platform.memories > 1) {
+      const auto handle = place(given[0], shown.given.handles, view.graph.handles);
+      there = view.holds(static_cast<int>(handle), memory_of(shown, view, given[1]));
+    }
+    void *answer = there ? python.yes : python.no;
+    python.keep(answer);
+    return answer;
+  });
+}
+
 void *prefetch(void *owner, Given given, intptr_t) {
   return heard(owner, [&](Shown &shown) {
     View &view = shown.view();
@@ -174,6 +188,7 @@ Definition definitions[] = {
     {"wake_all_of", wake_all_of, POSITIONAL, nullptr},
     {"transfer_estimate", transfer_estimate, POSITIONAL, nullptr},
     {"unready", unready, POSITIONAL, nullptr},
+    {"holds", holds, POSITIONAL, nullptr},
     {"prefetch", prefetch, POSITIONAL, nullptr},
     {"prefetch_handle", prefetch_handle, POSITIONAL, nullptr},
 };

@@ -101,6 +101,7 @@ class CalledMachineView(CalledView):
         super().__init__(facts, function, kept)
         self._transfer_estimate = function("transfer_estimate")
         self._unready = function("unready")
+        self._holds = function("holds")
         self._prefetch = function("prefetch")
         self._prefetch_handle = function("prefetch_handle")
 
@@ -113,6 +114,11 @@ class CalledMachineView(CalledView):
         """Return how many bytes *task* lacks in *memory*; of them on no way; without a place."""
         lacks: tuple[int, int, int] = self._unready(task, memory)
         return lacks
+
+    def holds(self, handle: int, memory: int) -> bool:
+        """Return whether the value of a datum is in *memory*, or on its way there."""
+        there: bool = self._holds(handle, memory)
+        return there
 
     def copy_estimate(self, size_bytes: float, source: int, target: int) -> float:
         """Return the expected time of a copy between two memories, in seconds."""

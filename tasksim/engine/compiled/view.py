@@ -107,6 +107,10 @@ class KnownView(View):
         """Refuse: where data are is not known yet."""
         raise NotImplementedError
 
+    def holds(self, handle: int, memory: int) -> bool:
+        """Refuse: where data are is not known yet."""
+        raise NotImplementedError
+
     def sleeping(self, worker: int) -> bool:  # noqa: ARG002
         """Return True: nobody has been woken yet."""
         return True

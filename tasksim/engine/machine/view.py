@@ -148,6 +148,10 @@ class NodeView(RunView):
                 unplaced += sizes[handle]
         return missing, absent, unplaced
 
+    def holds(self, handle: int, memory: int) -> bool:
+        """Return whether the value of a datum is in *memory*, or on its way there."""
+        return self._one_memory or bool((self._valid[handle] | self._coming[handle]) >> memory & 1)
+
     def readiness(self, memory: int) -> Readiness | None:
         """Return what keeps the order of :meth:`unready` in *memory* for tasks added to it."""
         return None if self._one_memory else Readiness(self._copies, self._needs, memory)

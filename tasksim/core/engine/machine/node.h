@@ -58,6 +58,7 @@ class NodeView : public View {
   void wake_all_of(u64 classes) override;
   double transfer_estimate(int task, int memory) override;
   Lacks unready(int task, int memory) override;
+  bool holds(int handle, int memory) override;
   std::unique_ptr<Readiness> readiness(int memory) override;
   double copy_estimate(double bytes, int source, int target) override;
   void prefetch(int task, int memory) override;

@@ -85,6 +85,12 @@ Lacks NodeView::unready(int task, int memory) {
   return lacks;
 }
 
+bool NodeView::holds(int handle, int memory) {
+  if (!node_.several) return true;
+  const Whereabouts &where = node_.copies.of[handle];
+  return (where.valid | where.coming) >> memory & 1;
+}
+
 std::unique_ptr<Readiness> NodeView::readiness(int memory) {
   if (!node_.several) return nullptr;
   return std::make_unique<DataReadiness>(node_.copies, graph, memory);

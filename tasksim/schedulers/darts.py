@@ -1,0 +1,213 @@
+"""The ``darts`` scheduler, which chooses the next datum of a memory rather than the next task."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from tasksim.graph.access_mode import AccessMode
+from tasksim.schedulers.base import Scheduler
+
+if TYPE_CHECKING:
+    import random
+
+    from tasksim.graph.csr import Int64
+    from tasksim.schedulers.base import View
+
+__all__ = ["Darts"]
+
+READING: Final = (AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE)
+"""Modes of accesses for which the value of a datum must be in the memory."""
+
+
+class _Candidate:
+    """What a class of workers could do with one more datum."""
+
+    __slots__ = ("all_s", "free", "free_s", "nearly", "nearly_priority", "nearly_task", "priority")
+
+    def __init__(self) -> None:
+        self.free: list[int] = []
+        """The waiting tasks that lack nothing but this datum."""
+        self.free_s = 0.0
+        self.priority = -inf
+        """The highest priority of these tasks."""
+        self.nearly = 0
+        """The number of waiting tasks that lack this datum and one more."""
+        self.nearly_task = -1
+        self.nearly_priority = -inf
+        self.all_s = 0.0
+        """The duration of all waiting tasks that read this datum."""
+
+
+class Darts(Scheduler):
+    """Chooses the datum with the least transfer per task that it makes possible; a list per class.
+
+    Each class of workers has a list of planned tasks. A task that becomes ready is planned at once
+    if some class has all that it reads, or has planned tasks that bring it; classes take turns.
+    Else it waits. If a worker asks while its list is empty, the waiting tasks that lack nothing in
+    its memory are planned. If there are none, the datum is chosen whose transfer takes least
+    relative to the duration of the tasks that lack nothing else, and these are planned. Ties go to
+    the most tasks, the highest priority, the most tasks that lack one more datum, and the longest
+    duration of the waiting tasks that read it. If each datum leaves all tasks without another one,
+    only the task of highest priority that would lack one more is planned; the first time, and if
+    all lack more, the waiting one of highest priority.
+
+    This is StarPU's ``darts`` with its default options, for data that are read; its own rule of
+    eviction is left out: memories evict as under all schedulers. It takes no account of speeds:
+    with CPUs beside GPUs, data that begin in main memory keep tasks on the CPUs. M. Gonthier,
+    L. Marchal, S. Thibault, "Taming data locality for task scheduling under memory constraint in
+    runtime systems", Future Generation Computer Systems 143, 2023.
+    """
+
+    name: ClassVar[str] = "darts"
+    core: ClassVar[str] = "darts"
+    needs_estimates: ClassVar[bool] = True
+    uses_priorities: ClassVar[bool] = True
+    looks_at_data: ClassVar[bool] = True
+
+    def core_tables(self, view: View, rng: random.Random) -> dict[str, Int64]:  # noqa: ARG002
+        """Return the data that each task reads, each once, and their sizes."""
+        from tasksim.graph.csr import pointers_of_counts
+
+        graph = view.graph
+        reads = np.isin(graph.access_mode, READING)
+        task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[reads]
+        pairs = np.stack([task, graph.access_handle[reads].astype(np.int64)])
+        task, handle = np.unique(pairs, axis=1)
+        return {
+            "read_ptr": pointers_of_counts(np.bincount(task, minlength=len(graph))),
+            "read_handle": handle,
+            "size_bytes": graph.handle_size.astype(np.int64),
+        }
+
+    def attach(self, view: View, rng: random.Random) -> None:
+        """Start with empty lists."""
+        super().attach(view, rng)
+        tables = self.core_tables(view, rng)
+        handles: list[int] = tables["read_handle"].tolist()
+        self._reads = [handles[a:b] for a, b in pairwise(tables["read_ptr"].tolist())]
+        self._sizes: list[int] = tables["size_bytes"].tolist()
+        self._memory = [each.memory for each in view.classes]
+        self._planned: list[deque[int]] = [deque() for _ in view.classes]
+        self._uses: list[dict[int, int]] = [{} for _ in view.classes]
+        """Per class and datum, the number of planned tasks that read it."""
+        self._begun = [False] * len(view.classes)
+        self._waiting: dict[int, None] = {}
+        """The ready tasks that are not planned, in the order in which they were pushed."""
+        self._turn = -1
+
+    def push(self, task: int) -> None:
+        """Plan *task* for a class that has its data, or let it wait."""
+        classes = len(self._memory)
+        self._turn += 1
+        for k in range(classes):
+            group = (self._turn + k) % classes
+            if self.view.able[task] >> group & 1 and self._is_free(task, group):
+                self._plan(task, group, self._place(group))
+                for worker in self.view.classes[group].workers:
+                    if self.view.sleeping(worker):
+                        self.view.wake(worker)
+                return
+        self._waiting[task] = None
+        self.view.wake_all(task)
+
+    def pop(self, worker: int) -> int | None:
+        """Return the first task that is planned for the class of *worker*."""
+        group = self.view.class_of[worker]
+        planned = self._planned[group]
+        if not planned and self._waiting:
+            for task in self._chosen(group):
+                del self._waiting[task]
+                self._plan(task, group, len(planned))
+        if not planned:
+            return None
+        task = planned.popleft()
+        for handle in self._reads[task]:
+            self._uses[group][handle] -= 1
+        return task
+
+    def _is_free(self, task: int, group: int) -> bool:
+        """Return whether all that *task* reads is in the memory of a class, or will be."""
+        return all(
+            self._uses[group].get(handle, 0) or self.view.holds(handle, self._memory[group])
+            for handle in self._reads[task]
+        )
+
+    def _place(self, group: int) -> int:
+        """Return the place in the list before the first task that lacks data."""
+        memory = self._memory[group]
+        for place, planned in enumerate(self._planned[group]):
+            if not all(self.view.holds(handle, memory) for handle in self._reads[planned]):
+                return place
+        return len(self._planned[group])
+
+    def _plan(self, task: int, group: int, place: int) -> None:
+        self._planned[group].insert(place, task)
+        uses = self._uses[group]
+        for handle in self._reads[task]:
+            uses[handle] = uses.get(handle, 0) + 1
+
+    def _chosen(self, group: int) -> list[int]:
+        """Return the waiting tasks to plan for a class; none if it can run none of them."""
+        able = [task for task in self._waiting if self.view.able[task] >> group & 1]
+        if not able:
+            return []
+        if not self._begun[group]:
+            self._begun[group] = True
+            return [self._most_urgent(able)]
+        memory, priority = self._memory[group], self.view.priority
+        ready: list[int] = []
+        candidates: dict[int, _Candidate] = {}
+        for task in able:
+            missing = [h for h in self._reads[task] if not self.view.holds(h, memory)]
+            if not missing:
+                ready.append(task)
+            seconds = _known(self.view.estimates[group][task])
+            for handle in missing:
+                found = candidates.setdefault(handle, _Candidate())
+                found.all_s += seconds
+                if len(missing) == 1:
+                    found.free.append(task)
+                    found.free_s += seconds
+                    found.priority = max(found.priority, priority[task])
+                elif len(missing) == 2:
+                    found.nearly += 1
+                    if priority[task] > found.nearly_priority:
+                        found.nearly_task, found.nearly_priority = task, priority[task]
+        if ready:
+            return ready
+        best = min(
+            (each for each in candidates.items() if each[1].free or each[1].nearly),
+            key=lambda each: self._order(each[0], each[1], memory),
+            default=None,
+        )
+        if best is None:
+            return [self._most_urgent(able)]
+        return best[1].free or [best[1].nearly_task]
+
+    def _order(self, handle: int, found: _Candidate, memory: int) -> tuple[float, ...]:
+        """Return the key of a datum; the smallest is chosen, of equals the first."""
+        ratio = self._transfer_s(handle, memory) / found.free_s if found.free_s > 0.0 else inf
+        priority = found.priority if found.free else found.nearly_priority
+        return ratio, -len(found.free), -priority, -found.nearly, -found.all_s
+
+    def _transfer_s(self, handle: int, memory: int) -> float:
+        """Return the time of the fastest copy of a datum to *memory*; 0 if nobody has it."""
+        view = self.view
+        times = [
+            view.copy_estimate(self._sizes[handle], source, memory)
+            for source in range(max(self._memory) + 1)
+            if source != memory and view.holds(handle, source)
+        ]
+        return min(times, default=0.0)
+
+    def _most_urgent(self, able: list[int]) -> int:
+        return max(able, key=self.view.priority.__getitem__)
+
+
+def _known(estimate: float) -> float:
+    return estimate if estimate > 0.0 else 0.0
