@@ -35,7 +35,8 @@ MAX_ROWS = 10
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder of the search: a new one, or that of this search, to which runs are added.",
+    help="Folder of the search: a new one, or that of this search, to which runs are added; "
+    "several processes may share it.",
 )
 @click.option("--tasks", type=int, help="Number of tasks. Default: 10.")
 @click.option("--workers", type=int, help="Number of processors, each with a speed. Default: 4.")

@@ -96,6 +96,8 @@ SCHEDULERS: Registry[type[Scheduler]] = Registry(
         "hbmct": "tasksim.schedulers.static.hbmct:Hbmct",
         "wba": "tasksim.schedulers.static.pairs:Wba",
         "lookahead": "tasksim.schedulers.static.lookahead:Lookahead",
+        "ipeft": "tasksim.schedulers.static.ipeft:Ipeft",
+        "heteroprio-static": "tasksim.schedulers.static.spoliation:HeteroprioStatic",
         "static": "tasksim.schedulers.static.plan_from_file:Given",
     },
     _adopt,

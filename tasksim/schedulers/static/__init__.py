@@ -16,12 +16,14 @@ from tasksim.schedulers.static.bil import bil
 from tasksim.schedulers.static.dps import dps, msbc
 from tasksim.schedulers.static.hbmct import hbmct
 from tasksim.schedulers.static.immediate import fastest_node, mct, met, olb
+from tasksim.schedulers.static.ipeft import ipeft
 from tasksim.schedulers.static.lookahead import lookahead
 from tasksim.schedulers.static.pairs import dls, etf, gdl, sufferage, wba
 from tasksim.schedulers.static.plan import Plan, schedule_of
 from tasksim.schedulers.static.problem import Problem
 from tasksim.schedulers.static.ranked import cpop, heft, peft
 from tasksim.schedulers.static.schedule_file import read_schedule, write_schedule
+from tasksim.schedulers.static.spoliation import heteroprio_static
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +61,8 @@ ALGORITHMS: dict[str, Callable[[Problem], Plan]] = {
     "hbmct": hbmct,
     "wba": wba,
     "lookahead": lookahead,
+    "ipeft": ipeft,
+    "heteroprio-static": heteroprio_static,
 }
 """Algorithms by the names of their schedulers, with the default options."""
 

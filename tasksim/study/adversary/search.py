@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from tasksim.base.arguments import all_of, flag, one_of, path_of, positive_numbe
 from tasksim.base.documents.json_document import Node, parse_json, read_document
 from tasksim.base.errors import InputError, unknown
 from tasksim.base.files import is_file, read_text, refuse_folder, write_text
+from tasksim.base.lockfile import locked
 from tasksim.study.adversary.instance import CHANGES, Instance, check_slowest
 from tasksim.study.adversary.judge import BEST, Judge, schedulers_of
 from tasksim.study.adversary.question import Found, Question
@@ -80,7 +82,8 @@ def search(
     first, second : str
         Names of schedulers with their options; *second* may be ``best``.
     output : str or Path
-        Folder of the search. If it has the same search, the runs that it lacks are added.
+        Folder of the search. If it has the same search, the runs that it lacks are added. Several
+        processes may do so at the same time: they share the runs.
     runs : int, default 10
         Number of independent runs of the annealing.
     keep : int, default 3
@@ -107,18 +110,48 @@ def search(
     runs = whole_number(runs, "runs", low=1, high=MAX_STEPS)
     keep = whole_number(keep, "keep", low=0)
     folder, judge = path_of(output, "output"), question.judge()
-    found = _resumed(folder, question, judge, force=flag(force, "force"))
-    for run in range(runs):
-        if all(each.run != run for each in found):
-            found.append(anneal(question, judge, run))
-            _keep(folder, question, found)
-            if tell is not None:
-                tell(run + 1, runs, max(each.ratio for each in found))
-    found = sorted(found, key=lambda each: (-each.ratio, each.run))
+    with locked(folder):
+        _keep(folder, question, _resumed(folder, question, judge, force=flag(force, "force")))
+    for wait in (False, True):  # first the runs that nobody is at, then those of other processes
+        for run in range(runs):
+            _add(folder, question, judge, run, wait=wait, runs=runs, tell=tell)
     from tasksim.study.adversary.report import write_report
 
-    write_report(folder, question, judge, found, keep)
+    with locked(folder):
+        found = _resumed(folder, question, judge, force=False)
+        found.sort(key=lambda each: (-each.ratio, each.run))
+        write_report(folder, question, judge, found, keep)
     return found
+
+
+def _add(
+    folder: Path,
+    question: Question,
+    judge: Judge,
+    run: int,
+    *,
+    wait: bool,
+    runs: int,
+    tell: Callable[[int, int, float], None] | None,
+) -> None:
+    """Add the run of this number to *folder*, unless it is there.
+
+    If another process is at it, wait for that, or leave it to that.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / f"run-{run}", wait=wait))
+        except InputError:  # another process has the lock
+            return
+        if any(each.run == run for each in _resumed(folder, question, judge, force=False)):
+            return
+        ended = anneal(question, judge, run)
+        with locked(folder):  # other processes may have added theirs meanwhile
+            found = [*_resumed(folder, question, judge, force=False), ended]
+            _keep(folder, question, found)
+    if tell is not None:
+        done = sum(each.run < runs for each in found)
+        tell(done, runs, max(each.ratio for each in found))
 
 
 def _checked(first: str, second: str, settings: dict[str, Any]) -> Question:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -154,6 +156,48 @@ def test_a_search_that_was_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path):
     search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH)
     search("cpop", "heft", tmp_path / "b", **SMALL_SEARCH)
     assert (tmp_path / "a/search.json").read_bytes() == (tmp_path / "b/search.json").read_bytes()
+
+
+def test_two_searches_into_one_folder_share_its_runs(tmp_path):
+    """While one is at a run, the other does the next one; nobody's result is lost."""
+    done = {}
+
+    def join(*progress):
+        if "first" not in done:
+            done["first"] = progress
+            done["second"] = search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH | {"runs": 3})
+
+    done["all"] = search("cpop", "heft", tmp_path / "a", tell=join, **SMALL_SEARCH | {"runs": 4})
+    alone = search("cpop", "heft", tmp_path / "b", **SMALL_SEARCH | {"runs": 4})
+    assert done["first"][:2] == (1, 4)
+    assert sorted(each.run for each in done["second"]) == [0, 1, 2]
+    assert done["all"] == alone
+    assert (tmp_path / "a/search.json").read_bytes() == (tmp_path / "b/search.json").read_bytes()
+
+
+@pytest.mark.slow
+def test_two_searches_at_the_same_time_lose_nothing(tmp_path):
+    """Two processes begin together; each run is there once, and both know all of them."""
+    line = (
+        f"{sys.executable} -m tasksim study adversary olb heft --tasks 5 --workers 3 --steps 200 "
+        f"--runs 6 --keep 0 --json -o {tmp_path}/worst"
+    )
+    both = [subprocess.Popen(shlex.split(line), stdout=subprocess.PIPE) for _ in range(2)]
+    said = [json.loads(each.communicate()[0])["runs"] for each in both]
+    assert [each.returncode for each in both] == [0, 0]
+    assert said[0] == said[1]
+    kept = json.loads((tmp_path / "worst/search.json").read_text())["runs"]
+    assert [run["run"] for run in kept] == list(range(6))
+    assert not list((tmp_path / "worst").glob(".*.lock"))
+
+
+def test_a_search_that_another_one_replaced_ends(tmp_path):
+    def replace(*progress):
+        search("cpop", "heft", tmp_path / "a", **SMALL_SEARCH, seed=1, force=True)
+
+    with pytest.raises(InputError, match="has another search"):
+        search("cpop", "heft", tmp_path / "a", tell=replace, **SMALL_SEARCH)
+    assert json.loads((tmp_path / "a/search.json").read_text())["question"]["seed"] == 1
 
 
 def test_the_folder_of_another_search_is_kept_unless_forced(tmp_path):
