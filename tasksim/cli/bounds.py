@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,9 +19,10 @@ from tasksim.cli.options import (
 from tasksim.cli.output import describe_graph, note, print_json
 
 if TYPE_CHECKING:
-    from tasksim.optimization.bounds import Binding, TightBound
-    from tasksim.run.blame import Blame
+    from tasksim.optimization.boundprogram import Binding
+    from tasksim.optimization.bounds import TightBound
     from tasksim.run.record import Run
+    from tasksim.scenario.recorded import Blamed
     from tasksim.scenario.resolved import Resolved
     from tasksim.scenario.scenario import Scenario
 
@@ -39,6 +40,7 @@ MIN_SHOWN_SHARE = 5e-4
         "tasksim bounds cholesky tiles=10 --platform mymachine --tight",
         "tasksim bounds runs/dm",
         "tasksim bounds runs/dm --blame",
+        "tasksim bounds runs/dm --blame --best best/",
     ],
 )
 @graph_argument()
@@ -48,7 +50,8 @@ MIN_SHOWN_SHARE = 5e-4
     "--tight",
     is_flag=True,
     help="Of a graph on one node, with at most 3000 tasks: also the mixed bound of areas, paths"
-    " and windows of time, with what binds; and the bound of the solver, if it is installed.",
+    " and windows of time, without and with the copies that no schedule avoids, and what binds;"
+    " and the bound of the solver, if it is installed.",
 )
 @click.option(
     "--time",
@@ -61,12 +64,24 @@ MIN_SHOWN_SHARE = 5e-4
     "--blame",
     "with_blame",
     is_flag=True,
-    help="Split the time of a simulated run above its area bound into causes that add up: kernels"
-    " on dearer classes, idleness at start and end, for dependencies, for copies. One node only.",
+    help="Split the time of a run above its area bound into causes that add up: kernels on dearer"
+    " classes, idleness at start and end, for dependencies, for copies. One node only. Of a native"
+    " run, tasks cost the mean of their configuration.",
+)
+@click.option(
+    "--best",
+    type=click.Path(path_type=Path),
+    help="With --blame: the folder of 'tasksim optimize -o' for the same graph and workers, to"
+    " compare with, cause by cause.",
 )
 @json_option
 def bounds(
-    scenario: Scenario, tight: bool, solver_s: float, with_blame: bool, as_json: bool
+    scenario: Scenario,
+    tight: bool,
+    solver_s: float,
+    with_blame: bool,
+    best: Path | None,
+    as_json: bool,
 ) -> None:
     """Print lower bounds on the makespan: the critical path and the area bound.
 
@@ -74,13 +89,15 @@ def bounds(
     then its practical critical path is shown too, what the last task waited for, back to the
     start.
     """
+    if best is not None and not with_blame:
+        raise InputError("--best is for --blame, which is missing")
     named = str(scenario.graph)
     if _is_run(named):
         if scenario != type(scenario)(named):
             raise InputError(f"{named} is a run, it takes no settings and no options")
         if tight:
             raise InputError(f"{named} is a run; legal with --tight: a graph")
-        _of_run(Path(named), with_blame, as_json)
+        _of_run(Path(named), with_blame, best, as_json)
     else:
         if with_blame:
             raise InputError(f"--blame is for a run; got the graph {scenario.graph_label}")
@@ -123,7 +140,7 @@ def _of_graph(scenario: Scenario, solver_s: float | None, as_json: bool) -> None
     click.echo(bounds_table(values))
     for bound in tight:
         if bound.binding is not None:
-            click.echo(f"\n{_binding_table(bound.binding)}")
+            click.echo(f"\n{_binding_table(bound, bound.binding)}")
 
 
 def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
@@ -141,20 +158,25 @@ def _tight(resolved: Resolved, solver_s: float) -> list[TightBound]:
     return tight_bounds(replayer, solver_s)
 
 
-def _binding_table(binding: Binding) -> str:
-    """Return what the mixed bound consists of: shares by resource, then by kernel."""
+def _binding_table(bound: TightBound, binding: Binding) -> str:
+    """Return what a bound consists of: shares by resource, then by kernel."""
+    from tasksim.base.units import duration_text
+    from tasksim.run.facts import BOUND_NAMES
     from tasksim.view.texttables import table
 
     parts = [(f"load of {name}", share) for name, share in binding.classes.items()]
     parts += [("dependencies", binding.path)]
+    parts += [(f"load of link {name}", share) for name, share in binding.links.items()]
     rows = [[name, f"{100 * share:.1f} %"] for name, share in parts if share >= MIN_SHOWN_SHARE]
     made = [(f"in {name}", share) for name, share in binding.kernels.items()]
-    made += [("start and end", binding.idle)]
+    made += [("copies", binding.copies), ("start and end", binding.idle)]
     kernels = [[name, f"{100 * share:.1f} %"] for name, share in made if share >= MIN_SHOWN_SHARE]
-    return f"{table(['mixed bound', 'binds'], rows)}\n\n{table(['its time', 'share'], kernels)}"
+    name = BOUND_NAMES[f"{bound.name}_s"]
+    head = f"{name}: {duration_text(bound.took_s)} to find it"
+    return f"{head}\n{table([name, 'binds'], rows)}\n\n{table(['its time', 'share'], kernels)}"
 
 
-def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
+def _of_run(path: Path, with_blame: bool, best: Path | None, as_json: bool) -> None:
     from tasksim.formats.runs import load_run
     from tasksim.run.critical import practical_critical_path
     from tasksim.run.network import path_messages
@@ -166,7 +188,7 @@ def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
     if with_blame:
         from tasksim.scenario.recorded import blame_of
 
-        blamed = blame_of(run, path)
+        blamed = blame_of(run, path, best)
     walked = practical_critical_path(run)
     messages = None if run.messages is None else path_messages(run)
     values = {**(run.bounds or {}), **_over_nodes(run, path)}
@@ -185,7 +207,7 @@ def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
                 "best_s": max(values.values()) if values else None,
                 "makespan_s": run.makespan_s,
                 "practical_critical_path": {**walked.to_json(), **sent},
-                **({} if blamed is None else {"blame": blamed._asdict()}),
+                **({} if blamed is None else _blame_json(blamed)),
             }
         )
         return
@@ -200,16 +222,35 @@ def _of_run(path: Path, with_blame: bool, as_json: bool) -> None:
         click.echo(f"\n{path_message_line(messages)}")
 
 
-def _blame_table(blamed: Blame) -> str:
+def _blame_json(blamed: Blamed) -> dict[str, Any]:
+    of_best = {} if blamed.best is None else {"blame_of_best": blamed.best._asdict()}
+    return {"blame": blamed.run._asdict(), **of_best}
+
+
+def _blame_table(blamed: Blamed) -> str:
     from tasksim.base.units import format_time
     from tasksim.view.texttables import table
 
-    rows = [
-        [name, format_time(seconds), f"{100 * seconds / blamed.makespan_s:.1f} %"]
-        for name, seconds in blamed.rows()
-        if abs(seconds) >= MIN_SHOWN_SHARE * blamed.makespan_s
+    run, best = blamed
+    least_s = MIN_SHOWN_SHARE * run.makespan_s
+    if best is None:
+        rows = [
+            [name, format_time(seconds), f"{100 * seconds / run.makespan_s:.1f} %"]
+            for name, seconds in run.rows()
+            if abs(seconds) >= least_s
+        ]
+        return table(["makespan", "time", "share"], rows)
+    pairs = [
+        (name, seconds, other)
+        for (name, seconds), (_, other) in zip(run.rows(), best.rows(), strict=True)
     ]
-    return table(["makespan", "time", "share"], rows)
+    pairs.append(("makespan", run.makespan_s, best.makespan_s))
+    rows = [
+        [name, format_time(s), format_time(other), format_time(s - other)]
+        for name, s, other in pairs
+        if max(abs(s), abs(other)) >= least_s
+    ]
+    return table(["makespan", "run", "best known", "lost"], rows)
 
 
 def _over_nodes(run: Run, path: Path) -> dict[str, float]:

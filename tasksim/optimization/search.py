@@ -12,7 +12,13 @@ from tasksim.base.arguments import one_of, positive_number, whole_number
 from tasksim.base.errors import InputError, TasksimError
 from tasksim.native.cores import usable_cores
 from tasksim.optimization.annealing import Annealing
-from tasksim.optimization.bounds import MAX_MIXED_TASKS, class_names, mixed_bound
+from tasksim.optimization.bounds import (
+    MAX_COPIED_TASKS,
+    MAX_MIXED_TASKS,
+    class_names,
+    mixed_bound,
+)
+from tasksim.optimization.copies import LeastCopies
 from tasksim.optimization.optimum import Improvement, Optimum, optimum_of, read_earlier
 from tasksim.optimization.replayer import Replayer
 from tasksim.optimization.schedule import Schedule, placed, schedule_from, with_classes_merged
@@ -293,6 +299,16 @@ class _Search:
         names = class_names(self._replayer.platform, self._alike)
         self._progress("mixed bound", 0.0)
         self._bounds["mixed_s"] = mixed_bound(self._alike, names).value_s
+        platform = self._replayer.platform
+        if LeastCopies(platform, self._alike).apart and not self._is_proven():
+            if self._alike.tasks > MAX_COPIED_TASKS:
+                self._notes.append(
+                    f"no mixed bound with copies: it is for at most {MAX_COPIED_TASKS} tasks"
+                )
+                return
+            self._progress("mixed bound with copies", 0.0)
+            found = mixed_bound(self._alike, names, platform)
+            self._bounds["mixed_with_copies_s"] = found.value_s
 
     def _solve(self, limit: Limit) -> None:
         """Let the solver improve the schedule and the bound."""
@@ -319,7 +335,9 @@ class _Search:
         def bounded(value_s: float) -> None:
             self._bounds["solver_s"] = max(self._bounds.get("solver_s", 0.0), value_s)
 
-        solving = Solving(self._alike, self._bound_s, self._best.makespan_s)
+        solving = Solving(
+            self._alike, self._bound_s, self._best.makespan_s, self._replayer.platform
+        )
         solving.hint(start_s, self._alike.class_of[self._best.worker])
         self._progress("solver", limit.share(self._steps))
         try:

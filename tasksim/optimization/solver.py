@@ -1,8 +1,9 @@
 """The constraint model of a schedule, solved by CP-SAT of OR-Tools (extra ``optimize``).
 
 Workers of a class share one cumulative resource, so identical workers are not told apart; a single
-worker is a resource without overlap. Copies and costs of the runtime are left out: bounds of the
-model hold for any schedule, and its schedules are judged by their replays.
+worker is a resource without overlap. Of copies it has those that no schedule avoids, as waits of
+their readers (:mod:`tasksim.optimization.copies`). Shared links and costs of the runtime are left
+out: bounds of the model hold for any schedule, and its schedules are judged by their replays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from tasksim.base.errors import InputError
 from tasksim.engine.ticks import TICKS_PER_S
+from tasksim.optimization.copies import ROUNDING_S, LeastCopies, copied_flows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tasksim.graph.csr import Int64
+    from tasksim.platform.description import Platform
     from tasksim.schedulers.static.problem import Problem
 
 __all__ = [
@@ -82,11 +85,13 @@ class Solved(NamedTuple):
     """Class of workers of each task in it."""
 
 
-def bound_of(problem: Problem, limit: SolverLimit, *, at_least_s: float) -> float:
+def bound_of(
+    problem: Problem, limit: SolverLimit, *, at_least_s: float, platform: Platform | None = None
+) -> float:
     """Return the lower bound that the solver proves within *limit*, in seconds."""
     start_s, group = _one_after_the_other(problem)
     fastest = problem.costs_s[np.arange(problem.tasks), group]
-    solving = Solving(problem, at_least_s, float(fastest.sum()))
+    solving = Solving(problem, at_least_s, float(fastest.sum()), platform)
     solving.hint(start_s, group)
     return max(at_least_s, solving.solve(limit).bound_s)
 
@@ -109,22 +114,35 @@ class Solving:
         A known lower bound on the makespan, in seconds.
     makespan_s : float
         The makespan of some schedule, in seconds; it decides how finely time is counted.
+    platform : Platform, optional
+        Memories and links, for the copies that no schedule avoids; by default, copies do not count.
     """
 
-    def __init__(self, problem: Problem, at_least_s: float, makespan_s: float) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        at_least_s: float,
+        makespan_s: float,
+        platform: Platform | None = None,
+    ) -> None:
         from ortools.sat.python import cp_model
 
         self._problem = problem
         ticks = np.where(np.isfinite(problem.costs_s), problem.costs_s, -1.0)
         self._ticks = np.where(ticks < 0, -1, np.rint(ticks * TICKS_PER_S)).astype(np.int64)
         # Shorter durations only lower the bound, and keep each schedule possible.
+        copies = None if platform is None else LeastCopies(platform, problem)
+        waits = [] if copies is None or not copies.apart else self._waits(copies)
+        self._rounding_s = ROUNDING_S * problem.tasks if waits else 0.0
         exact = int(np.gcd.reduce(self._ticks[self._ticks > 0], initial=0)) or 1
+        exact = math.gcd(exact, *(wait for *_, wait in waits))
         self._unit = max(exact, int(makespan_s * TICKS_PER_S / MAX_MAKESPAN_UNITS))
         sizes = np.where(self._ticks < 0, -1, self._ticks // self._unit)
         counts = np.bincount(problem.class_of, minlength=sizes.shape[1]).tolist()
         self._model = model = cp_model.CpModel()
         tasks = range(problem.tasks)
         horizon = int(np.where(sizes < 0, 0, sizes).max(axis=1).sum())
+        horizon += sum(wait // self._unit for *_, wait in waits)
         known = at_least_s * TICKS_PER_S / self._unit
         # Where the unit divides all durations, it divides the makespan.
         least = math.ceil(known - 1e-6) if self._unit == exact else math.floor(known)
@@ -161,8 +179,45 @@ class Solving:
             else:
                 model.add_cumulative(intervals[c], [1] * len(intervals[c]), count)
             model.add(sum(work[c]) <= count * self._end)
+        if copies is not None:
+            self._add_waits(waits, length, copies.site_of_class)
         self._exclude_commuting(length)
         model.minimize(self._end)
+
+    def _waits(self, copies: LeastCopies) -> list[tuple[int, int, int, int]]:
+        """Return the source, the target, the site and the ticks of each copy that may be needed.
+
+        A source of -1 is the start.
+        """
+        flows = copied_flows(self._problem, copies)
+        ticks = np.rint(copies.into_s(flows.size_bytes) * TICKS_PER_S).astype(np.int64)
+        longest: dict[tuple[int, int, int], int] = {}
+        for row, site in zip(*(part.tolist() for part in np.nonzero(ticks)), strict=True):
+            source = int(flows.source[row])
+            if source >= 0 or flows.home[row] != site:
+                key = (source, int(flows.target[row]), site)
+                longest[key] = max(longest.get(key, 0), int(ticks[row, site]))
+        return [(*key, wait) for key, wait in longest.items()]
+
+    def _add_waits(
+        self, waits: list[tuple[int, int, int, int]], length: Sequence[Any], site_of_class: Int64
+    ) -> None:
+        """Let readers of data from another site wait for a copy."""
+        site: list[int] = site_of_class.tolist()
+        model = self._model
+        for source, target, place, ticks in waits:
+            wait = ticks // self._unit
+            for c, chosen in self._chosen[target].items():
+                if site[c] != place:
+                    continue
+                if source < 0:
+                    model.add(self._start[target] >= wait).only_enforce_if(chosen)
+                    continue
+                for other, before in self._chosen[source].items():
+                    if site[other] != place:
+                        model.add(
+                            self._start[source] + length[source] + wait <= self._start[target]
+                        ).only_enforce_if([chosen, before])
 
     def _exclude_commuting(self, length: Sequence[Any]) -> None:
         """Let tasks that commute on a datum exclude each other."""
@@ -213,7 +268,6 @@ class Solving:
         if limit.deterministic is not None:
             given.max_deterministic_time = limit.deterministic
             given.interleave_search = True
-        scale = self._unit / TICKS_PER_S
         reader = self
 
         class Callback(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
@@ -223,13 +277,18 @@ class Solving:
 
         callback = Callback()
         if bounded is not None:
-            solver.best_bound_callback = lambda value: bounded(math.ceil(value - 1e-6) * scale)
+            solver.best_bound_callback = lambda value: bounded(self._bound_s(value))
         status = _solved_apart(solver, self._model, callback)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             bound = 0.0 if status == cp_model.INFEASIBLE else solver.best_objective_bound
-            return Solved(max(0.0, bound) * scale, False, None, None)
-        bound_s = math.ceil(solver.best_objective_bound - 1e-6) * scale
+            return Solved(self._bound_s(bound), False, None, None)
+        bound_s = self._bound_s(solver.best_objective_bound)
         return Solved(bound_s, status == cp_model.OPTIMAL, *self._schedule(solver))
+
+    def _bound_s(self, objective: float) -> float:
+        """Return the bound in seconds that a bound on the objective means."""
+        units = math.ceil(objective - 1e-6)
+        return max(0.0, units * self._unit / TICKS_PER_S - self._rounding_s)
 
     def _schedule(self, solver: Any) -> tuple[NDArray[np.float64], Int64]:
         """Return the starts and classes of the tasks that *solver* has."""

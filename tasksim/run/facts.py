@@ -21,6 +21,7 @@ BOUND_NAMES: Final = {
     "volume_s": "messages of the node with most",
     "path_s": "critical path with messages",
     "mixed_s": "mixed bound",
+    "mixed_with_copies_s": "mixed bound with copies",
     "solver_s": "solver's bound",
 }
 """Names of the bounds for people."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tasksim.base.arguments import one_of, path_of, short
 from tasksim.base.documents.json_document import FormatError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tasksim.run.record import Run
     from tasksim.run.samples import Repeated
 
-__all__ = ["blame_of", "recorded_runs", "recorded_samples", "scenario_of"]
+__all__ = ["Blamed", "blame_of", "recorded_runs", "recorded_samples", "scenario_of"]
 
 
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
@@ -60,13 +60,31 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
     return found.vary(scheduler=run.scheduler, seed=run.seed or 0)
 
 
-def blame_of(run: Run, where: Path) -> Blame:
-    """Return the causes of the makespan of a simulated *run*, by the models that it used.
+class Blamed(NamedTuple):
+    """The causes of the makespan of a run, and of the best known schedule of its graph."""
+
+    run: Blame
+    best: Blame | None
+
+
+def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
+    """Return the causes of the makespan of a *run*, by the models that it used.
+
+    What the tasks of a run that is not simulated cost is the mean of their configuration in it.
+
+    Parameters
+    ----------
+    run : Run
+    where : Path
+        Of the run, for messages.
+    best : Path, optional
+        The folder of a result of :func:`tasksim.optimize`, whose plan is replayed.
 
     Raises
     ------
     InputError
-        If the run is not simulated, had several nodes, or its scenario is gone.
+        If the run had several nodes, its scenario or its graph is gone, or *best* has no plan for
+        its graph and its workers.
     """
     import numpy as np
 
@@ -75,11 +93,27 @@ def blame_of(run: Run, where: Path) -> Blame:
     from tasksim.run.blame import blame
     from tasksim.scenario.resolved import resolve
 
-    resolved = resolve(scenario_of(run, where))
+    if run.kind == "simulated":
+        asked = scenario_of(run, where).vary(noise="none")
+    elif run.messages is None:
+        asked = Scenario(run, durations="means")
+    else:
+        raise InputError(f"{where}: blame is for runs on one node; it has messages between ranks")
+    resolved = resolve(asked)
     if resolved.nodes > 1:
         raise InputError(f"{where}: blame is for runs on one node; got {resolved.nodes} nodes")
     prices = Prices(resolved.graph, resolved.platform, resolved.known_models())
-    return blame(run, prices.means, np.array(class_of(resolved.platform), np.int64))
+    classes = np.array(class_of(resolved.platform), np.int64)
+    found = blame(run, prices.means, classes)
+    if best is None:
+        return Blamed(found, None)
+    plan = best / "plan.csv"
+    if not plan.is_file():
+        raise InputError(
+            f"{best} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
+        )
+    replayed = asked.vary(scheduler=f"static:file={plan}").solve()
+    return Blamed(found, blame(replayed, prices.means, classes))
 
 
 def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tasksim.base.errors import InputError
 from tasksim.base.units import time_unit
+from tasksim.formats.recorded import graph_if_any
 from tasksim.run.record import Run
 from tasksim.scenario.recorded import blame_of, scenario_of
 from tasksim.view.registry import Look, Panel
@@ -38,14 +39,13 @@ CAUSE_COLOURS: Final = {
 
 
 def panel_blame(runs: Run | Sequence[Run], ax: Axes | None = None) -> Axes:
-    """Draw the area bound of each simulated run and the causes above it, as parts of a bar.
+    """Draw the area bound of each run and the causes above it, as parts of a bar.
 
-    Raises :exc:`InputError` for a run that is not simulated, had several nodes, or cannot be
-    repeated.
+    Raises :exc:`InputError` for a run that had several nodes, or whose graph or models are gone.
     """
     axes = new_axes(ax, HEIGHT_INCHES)
     listed = [runs] if isinstance(runs, Run) else list(runs)
-    blamed = [blame_of(run, Path(run.graph_name)) for run in listed]
+    blamed = [blame_of(run, Path(run.graph_name)).run for run in listed]
     longest_s = max((found.makespan_s for found in blamed), default=0.0)
     per_s, unit = time_unit(longest_s)
     seen: set[str] = set()
@@ -96,9 +96,11 @@ def _draw_bar(
 
 
 def _shows(run: Run) -> bool:
-    """Return whether the run has one node and says how to repeat it."""
+    """Return whether the run has one node, and says how to repeat it or has its graph."""
     if run.messages is not None:
         return False
+    if run.kind != "simulated":
+        return graph_if_any(run) is not None
     try:
         scenario_of(run, Path(run.graph_name))
     except InputError:
@@ -116,6 +118,6 @@ BLAME = Panel(
     draw=_draw,
     height_inches=lambda _: HEIGHT_INCHES,
     shows=_shows,
-    needs="a simulated run on one node that says how to repeat it",
+    needs="a run on one node whose graph and models are known",
     wide=True,
 )

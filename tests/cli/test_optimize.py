@@ -73,3 +73,15 @@ def test_blame_splits_the_makespan_of_a_run(tasksim):
     ) == pytest.approx(found["makespan_s"])
     graph = tasksim(f"bounds {SMALL_QUESTION} --blame")
     assert graph.errors == ["Error: --blame is for a run; got the graph cholesky tiles=5"]
+
+
+def test_blame_compares_with_the_best_known_plan(tasksim):
+    tasksim(f"simulate {SMALL_QUESTION} --scheduler eager -o run")
+    tasksim(f"optimize {SMALL_QUESTION} --steps 200 {SEARCH} -o best")
+    done = tasksim("bounds run --blame --best best")
+    assert done.code == 0
+    assert "best known" in done.out
+    found = tasksim("bounds run --blame --best best --json").json
+    assert found["blame_of_best"]["makespan_s"] == 47.0
+    alone = tasksim("bounds run --best best")
+    assert (alone.code, alone.errors) == (2, ["Error: --best is for --blame, which is missing"])

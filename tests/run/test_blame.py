@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ import tasksim
 from tasksim.platform.description import Memory, Platform, Worker, class_of
 from tasksim.run.blame import blame, class_prices
 from tasksim.run.bounds import bounds
+from tasksim.scenario.recorded import blame_of
 
 
 def table_of(run, costs_s, platform):
@@ -65,3 +68,39 @@ def test_a_kernel_on_the_wrong_worker_is_to_blame():
     assert found.placement_s["gemm"] == pytest.approx(0.0)
     assert found.unused_s == pytest.approx(3.2 if on_core else 0.2)
     assert found.end_s == 0.0
+
+
+SMALL_SCENARIO = tasksim.Scenario(
+    "cholesky tiles=5", workers=3, durations="potrf=1,trsm=3,syrk=3,gemm=6"
+)
+
+
+def test_the_losses_against_the_best_known_plan_add_up(tmp_path):
+    best = tasksim.optimize(SMALL_SCENARIO, steps=500, method="annealing")
+    best.save(tmp_path / "best")
+    run = SMALL_SCENARIO.vary(scheduler="eager").solve()
+    found = blame_of(run, Path("run"), tmp_path / "best")
+    assert found.best.makespan_s == best.makespan_s < run.makespan_s
+    assert found.best.bound_s == found.run.bound_s
+    pairs = zip(found.run.rows(), found.best.rows(), strict=True)
+    lost_s = sum(one - other for (_, one), (_, other) in pairs)
+    assert lost_s == pytest.approx(run.makespan_s - best.makespan_s)
+
+
+def test_what_tasks_of_a_native_run_cost_is_the_mean_of_their_configuration():
+    run = tasksim.execute("fork-join width=6 duration=0.002", workers=2, scheduler="eager")
+    found = blame_of(run, Path("run"))
+    lengths_s = run.tasks.end_s - run.tasks.start_s
+    assert found.best is None
+    assert found.run.bound_s == pytest.approx(lengths_s.sum() / 2, rel=1e-6)
+    assert found.run.durations_s == pytest.approx(0.0, abs=1e-9)
+    assert sum(s for _, s in found.run.rows()) == pytest.approx(run.makespan_s)
+
+
+def test_what_is_no_result_of_a_search_is_refused(tmp_path):
+    run = SMALL_SCENARIO.solve()
+    with pytest.raises(tasksim.InputError, match=r"has no plan\.csv; legal: a folder that"):
+        blame_of(run, Path("run"), tmp_path)
+    tasksim.optimize(SMALL_SCENARIO.vary({"graph.tiles": 4}), steps=1).save(tmp_path / "other")
+    with pytest.raises(tasksim.InputError, match=r"plan\.csv: .*task"):
+        blame_of(run, Path("run"), tmp_path / "other")

@@ -25,5 +25,6 @@ def test_the_parts_of_a_bar_end_at_the_makespan():
 def test_it_is_for_runs_whose_models_are_known():
     run = REPEATABLE_SCENARIO.solve()
     assert BLAME.shows(run)
+    assert BLAME.shows(tasksim.execute("chain length=2", workers=1))
     with pytest.raises(InputError, match="it does not say how to repeat the run"):
         panel_blame(tasksim.simulate("chain length=2", workers=1, config={}))
