@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 from tasksim.base.errors import InputError, unknown
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tasksim.schedulers.base import Scheduler
 
 __all__ = [
-    "ENGINES", "Engine", "Question", "Replayed", "check_engine", "chosen",
+    "ENGINES", "Engine", "Question", "Replayed", "as_data", "check_engine", "chosen",
     "needs_machine", "plans_of", "replayed", "series_of",
 ]  # fmt: skip
 
@@ -174,6 +174,15 @@ def series_of(question: Question) -> Series | None:
         return _compiled(question).series()
     except Exception:
         return None
+
+
+def as_data(question: Question, seed: int) -> dict[str, Any]:
+    """Return what the core would be asked, for a core elsewhere: numbers, texts, arrays by name.
+
+    Raises ``Refused`` if the core does not know all that is asked, or if the scheduler is none of
+    its own.
+    """
+    return _compiled(question).as_data(seed)
 
 
 def plans_of(question: Question) -> CompiledPlans | None:

@@ -28,11 +28,13 @@ __all__ = [
     "MOST_MEMORIES",
     "Arrays",
     "Flat",
+    "FlatStructure",
     "Kept",
     "Refused",
     "flat_graph",
     "flat_memory",
     "graph_columns",
+    "policy_fields",
     "policy_structure",
 ]
 
@@ -51,17 +53,21 @@ class Refused(Exception):
 class Flat:
     """An object of the core, and the arrays that it refers to."""
 
-    def __init__(self, kind: str, given: ctypes.Structure, arrays: list[Any]) -> None:
+    def __init__(self, kind: str, given: ctypes.Structure, arrays: Arrays) -> None:
         core = interface.functions()
         if core is None:
             raise Refused("the core is not available")
         status = ctypes.c_int32()
         make = getattr(core, f"tasksim_{kind}_new")
-        self._arrays = arrays
+        self._given, self._arrays = given, arrays
         self.handle: int | None = make(ctypes.byref(given), ctypes.byref(status))
         if self.handle is None:
             raise Refused(f"the core rejected this {kind}")
         weakref.finalize(self, getattr(core, f"tasksim_{kind}_free"), self.handle)
+
+    def fields(self) -> dict[str, Any]:
+        """Return what it was made of, as :meth:`Arrays.fields` does."""
+        return self._arrays.fields(self._given)
 
 
 class Kept(Generic[T]):
@@ -82,17 +88,57 @@ class Kept(Generic[T]):
 
 
 class Arrays:
-    """Arrays that a structure of the core points to, kept alive."""
+    """Arrays, and structures, that a structure of the core points to, kept alive."""
 
     def __init__(self) -> None:
-        self.kept: list[Any] = []
+        self._at: dict[int | None, NDArray[Any] | FlatStructure] = {}
 
     def __call__(self, values: Iterable[Any] | NDArray[Any], dtype: type[np.generic]) -> int | None:
         """Return the address of *values* as a contiguous array of *dtype*."""
         array = values if isinstance(values, np.ndarray) else np.array(list(values), dtype)
-        array = np.ascontiguousarray(array, dtype)
-        self.kept.append(array)
-        return interface.address(array, dtype)
+        # An empty part of another array has an address of its own, too.
+        array = np.ascontiguousarray(array, dtype) if array.size else np.empty(0, dtype)
+        place = interface.address(array, dtype)
+        self._at[place] = array
+        return place
+
+    def structure(self, flat: FlatStructure | None) -> int | None:
+        """Return the address of another structure; None if there is none."""
+        if flat is None:
+            return None
+        self._at[flat.address] = flat
+        return flat.address
+
+    def fields(self, given: ctypes.Structure) -> dict[str, Any]:
+        """Return the fields of *given* by name: numbers, arrays, and structures in the same way.
+
+        Null pointers are left out.
+        """
+        found: dict[str, Any] = {}
+        for name, kind in given._fields_:  # type: ignore[misc]
+            value = getattr(given, name)
+            if kind is not ctypes.c_void_p:
+                found[name] = value
+            elif value is not None:
+                kept = self._at[value]
+                found[name] = kept.fields() if isinstance(kept, FlatStructure) else kept
+        return found
+
+
+class FlatStructure:
+    """A structure of the core, kept with the arrays that it points to."""
+
+    def __init__(self, given: ctypes.Structure, column: Arrays) -> None:
+        self._given, self._column = given, column
+
+    @property
+    def address(self) -> int:
+        """The address of the structure."""
+        return ctypes.addressof(self._given)
+
+    def fields(self) -> dict[str, Any]:
+        """Return its fields, as :meth:`Arrays.fields` does."""
+        return self._column.fields(self._given)
 
 
 def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
@@ -123,7 +169,7 @@ def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
 
 def _flat_graph(graph: TaskGraph) -> Flat:
     column = Arrays()
-    return Flat("graph", interface.Graph(**graph_columns(graph, column)), column.kept)
+    return Flat("graph", interface.Graph(**graph_columns(graph, column)), column)
 
 
 def _flat_memory(platform: Platform) -> Flat:
@@ -148,7 +194,7 @@ def _flat_memory(platform: Platform) -> Flat:
         path=column(pairs - 1, i32),
         path_ptr=column([0], np.int64),
     )
-    return Flat("platform", given, column.kept)
+    return Flat("platform", given, column)
 
 
 flat_graph: Final = Kept(_flat_graph)
@@ -180,6 +226,20 @@ def policy_structure(
         table_lengths=interface.address(lengths, np.int64),
         twister=interface.address(twister, np.uint32),
     )
+
+
+def policy_fields(
+    policy: Ported, view: View | None, rng: random.Random, seed: int
+) -> dict[str, Any]:
+    """Return the policy by name, with its options, its tables and its random numbers.
+
+    These are the *seed* of *rng*, unless the core makes another generator of it.
+    """
+    tables = policy.tables(view, rng)
+    state = rng.getstate()[1]
+    drawn = {"seed": seed} if 0 <= seed < 2**64 else {"twister": np.array(state, np.uint32)}
+    columns = {name: np.ascontiguousarray(table, np.int64) for name, table in tables.items()}
+    return {"name": policy.name, "numbers": policy.numbers, "tables": columns, **drawn}
 
 
 def _texts(names: dict[str, Any]) -> ctypes.Array[ctypes.c_char_p]:

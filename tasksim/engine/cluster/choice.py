@@ -5,7 +5,7 @@ The rule is that of :mod:`tasksim.engine.choice` for a single node.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasksim.engine.choice import chosen, only_by_core
 from tasksim.engine.cluster.cluster import ClusterReplay
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from tasksim.engine.choice import Engine
     from tasksim.engine.cluster.cluster import NodeQuestion
     from tasksim.engine.cluster.outcome import ClusterOutcome
+    from tasksim.engine.compiled.cluster import CompiledCluster
     from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
     from tasksim.network.description import Network
 
-__all__ = ["ClusterQuestion", "ClusterReplayed", "replayed", "replayed_by_core"]
+__all__ = ["ClusterQuestion", "ClusterReplayed", "as_data", "replayed", "replayed_by_core"]
 
 
 class ClusterQuestion(NamedTuple):
@@ -71,8 +72,19 @@ def _by_simpy(question: ClusterQuestion, seed: int, why: str) -> ClusterReplayed
     return ClusterReplayed(replay.outcome(), "simpy", why)
 
 
+def as_data(question: ClusterQuestion, seed: int) -> dict[str, Any]:
+    """Return what the core would be asked; see :func:`tasksim.engine.choice.as_data`."""
+    return _compiled(question).as_data(seed)
+
+
 def replayed_by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
     """Replay what is asked on the core; raise ``Refused`` if it does not know all of it."""
+    replay = _compiled(question)
+    replay.run(seed)
+    return ClusterReplayed(replay.outcome(), "compiled")
+
+
+def _compiled(question: ClusterQuestion) -> CompiledCluster:
     from tasksim.core.library import status
     from tasksim.engine.compiled.cluster import CompiledCluster
     from tasksim.runtime.flat import Refused
@@ -80,6 +92,4 @@ def replayed_by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
     core = status()
     if not core.available:
         raise Refused(f"the core is {core.why}")
-    replay = CompiledCluster(*question)
-    replay.run(seed)
-    return ClusterReplayed(replay.outcome(), "compiled")
+    return CompiledCluster(*question)

@@ -6,7 +6,7 @@ import ctypes
 import random
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,19 @@ from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.threads import can_be_threads
 from tasksim.engine.ticks import ticks
 from tasksim.network.model import cost_s
-from tasksim.runtime.flat import Arrays, Flat, Refused, graph_columns, policy_structure
+from tasksim.runtime.flat import (
+    Arrays,
+    Flat,
+    Refused,
+    graph_columns,
+    policy_fields,
+    policy_structure,
+)
 from tasksim.runtime.policies import ported
 from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,13 +43,25 @@ if TYPE_CHECKING:
     from tasksim.engine.cluster.communicator import Protocol
     from tasksim.engine.machine.instant import SimultaneousPushes
     from tasksim.graph.distribution.parts import Distribution
-    from tasksim.graph.taskgraph import TaskGraph
     from tasksim.network.description import Network
     from tasksim.network.model import HostCost
     from tasksim.platform.description import Platform
     from tasksim.runtime.policies import Ported
 
 __all__ = ["CompiledCluster"]
+
+
+class _Part(NamedTuple):
+    """What a node is asked."""
+
+    work: Work
+    graph: Flat
+    visible: Flat
+    platform: Flat
+    question: interface.Question
+    policy: Ported
+    view: KnownView
+    seed: int
 
 
 class CompiledCluster:
@@ -136,24 +155,35 @@ class CompiledCluster:
         numa = numa_use(slowing, read)
         return NodeOutcome(work, platform, self.columns[node], log, noted.evictions, numa)
 
+    def as_data(self, seed: int) -> dict[str, Any]:
+        """Return what the core is asked, as numbers, texts and arrays by name.
+
+        Raises
+        ------
+        Refused
+            If a scheduler is none of the core's.
+        """
+        members = [self._as_data(part) for part in self._parts(seed)]
+        return {"cluster": {**self._column.fields(self._cluster()), "member": members}}
+
+    def _as_data(self, part: _Part) -> dict[str, Any]:
+        return {
+            "graph": part.graph.fields(),
+            "visible": part.visible.fields(),
+            "platform": part.platform.fields(),
+            "question": self._column.fields(part.question),
+            "scheduler": policy_fields(part.policy, part.view, random.Random(part.seed), part.seed),
+            "order": np.ascontiguousarray(part.work.order, np.int32),
+            "message": np.ascontiguousarray(part.work.message, np.int32),
+            "first_ready": len(part.work.first_ready),
+        }
+
     # What the core is told
 
     def _make(self, seed: int) -> None:
-        members = (interface.Member * len(self._works))(
-            *(
-                self._member(node, work, question, seed)
-                for node, (work, question) in enumerate(
-                    zip(self._works, self._questions, strict=True)
-                )
-            )
-        )
-        given = interface.Cluster(
-            nodes=len(members),
-            member=ctypes.addressof(members),
-            cores=self._cores,
-            **self._messages(),
-            **self._way_columns(),
-        )
+        members = (interface.Member * len(self._works))(*map(self._member, self._parts(seed)))
+        given = self._cluster()
+        given.nodes, given.member = len(members), ctypes.addressof(members)
         self._kept += [members, given]
         status = ctypes.c_int32()
         self._handle = self._core.tasksim_cluster_new(
@@ -163,29 +193,41 @@ class CompiledCluster:
             raise Refused(f"the core does not take this cluster, status {status.value}")
         weakref.finalize(self, self._core.tasksim_replay_free, self._handle)
 
-    def _member(self, node: int, work: Work, asked: NodeQuestion, seed: int) -> interface.Member:
+    def _cluster(self) -> interface.Cluster:
+        """Return the cluster without its nodes."""
+        return interface.Cluster(cores=self._cores, **self._messages(), **self._way_columns())
+
+    def _parts(self, seed: int) -> Iterator[_Part]:
+        """Yield what each node is asked."""
+        for node, (work, asked) in enumerate(zip(self._works, self._questions, strict=True)):
+            yield self._part(work, asked, seed * SEEDS_PER_RUN + node)
+
+    def _part(self, work: Work, asked: NodeQuestion, seed: int) -> _Part:
         policy = ported(asked.scheduler)
         if policy is None:
             raise Refused(f"scheduler {asked.scheduler.name} is no policy of the core")
-        column, graph = self._column, _flat_part(work)
-        visible, platform = _flat_visible(work), flat_platform(asked.platform)
         estimates = np.ascontiguousarray(asked.estimates[:, work.task])
         costs = np.zeros((len(asked.costs), len(work.graph)))
         costs[:, : work.own_tasks] = asked.costs[:, work.task]
         question = self._question(policy, asked, costs, estimates, work)
         view = KnownView(work.visible, asked.platform, costs[:, : work.own_tasks], estimates)
-        rng = random.Random(seed * SEEDS_PER_RUN + node)
-        told = policy_structure(policy, view, rng, self._kept)
-        self._kept += [graph, visible, platform, question, told]
+        platform = flat_platform(asked.platform)
+        return _Part(
+            work, _flat_part(work), _flat_visible(work), platform, question, policy, view, seed
+        )
+
+    def _member(self, part: _Part) -> interface.Member:
+        told = policy_structure(part.policy, part.view, random.Random(part.seed), self._kept)
+        self._kept += [part, told]
         return interface.Member(
-            graph=graph.handle,
-            visible=visible.handle,
-            platform=platform.handle,
-            question=ctypes.addressof(question),
+            graph=part.graph.handle,
+            visible=part.visible.handle,
+            platform=part.platform.handle,
+            question=ctypes.addressof(part.question),
             scheduler=ctypes.addressof(told),
-            order=column(work.order, np.int32),
-            message=column(work.message, np.int32),
-            first_ready=len(work.first_ready),
+            order=self._column(part.work.order, np.int32),
+            message=self._column(part.work.message, np.int32),
+            first_ready=len(part.work.first_ready),
         )
 
     def _question(
@@ -200,9 +242,13 @@ class CompiledCluster:
         return interface.Question(
             costs=self._column(costs, np.float64),
             estimates=self._column(estimates, np.float64),
-            far=self._far(asked, work),
+            far=self._column.structure(
+                None if asked.far is None else flat_far(work.charge(asked.far))
+            ),
             alone=self._alone_on(asked.platform),
-            contention=self._contention(asked, work.graph),
+            contention=self._column.structure(
+                None if asked.slowing is None else flat_contention(asked.slowing, work.graph)
+            ),
             machine=True,
             blind=self._blind,
             threads=self._has_threads(asked),
@@ -217,20 +263,6 @@ class CompiledCluster:
         if not self._blind or self._cores or asked.slowing is not None:
             return False
         return can_be_threads(asked.platform, asked.scheduler, of_cluster=True)
-
-    def _far(self, asked: NodeQuestion, work: Work) -> int | None:
-        if asked.far is None:
-            return None
-        flat = flat_far(work.charge(asked.far))
-        self._kept.append(flat)
-        return flat.address
-
-    def _contention(self, asked: NodeQuestion, graph: TaskGraph) -> int | None:
-        if asked.slowing is None:
-            return None
-        flat = flat_contention(asked.slowing, graph)
-        self._kept.append(flat)
-        return flat.address
 
     def _alone_on(self, platform: Platform) -> int | None:
         """Return per class and kernel whether it cannot be queued on a device; None: all can."""
@@ -315,9 +347,9 @@ def _flat_part(work: Work) -> Flat:
         hint_waits=column(waits.tasks, np.int32),
         hint_drops=column(waits.drops, np.int8),
     )
-    return Flat("graph", given, column.kept)
+    return Flat("graph", given, column)
 
 
 def _flat_visible(work: Work) -> Flat:
     column = Arrays()
-    return Flat("graph", interface.Graph(**graph_columns(work.visible, column)), column.kept)
+    return Flat("graph", interface.Graph(**graph_columns(work.visible, column)), column)

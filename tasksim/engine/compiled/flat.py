@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,15 @@ import numpy as np
 from tasksim.core import interface
 from tasksim.engine.ticks import OverheadTicks, ticks
 from tasksim.platform.description import class_of
-from tasksim.runtime.flat import MOST_CLASSES, MOST_MEMORIES, Arrays, Flat, Kept, Refused
+from tasksim.runtime.flat import (
+    MOST_CLASSES,
+    MOST_MEMORIES,
+    Arrays,
+    Flat,
+    FlatStructure,
+    Kept,
+    Refused,
+)
 from tasksim.schedulers.base import NOMINAL_SPEED
 
 if TYPE_CHECKING:
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
 
-__all__ = ["FlatStructure", "flat_contention", "flat_far", "flat_platform"]
+__all__ = ["flat_contention", "flat_far", "flat_platform"]
 
 
 def _flat_platform(platform: Platform) -> Flat:
@@ -65,7 +72,7 @@ def _flat_platform(platform: Platform) -> Flat:
         **(_copy_columns(column, platform) if len(memories) > 1 else _no_copies(column)),
         capacity=column((link.bandwidth_bytes_per_s * 1e-9 for link in platform.links), f64),
     )
-    return Flat("platform", given, column.kept)
+    return Flat("platform", given, column)
 
 
 def _copy_columns(column: Arrays, platform: Platform) -> dict[str, int | None]:
@@ -116,18 +123,6 @@ def _path_columns(column: Arrays, paths: list[Path]) -> dict[str, int | None]:
 
 flat_platform: Final = Kept(_flat_platform)
 """The flat form of a platform, cached as long as the platform lives."""
-
-
-class FlatStructure:
-    """A structure of the core, kept with the arrays that it points to."""
-
-    def __init__(self, given: ctypes.Structure, column: Arrays) -> None:
-        self._given, self._column = given, column
-
-    @property
-    def address(self) -> int:
-        """The address of the structure."""
-        return ctypes.addressof(self._given)
 
 
 def flat_far(far: FarCharge) -> FlatStructure:

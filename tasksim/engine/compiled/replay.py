@@ -22,14 +22,19 @@ from tasksim.engine.compiled.flat import flat_far, flat_platform
 from tasksim.engine.outcome import Outcome
 from tasksim.engine.ticks import TICKS_PER_S
 from tasksim.run.recordtables import task_table
-from tasksim.runtime.flat import Refused, flat_graph, policy_structure
+from tasksim.runtime.flat import (
+    Arrays,
+    Refused,
+    flat_graph,
+    policy_fields,
+    policy_structure,
+)
 from tasksim.runtime.policies import Ported
 from tasksim.schedulers.base import chooses_apart, unless_default
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tasksim.engine.compiled.flat import FlatStructure
     from tasksim.engine.compiled.foreign import Called
     from tasksim.engine.compiled.plans import CompiledPlans
     from tasksim.engine.compiled.series import Series
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
     from tasksim.run.record import TaskTable
+    from tasksim.runtime.flat import FlatStructure
 
 __all__ = ["CompiledReplay"]
 
@@ -187,6 +193,27 @@ class CompiledReplay:
         view = self._known_view()
         return CompiledPlans(view, self._costs, self._given(kept), kept)
 
+    def as_data(self, seed: int) -> dict[str, Any]:
+        """Return what the core is asked, as numbers, texts and arrays by name.
+
+        Raises
+        ------
+        Refused
+            If the scheduler is none of the core's.
+        """
+        policy = self._policy
+        if not isinstance(policy, Ported):
+            raise Refused(self.why)
+        question = self._question()
+        graph, platform = self._flat
+        view = self._known_view() if policy.asks else None
+        return {
+            "graph": graph.fields(),
+            "platform": platform.fields(),
+            "question": self._column.fields(question),
+            "scheduler": policy_fields(policy, view, random.Random(seed), seed),
+        }
+
     def _given(
         self, kept: list[Any]
     ) -> tuple[int | None, int | None, interface.Question, interface.Scheduler]:
@@ -241,16 +268,15 @@ class CompiledReplay:
         return self._handle
 
     def _question(self) -> interface.Question:
-        scheduler = self._policy.scheduler
-        self._flat_far = None if self._far is None else flat_far(self._far)
-        self._alone = self._alone_on_devices()
+        scheduler, far, alone = self._policy.scheduler, self._far, self._alone_on_devices()
+        self._column = column = Arrays()
         return interface.Question(
-            costs=interface.address(self._costs, np.float64),
-            estimates=interface.address(self._estimates, np.float64),
-            far=None if self._flat_far is None else self._flat_far.address,
-            alone=interface.address(self._alone, np.int8),
-            submitted=interface.address(self._submitted, np.int64),
-            contention=None if self._contention is None else self._contention.address,
+            costs=column(self._costs, np.float64),
+            estimates=column(self._estimates, np.float64),
+            far=column.structure(None if far is None else flat_far(far)),
+            alone=None if alone is None else column(alone, np.int8),
+            submitted=None if self._submitted is None else column(self._submitted, np.int64),
+            contention=column.structure(self._contention),
             machine=self._machine,
             blind=self._blind,
             threads=self._threads,
