@@ -11,11 +11,12 @@ BIN     = $(VENV)/bin
 SPREAD  = --numprocesses auto --maxprocesses 8 --dist worksteal
 PYTEST  = $(BIN)/python -m pytest $(SPREAD)
 
-.PHONY: demo core test smoke test-all test-blas lint docs bench clean help
+.PHONY: demo core wasm test smoke test-all test-blas lint docs bench clean help
 
 help:
 	@echo "make demo      calibrate this machine, predict, really run, compare: demo-output/"
 	@echo "make core      the compiled core, after its sources have changed"
+	@echo "make wasm      the same as WebAssembly, for pages that replay in a browser"
 	@echo "make test      style, types and the fast tests, with few cases of what is drawn: minutes"
 	@echo "make smoke     the tests of what differs between installations"
 	@echo "make test-all  the same with the slow tests, all cases, and the pages: what CI runs first"
@@ -43,6 +44,15 @@ $(CORE): $(shell find tasksim/core tasksim/recording -name '*.cpp' -o -name '*.h
 
 core: $(CORE)
 
+# By Zig's compiler, which only this needs: 100 MB to download, two minutes.
+WASM = tasksim/core/libtasksim_core.wasm
+$(WASM): $(shell find tasksim/core -name '*.cpp' -o -name '*.h') tasksim/core/build.py \
+		tasksim/core/compiler.py | $(VENV)/.package
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group wasm
+	$(BIN)/python -m tasksim.core.build --target wasm
+
+wasm: $(WASM)
+
 demo: $(VENV)/.package $(CORE)
 	$(BIN)/tasksim demo --output demo-output --force
 
@@ -59,7 +69,7 @@ smoke: $(VENV)/.installed $(CORE)
 	$(PYTEST) -m "not slow" tests/core tests/engine tests/schedulers tests/native tests/cli \
 		tests/test_package.py
 
-test-all: lint docs $(CORE)
+test-all: lint docs $(CORE) $(WASM)
 	TASKSIM_ALL_CASES=1 $(PYTEST) --durations=15 --durations-min=1
 
 # OpenBLAS, NumPy and others told to take the code that they have for other processors.

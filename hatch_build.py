@@ -13,7 +13,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from tasksim.core.build import build, build_beside, build_recorder, build_recorder_beside
 from tasksim.core.compiler import NotBuilt
-from tasksim.core.library import BESIDE, RECORDER, RECORDER_WHY_NOT, WHY_NOT, units
+from tasksim.core.library import (
+    BESIDE,
+    RECORDER,
+    RECORDER_WHY_NOT,
+    WASM,
+    WHY_NOT,
+    units,
+    wasm_status,
+)
 from tasksim.core.wheeltag import wheel_tag
 
 INSIDE = "tasksim/core"
@@ -34,6 +42,11 @@ class CoreHook(BuildHookInterface):
         why = build_recorder_beside() if version == "editable" else self._add_recorder(build_data)
         if why is not None:
             self.app.display_warning(f"tasksim cannot record OpenMP programs: {why}")
+        found = wasm_status()
+        if not found.available:
+            self.app.display_info(f"tasksim has no core for browsers: it is {found.why}")
+        elif version != "editable":  # data, the same for every machine
+            build_data["force_include"][str(WASM)] = f"{INSIDE}/{WASM.name}"
 
     def _add(self, build_data: dict[str, Any]) -> str | None:
         """Put the core into the wheel, or the reason why there is none, which is returned."""

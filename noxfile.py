@@ -66,7 +66,8 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False)
 def wheels(session: nox.Session) -> None:
     """Build the source distribution, wheels from it, and try what can run here."""
-    session.install("build", *(["ziglang"] if session.posargs else []))
+    session.install("build", "ziglang")
+    session.run("python", "-m", "tasksim.core.build", "--target", "wasm")
     dist = Path("dist").absolute()
     shutil.rmtree(dist, ignore_errors=True)
     session.run("python", "-m", "build", "--sdist", "--outdir", str(dist))

@@ -154,7 +154,7 @@ int32_t tasksim_replay_go_on(void *replay, int64_t events) {
         running.begun = true;
         running.replay->begin();
       }
-      more = go_on_for_a_slice(*running.replay, events);
+      more = events >= 0 && go_on_for_a_slice(*running.replay, events);
     } catch (const Broken &broken) {
       if (broken.status != TASKSIM_DONE) throw;
       more = false;  // all tasks are done, and the scheduler still wakes workers

@@ -1,6 +1,7 @@
 """Build of the core by ``python -m tasksim.core.build``, which compiles only what has changed.
 
-The recorder of OpenMP programs is built with it, a library by itself.
+The recorder of OpenMP programs is built with it, a library by itself. ``--target wasm`` builds the
+core as WebAssembly instead, for pages that replay in a browser.
 
 It needs Python and a C++20 compiler, nothing else, and no installation. Objects are kept in
 ``build/core/`` of the checkout, by compiler and flags; a unit is compiled again if the contents of
@@ -30,10 +31,12 @@ from tasksim.core.compiler import (
     OFFERED_BY_RECORDER,
     SANITIZED,
     STANDALONE,
+    WASM_FAST,
     WHOLE,
     Compiler,
     NotBuilt,
     find_compiler,
+    find_wasm_compiler,
     sanitizing,
 )
 from tasksim.core.library import (
@@ -41,13 +44,14 @@ from tasksim.core.library import (
     FOLDER,
     RECORDER,
     RECORDER_WHY_NOT,
+    WASM,
     WHY_NOT,
     digest,
     units,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "SANITIZERS",
@@ -55,10 +59,15 @@ __all__ = [
     "build_beside",
     "build_recorder",
     "build_recorder_beside",
+    "build_wasm",
     "main",
 ]
 
 SANITIZERS: Final = ("address", "undefined", "thread")
+TARGETS: Final = ("native", "wasm")
+"""What the core is built for: this machine, or WebAssembly."""
+_NOT_FOR_WASM: Final = ("models", "native")
+"""Folders of sources that are not in WebAssembly: sums of models, and runs on threads."""
 _TELLS: Final = "version.cpp"
 """The unit that contains the description of the library's sources and compiler."""
 
@@ -111,6 +120,23 @@ def build(
         started = time.time()
         objects = _compiled(compiler, flags, folder, place)
         linked = _linked(compiler, _link_flags(compiler, sanitize), objects, place / BESIDE.name)
+        _copy(linked, target, started)
+    return target
+
+
+def build_wasm(target: Path = WASM, *, compiler: Compiler | None = None) -> Path:
+    """Make the core as WebAssembly, which replays and does nothing else; return *target*.
+
+    Raises :exc:`NotBuilt` as :func:`build` does; it is
+    :exc:`~tasksim.core.compiler.NoCompiler` if a compiler has to be installed.
+    """
+    compiler = compiler or find_wasm_compiler()
+    key = sha256(repr((compiler, compiler.compile("", "", WASM_FAST))).encode()).hexdigest()[:12]
+    place = _work_of(FOLDER).with_name("wasm") / key
+    with locked(place):
+        started = time.time()
+        objects = _compiled(compiler, WASM_FAST, FOLDER, place, _NOT_FOR_WASM)
+        linked = _linked(compiler, [()], objects, place / WASM.name)
         _copy(linked, target, started)
     return target
 
@@ -222,14 +248,20 @@ def _digest_of(path: Path) -> str:
         return ""
 
 
-def _compiled(compiler: Compiler, flags: Sequence[str], folder: Path, place: Path) -> list[Path]:
+def _compiled(
+    compiler: Compiler,
+    flags: Sequence[str],
+    folder: Path,
+    place: Path,
+    without: Sequence[str] = ("wasm",),
+) -> list[Path]:
     """Return the objects of all units, compiled side by side where they have to be."""
     told = (
         f'-DTASKSIM_CORE_SOURCES="{digest(folder)}"',
         f'-DTASKSIM_CORE_COMPILER="{_in_c(compiler.name)}"',
     )
     todo = []
-    for source in units(folder):
+    for source in units(folder, without):
         name = source.relative_to(folder)
         target = place / name.with_suffix(".o")
         extra = (*flags, *told) if name == Path(_TELLS) else flags
@@ -295,7 +327,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sanitize = [name for name in options.sanitize.split(",") if name]
     if unknown := set(sanitize).difference(SANITIZERS):
         parser.error(f"--sanitize: got {', '.join(unknown)}; legal: {', '.join(SANITIZERS)}")
-    if sanitize and options.output == BESIDE:
+    if options.target == "wasm":
+        if sanitize or options.optional:
+            parser.error("--target wasm takes neither --sanitize nor --optional")
+        return _built(lambda: build_wasm(options.output or WASM), "core as WebAssembly")
+    output = options.output or BESIDE
+    if sanitize and output == BESIDE:
         parser.error("--sanitize needs --output: Python alone cannot load such a library")
     if options.optional:
         why = build_beside()
@@ -303,17 +340,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say(f"Note: the compiled core is not built: {why}\ntasksim works without, but slower.")
         _say_of_recorder(build_recorder_beside())
         return 0
+    failed = _built(lambda: build(output, sanitize=sanitize), "compiled core")
+    if not failed:
+        WHY_NOT.unlink(missing_ok=True)
+        if output == BESIDE:
+            _say_of_recorder(build_recorder_beside())
+    return failed
+
+
+def _built(make: Callable[[], Path], what: str) -> int:
+    """Print where *make* has put *what*, or why it has not; return the exit code."""
     try:
-        made = build(
-            options.output, sanitize=[name for name in options.sanitize.split(",") if name]
-        )
+        print(make())  # noqa: T201
     except NotBuilt as error:
-        _say(f"Error: the compiled core is not built: {error}")
+        _say(f"Error: the {what} is not built: {error}")
         return error.exit_code
-    WHY_NOT.unlink(missing_ok=True)
-    print(made)  # noqa: T201
-    if options.output == BESIDE:
-        _say_of_recorder(build_recorder_beside())
     return 0
 
 
@@ -331,7 +372,15 @@ def _parser() -> argparse.ArgumentParser:
         "python -m tasksim.core.build",
         description="Build the core, and the recorder of OpenMP programs.",
     )
-    parser.add_argument("-o", "--output", type=Path, default=BESIDE, help="the shared library")
+    parser.add_argument(
+        "--target",
+        choices=TARGETS,
+        default="native",
+        help="this machine, or WebAssembly, for pages that replay in a browser",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, help="the library; by default where tasksim looks for it"
+    )
     parser.add_argument(
         "--sanitize",
         default="",

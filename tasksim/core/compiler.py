@@ -1,4 +1,4 @@
-"""Compiler of the core, and its flags."""
+"""Compilers of the core, for this machine and for WebAssembly, and their flags."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from tasksim.base.errors import TasksimError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-__all__ = ["Compiler", "NotBuilt", "find_compiler", "sanitizing"]
+__all__ = [
+    "Compiler",
+    "NoCompiler",
+    "NotBuilt",
+    "find_compiler",
+    "find_wasm_compiler",
+    "sanitizing",
+]
 
 NAMES: Final = ("c++", "g++", "clang++")
 """Compilers in order of search, if ``CXX`` names none."""
@@ -39,9 +47,39 @@ OFFERED_BY_RECORDER: Final = "{ global: ompt_start_tool; tasksim_*; local: *; };
 STANDALONE: Final = ("-static-libstdc++", "-static-libgcc")
 """Flags that link C++'s own library statically, so that the core needs only the C library."""
 
+WASM_COMMON: Final = ("-std=c++20", "-fexceptions", "-fvisibility=hidden")
+"""Flags of all units for WebAssembly. Without exceptions of WebAssembly's own, which are not asked
+for, compilers drop handlers, and ``throw`` calls ``wasm/refusals.cpp``."""
+WASM_FAST: Final = ("-O2",)
+WASM_STACK_BYTES: Final = 1 << 20
+"""Size of the stack, bytes: what systems give a thread; the core's routines are not on it."""
+WASM_OFFERED: Final = (
+    "core_version", "core_sources", "core_compiler", "graph_new", "graph_free", "platform_new",
+    "platform_free", "replay_new", "replay_go_on", "replay_outcome", "replay_tasks", "replay_log",
+    "replay_numa", "log_free", "replay_free", "cluster_new", "cluster_outcome", "cluster_tasks",
+    "cluster_log", "cluster_numa", "cluster_messages",
+)  # fmt: skip
+"""Functions of the interface that the module exports: those that ``view/page/script/core.js``
+calls."""
+WASM_LINKED: Final = (
+    "-mexec-model=reactor",  # a library, not a program
+    "-s",
+    "-Wl,--gc-sections",
+    f"-Wl,-z,stack-size={WASM_STACK_BYTES}",
+    *(f"-Wl,--export={name}" for name in ("malloc", "free", "__stack_pointer")),
+    *(f"-Wl,--export=tasksim_{name}" for name in WASM_OFFERED),
+)
+WASM_TARGET: Final = ("-target", "wasm32-wasi")
+
 
 class NotBuilt(TasksimError):
     """Error for a core that could not be built, with the reason."""
+
+
+class NoCompiler(NotBuilt):
+    """Error for a compiler that has to be installed first."""
+
+    exit_code: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -54,19 +92,24 @@ class Compiler:
         The program, by its path, and what always comes after it.
     name
         What it says of itself, in a line.
+    common, linked
+        Flags of all that it compiles, and of all that it links: by default those of libraries for
+        this machine.
     """
 
     command: tuple[str, ...]
     name: str
+    common: tuple[str, ...] = COMMON
+    linked: tuple[str, ...] = LINKED
 
     def compile(self, source: str, target: str, extra: Sequence[str] = ()) -> list[str]:
         """Return the command that compiles *source* to *target* and lists its headers beside it."""
-        flags = (*COMMON, *EXACT, *extra, "-I.", "-MMD", "-MF", f"{target}.d")
+        flags = (*self.common, *EXACT, *extra, "-I.", "-MMD", "-MF", f"{target}.d")
         return [*self.command, *flags, "-c", source, "-o", target]
 
     def link(self, objects: Sequence[str], target: str, extra: Sequence[str]) -> list[str]:
-        """Return the command that makes the shared library *target* of *objects*."""
-        return [*self.command, *LINKED, *extra, *objects, "-o", target]
+        """Return the command that makes the library *target* of *objects*."""
+        return [*self.command, *self.linked, *extra, *objects, "-o", target]
 
     def run(self, command: Sequence[str], folder: Path) -> None:
         """Run a *command* in *folder*; raise :exc:`NotBuilt` with what the compiler says."""
@@ -91,6 +134,30 @@ def find_compiler() -> Compiler:
     if wanted:
         raise NotBuilt(f"no C++ compiler was found: CXX={shlex.join(wanted)} names no program")
     raise NotBuilt(f"no C++ compiler was found ({', '.join(NAMES)}, or what CXX says)")
+
+
+def find_wasm_compiler() -> Compiler:
+    """Return a C++ compiler for WebAssembly: ``$WASM_CXX``, or Zig's.
+
+    Zig's is that of the Python package ``ziglang``, or the program ``zig``. Another one is named
+    with its flags, as Clang of WASI's SDK.
+
+    Raises :exc:`NoCompiler` if there is none.
+    """
+    command = shlex.split(os.environ.get("WASM_CXX", ""))
+    if command and shutil.which(command[0]) is None:
+        wanted = shlex.join(command)
+        raise NoCompiler(f"no compiler for WebAssembly: WASM_CXX={wanted} names no program")
+    if not command:
+        package = find_spec("ziglang")
+        zig = str(Path(package.origin).with_name("zig")) if package and package.origin else "zig"
+        if shutil.which(zig) is None:
+            raise NoCompiler(
+                "no compiler for WebAssembly was found: 'python -m pip install ziglang' installs "
+                "one; or name a Clang for wasm32-wasi and its flags in WASM_CXX"
+            )
+        command = [zig, "c++", *WASM_TARGET]
+    return Compiler(tuple(command), _version_of(command), WASM_COMMON, WASM_LINKED)
 
 
 def sanitizing(compiler: Compiler, sanitize: Sequence[str]) -> tuple[str, ...]:

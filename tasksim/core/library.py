@@ -12,7 +12,10 @@ import threading
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "BESIDE",
@@ -20,12 +23,14 @@ __all__ = [
     "RECORDER",
     "RECORDER_WHY_NOT",
     "VERSION",
+    "WASM",
     "Status",
     "all_sources",
     "digest",
     "library",
     "status",
     "units",
+    "wasm_status",
 ]
 
 VERSION: Final = 19
@@ -34,6 +39,8 @@ FOLDER: Final = Path(__file__).resolve().parent
 """Folder of the sources in a checkout. Wheels have the library instead."""
 BESIDE: Final = FOLDER / "libtasksim_core.so"
 """Path of the library, in a build and in wheels."""
+WASM: Final = BESIDE.with_suffix(".wasm")
+"""Path of the core as WebAssembly, for pages, where it was built."""
 WHY_NOT: Final = FOLDER / "not-built.txt"
 """File with the reason of a failed build, written by the build."""
 RECORDER: Final = FOLDER.parent / "recording" / "openmp" / "recorder" / "libtasksim_ompt.so"
@@ -101,6 +108,17 @@ def status() -> Status:
     return _found().status
 
 
+def wasm_status() -> Status:
+    """Return whether the core is there as WebAssembly, and why not."""
+    build = f"'{_REBUILD} --target wasm' does it"
+    if not WASM.is_file():
+        there = f"built in this checkout; {build}" if all_sources() else "in this installation"
+        return Status(False, f"not {there}", None)
+    if all_sources() and digest().encode() not in WASM.read_bytes():
+        return Status(False, f"not made of the sources that are here; {build} again", WASM)
+    return Status(True, "there", WASM, VERSION)
+
+
 def _found() -> _Loaded:
     setting = os.environ.get("TASKSIM_CORE", "")
     with _lock:
@@ -164,9 +182,12 @@ def _differ(core: ctypes.CDLL, sources: Path) -> bool:
 # The sources
 
 
-def units(folder: Path = FOLDER) -> list[Path]:
-    """Return what the compiler is called with, in an order that does not depend on the machine."""
-    return sorted(folder.rglob("*.cpp"))
+def units(folder: Path = FOLDER, without: Sequence[str] = ("wasm",)) -> list[Path]:
+    """Return what the compiler is called with, in an order that does not depend on the machine.
+
+    *without* are folders that are left out: by default what only WebAssembly needs.
+    """
+    return sorted(p for p in folder.rglob("*.cpp") if p.relative_to(folder).parts[0] not in without)
 
 
 def all_sources(folder: Path = FOLDER) -> list[Path]:

@@ -338,7 +338,7 @@ TASKSIM_API void *tasksim_replay_new(const void *graph, const void *platform,
                                      const tasksim_called *called, int32_t *status,
                                      tasksim_outcome *outcome);
 // Runs at most this number of events, and for some 20 ms: between two calls the caller handles a
-// user's interruption.
+// user's interruption. A negative number ends a replay whose tasks are all done.
 TASKSIM_API int32_t tasksim_replay_go_on(void *replay, int64_t events);
 TASKSIM_API void tasksim_replay_outcome(const void *replay, tasksim_outcome *outcome);
 TASKSIM_API void tasksim_replay_tasks(const void *replay, const tasksim_tasks *columns);

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tasksim.core.library import RECORDER
+from tasksim.core.library import RECORDER, digest
 from tasksim.core.wheeltag import wheel_tag
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,3 +145,12 @@ def test_the_source_distribution_builds_by_itself(project, tmp_path):
     assert names <= {path.name for path in (root / INSIDE).iterdir()}
     wheel, _ = made(root, CXX="none")
     assert inside(wheel) == (["not-built.txt"], True)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_wheel_has_the_core_for_browsers_if_it_is_made_of_its_sources(project, fresh):
+    module = project / INSIDE / "libtasksim_core.wasm"
+    module.write_bytes(b"\0asm" + digest(module.parent).encode() * fresh)
+    wheel, said = made(project, CXX="none")
+    assert inside(wheel)[0] == [module.name] * fresh + ["not-built.txt"]
+    assert ("not made of the sources that are here" in said) == (not fresh)
