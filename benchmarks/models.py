@@ -4,6 +4,7 @@
     python benchmarks/models.py inside --peers PEERS            # and against tuned learners
     python benchmarks/models.py beyond --peers PEERS            # extrapolation
     python benchmarks/models.py monotony                        # errors of 512 to 65,536 samples
+    python benchmarks/models.py monotony --figure errors.png    # and a picture of them
     python benchmarks/models.py thin --kinds learned            # intervals where samples are thin
     python benchmarks/models.py all --small                     # under a minute, to see it work
     python benchmarks/models.py inside --measured FOLDER        # measured_suites.py says how
@@ -23,7 +24,8 @@ here, not wall-clock time, so that the choice does not depend on the load of the
   with the settings chosen before;
 - bytes: of the model in a file, and with its intervals; of a learner, pickled;
 - per s: configurations predicted in a second of processor time, 2000 at once;
-- 90 %, 95 %: the share of measured test durations in intervals of that level;
+- 90 %, 95 %: the share of measured test durations in intervals of that level, for each suite the
+  mean over the draws of samples (`--seeds`): that of one draw differs by the luck of the samples;
 - thin, dense: those shares where a tenth as many samples were measured (the upper half of a size),
   and where they were not; `alike` are intervals that do not know where samples are thin.
 
@@ -62,6 +64,7 @@ from tasksim.models.registry import kinds as installed
 from tasksim.models.selection import size_bytes
 from tasksim.models.uncertainty.conformal import calibrate
 from tasksim.models.validation.crossvalidation import left_out
+from tasksim.view.style import PALETTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -377,6 +380,7 @@ class Asked:
     budget_s: float
     peers: Path | None
     kept: Kept
+    figure: Path | None = None
 
     def peers_of(self, suite: AnySuite, count: int, seed: int) -> dict[str, dict[str, Any]]:
         """Return results of the learners, as far as the folder has them."""
@@ -455,7 +459,7 @@ def best_peer(asked: Asked, suite: AnySuite, count: int) -> tuple[str, float | N
 
 def costs(asked: Asked) -> None:
     """Print medians over suites: errors as measured, time, bytes, speed, coverage."""
-    print("Medians over the suites; of intervals also the least and the largest share")
+    print("Medians over the suites; of intervals also the least and the largest share of a suite")
     lines = []
     for count, kind in product(asked.counts, asked.kinds):
         rows = [
@@ -464,7 +468,10 @@ def costs(asked: Asked) -> None:
         ]
         known = [row for row in rows if not row.problem]
         line = cost_line(kind, count, [asdict(row) for row in known])
-        held = ([row.held_90 for row in known], [row.held_95 for row in known])
+        by_suite = [[row for row in known if row.suite == suite.name] for suite in asked.suites]
+        held = [
+            [mean_of(rows, level) for rows in by_suite if rows] for level in ("held_90", "held_95")
+        ]
         lines.append([*line, *map(spread, held)])
     for count in asked.counts:
         by_case = [
@@ -586,8 +593,10 @@ def monotony(asked: Asked) -> None:
     for kind in asked.kinds:
         print(f"Error of {kind} by number of samples; * where it is more than 5 % above fewer's")
         lines = []
+        curves: dict[str, list[float | None]] = {}
         for suite in asked.suites:
             least, line = float("inf"), [suite.name]
+            curve = curves.setdefault(suite.name, [])
             for count in asked.counts:
                 rows = [
                     asked.kept.row(suite, count, seed, kind, asked.budget_s) for seed in asked.seeds
@@ -596,8 +605,48 @@ def monotony(asked: Asked) -> None:
                 rises = error is not None and error > RISE * least
                 line.append(shown(error) + ("*" if rises else " "))
                 least = least if error is None else min(least, error)
+                curve.append(error)
             lines.append(line)
         print_rows(["suite", *map(str, asked.counts)], lines)
+        if asked.figure is not None:
+            draw_curves(kind, asked.counts, curves, asked.figure)
+
+
+def draw_curves(
+    kind: str, counts: Sequence[int], curves: Mapping[str, Sequence[float | None]], path: Path
+) -> None:
+    """Write a figure of the error of each suite by the number of samples."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    figure = Figure(figsize=(8.0, 5.0), layout="constrained")
+    axes = figure.subplots()
+    ends = {}
+    for place, (name, curve) in enumerate(curves.items()):
+        known = [(count, error) for count, error in zip(counts, curve, strict=True) if error]
+        if known:
+            colour = PALETTE[place % len(PALETTE)]
+            axes.plot(*zip(*known, strict=True), color=colour, marker="o", markersize=3, lw=1.2)
+            ends[name] = known[-1]
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(counts, [f"{count:,}" for count in counts])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(lambda error, _: f"{error:g}")
+    axes.set_xlabel("samples")
+    axes.set_ylabel("error (MLogQ)")
+    axes.set_title(f"Errors of {kind} by the number of samples")
+    axes.grid(visible=True, which="major", linewidth=0.4, alpha=0.5)
+    low, high = axes.get_ylim()
+    height = 0.036 * math.log(high / low)  # of a line of text
+    at = float("inf")
+    for name, (count, error) in sorted(ends.items(), key=lambda one: -one[1][1]):
+        at = min(math.log(error), at - height)
+        axes.annotate(
+            name, (count, error), (1.01, (at - math.log(low)) / math.log(high / low)),
+            textcoords="axes fraction", va="center", fontsize=8,
+        )  # fmt: skip
+    figure.savefig(path, dpi=110)
 
 
 def thin(asked: Asked) -> None:
@@ -667,6 +716,7 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, help="folder of the results of model_peers.py")
     parser.add_argument("--measured", type=Path, help="judge on samples in this folder instead")
     parser.add_argument("--json", type=Path, help="file that keeps the results")
+    parser.add_argument("--figure", type=Path, help="picture of the errors of monotony: .png, .svg")
     parser.add_argument("--small", action="store_true", help="judge a little, in a minute")
     arguments = parser.parse_args()
     if arguments.budget is not None and not arguments.budget > 0:
@@ -702,6 +752,7 @@ def main() -> None:
                 numbers(parser, "--seeds", arguments.seeds),
                 listed(parser, "--kinds", kinds, dict.fromkeys((DEFAULT, ASKED, *installed()))),
                 arguments.budget or (SMALL_BUDGET_S if small else 30.0), arguments.peers, kept,
+                arguments.figure,
             )
         )  # fmt: skip
 

@@ -99,7 +99,7 @@ LANGUAGES = {".c": "c", ".py": "python"}
 )
 @click.option(
     "--regularization",
-    type=float,
+    type=click.FloatRange(min=0, min_open=True),
     metavar="LAMBDA",
     help="Shrinkage of the factors of a tensor. [default: searched]",
 )
@@ -351,8 +351,9 @@ def _ranges(text: str) -> dict[str, tuple[float, float]]:
                 raise ValueError(part)
             found[name] = (float(low), float(high))
         except ValueError:
+            within = "" if part == text else f" in '{text}'"
             raise InputError(
-                f"--domain: got '{part}' in '{text}'; legal: NAME=LOW..HIGH,..., each once"
+                f"--domain: got '{part}'{within}; legal: NAME=LOW..HIGH,..., each once"
             ) from None
     return found
 

@@ -35,8 +35,8 @@ def test_bad_input_is_an_error_in_words(arguments, message):
 
 @pytest.mark.slow
 def test_small_prints_all_tables_and_keeps_results(tmp_path):
-    kept = tmp_path / "results.json"
-    found = _run("all", "--small", "--kinds", "mlr", "--json", kept)
+    kept, figure = tmp_path / "results.json", tmp_path / "errors.svg"
+    found = _run("all", "--small", "--kinds", "mlr", "--json", kept, "--figure", figure)
     assert found.returncode == 0, found.stderr
     for title in (
         "Error inside the domain, 64 samples",
@@ -52,6 +52,7 @@ def test_small_prints_all_tables_and_keeps_results(tmp_path):
     assert all(row["mlogq"] < row["mlogq_measured"] + 0.1 < 1 for row in results["inside"])
     assert {row["kind"] for row in results["beyond"]} == {"law", "mlr"}
     assert {row["parameter"] for row in results["beyond"]} == {"m", "n", "length", "batch", "all"}
+    assert "Errors of mlr by the number of samples" in figure.read_text()
 
     again = _run("all", "--small", "--kinds", "mlr", "--json", kept)
     assert again.stdout == found.stdout

@@ -179,6 +179,14 @@ def test_options_of_tensors_that_make_no_sense(tasksim, files, options, message)
     assert called.errors[0].startswith(f"Error: {message}")
 
 
+def test_regularization_is_above_0(tasksim, files):
+    called = tasksim("fit gemm.csv --kind cp --regularization 0")
+    assert called.code == 2
+    assert called.errors[-1] == (
+        "Error: Invalid value for '--regularization': 0.0 is not in the range x>0."
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -186,7 +194,6 @@ def test_options_of_tensors_that_make_no_sense(tasksim, files, options, message)
         ("--cells 0", "cells must be whole numbers from 1 to 4096, got 0"),
         ("--cells q=4", "unknown parameter 'q' (known: m, n, k)"),
         ("--spacing lgo", "unknown spacing of parameter 'm' 'lgo', did you mean 'log'?"),
-        ("--regularization 0", "ridge must be a positive number, got 0.0"),
     ],
 )
 def test_values_that_a_tensor_refuses(tasksim, files, options, message):
@@ -235,7 +242,7 @@ def test_extrapolation_is_judged_where_it_will_be_asked_for(tasksim, files):
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
-        ("m=32", "--domain: got 'm=32' in 'm=32'; legal: NAME=LOW..HIGH,..., each once"),
+        ("m=32", "--domain: got 'm=32'; legal: NAME=LOW..HIGH,..., each once"),
         ("m=1..2,m=1..3", "--domain: got 'm=1..3' in 'm=1..2,m=1..3'"),
         ("mm=1..2", "gemm.csv: domain: unknown parameter 'mm', did you mean 'm'? (known: m, n, k)"),
         ("m=5..2", "gemm.csv: domain: m from 5 to 2; legal: numbers from 0, the lower first"),
