@@ -117,6 +117,7 @@ save_figure              writes a drawing to a file
 machine_figure           draws a machine as boxes in boxes
 octree_figure            draws the octree of a fast multipole method
 save_page                writes runs to a page to explore in a browser
+explore                  a page that replays a scenario as its sliders say
 =======================  ===================================================================
 
 =======================  ===================================================================
@@ -217,6 +218,7 @@ if TYPE_CHECKING:
         write_schedule,
     )
     from tasksim.view.figure import figure, save_figure
+    from tasksim.view.live.page import explore
     from tasksim.view.machine import machine_figure
     from tasksim.view.octree import octree_figure
     from tasksim.view.page.document import save_page
@@ -305,6 +307,7 @@ _HOMES = {
         "write_schedule",
     ),
     "tasksim.view.figure": ("figure", "save_figure"),
+    "tasksim.view.live.page": ("explore",),
     "tasksim.view.machine": ("machine_figure",),
     "tasksim.view.octree": ("octree_figure",),
     "tasksim.view.sureplots": ("figure_sure",),
@@ -385,6 +388,7 @@ __all__ = [
     "durations",
     "execute",
     "execute_many",
+    "explore",
     "export_models",
     "figure",
     "figure_sure",

@@ -28,8 +28,9 @@ def demo(output: Path, workers: int | None, force: bool, as_json: bool) -> None:
     """Calibrate this machine, predict runs, really run them, compare and draw.
 
     The models come from runs of a small Cholesky factorisation; what is predicted has other
-    sizes. runs.html shows two runs in a browser. It takes half a minute. On a machine that others
-    use too, a prediction is compared with what the runs would have taken alone.
+    sizes. runs.html shows two runs in a browser, and live.html asks what a prediction would be.
+    It takes half a minute. On a machine that others use too, a prediction is compared with what
+    the runs would have taken alone.
     """
     from tasksim.base.files import refuse_folder
 

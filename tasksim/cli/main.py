@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("tasksim.cli.predict:predict", "Ask a kernel model how long a kernel takes."),
     "compare": ("tasksim.cli.compare:compare", "Compare two runs."),
     "view": ("tasksim.cli.view:view", "Draw runs: Gantt charts, other panels; machines."),
+    "explore": ("tasksim.cli.explore:explore_command", "Write a page to ask what a run would be."),
     "optimize": ("tasksim.cli.optimize:optimizing", "Search for the best schedule of a graph."),
     "bounds": ("tasksim.cli.bounds:bounds", "Lower bounds on the makespan, and what it lost."),
     "study": ("tasksim.cli.study:study", "Sweep over graphs, platforms, schedulers, seeds."),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tasksim.base.documents.sections import Found
     from tasksim.platform.description import Platform
 
-__all__ = ["described", "dump", "load"]
+__all__ = ["described", "dump", "load", "settable"]
 
 
 def load(
@@ -70,6 +70,25 @@ def load(
         raise InputError(f"settings: expected a list of texts, got the text {settings!r}")
     path = platform_path(str(name_or_path), library)
     return _resolve(YamlDocument.read(path), library, settings)
+
+
+def settable(
+    name_or_path: str | Path, library: Path | None = None, settings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the data of a platform file, in which :func:`load` applies *settings*.
+
+    Its sections have the names that paths of settings have: ``data["workers"]["cpu"]`` is
+    ``platform.workers.cpu``. Parameters and errors are those of :func:`load`.
+    """
+    path = platform_path(str(name_or_path), library)
+    report = read_layers(YamlDocument.read(path), library)
+    data = merged(report.documents)
+    cross_references.fill_defaults(data)
+    if settings:
+        _change(report, data, settings)
+    if report.errors:
+        raise report.error()
+    return data
 
 
 def dump(

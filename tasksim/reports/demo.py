@@ -74,6 +74,8 @@ PREDICTED_CASES = ((8, "eager"), (8, "prio"), (12, "eager"), (12, "lws"), (14, "
 DRAWN_CASE = (12, "lws")
 PAGE_NAME: Final = "runs.html"
 """Page of the drawn runs, to explore in a browser."""
+LIVE_PAGE_NAME: Final = "live.html"
+"""Live page of the drawn prediction: what other workers, speeds and schedulers would give."""
 TILE_SIZE = 256
 """Rows of a tile: its gemm takes a millisecond, long beside the runtime's overhead, as in real
 use."""
@@ -306,6 +308,7 @@ def _calibrate(folder: Path, workers: int, tell: Progress) -> Path:
 def _written(folder: Path, result: DemoResult) -> DemoResult:
     """Write the table, the runs and the figures; return the result with their paths."""
     from tasksim.view.figure import figure, save_figure
+    from tasksim.view.live.page import live_page
     from tasksim.view.page.document import save_page
 
     write_text(folder / "table.txt", result.table() + "\n")
@@ -314,6 +317,9 @@ def _written(folder: Path, result: DemoResult) -> DemoResult:
     runs = [drawn.measured.median_run, drawn.predicted]
     # First, while the runs still name existing files: the page needs the models' expectations.
     save_page(runs, folder / PAGE_NAME, names=["native", "simulated"])
+    predicted = drawn.measured.scenario.vary(clock="simulated")
+    moved = str(predicted.platform).replace(str(folder), str(result.output))
+    live_page(predicted, told=predicted.vary(platform=moved)).save(folder / LIVE_PAGE_NAME)
     native, simulated = (_moved(run, folder, result.output) for run in runs)
     save(native, folder / "native")
     save(simulated, folder / "simulated")

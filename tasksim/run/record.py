@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from tasksim.run.recordtables import MemoryTable, MessageTable, TaskTable, Trans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -279,6 +281,35 @@ class Run:
         from tasksim.run.runhtml import run_html
 
         return run_html(self)
+
+    def explore(self, path: str | Path | None = None, force: bool = False) -> Any:
+        """Return a page on which sliders change the run's scenario, replayed in the browser.
+
+        A native run is replayed as :func:`tasksim.simulate` replays it.
+
+        Parameters
+        ----------
+        path : str, Path or None, default None
+            Where to write the page, a file ``.html``; None: nowhere. A notebook shows it in a cell.
+        force : bool, default False
+            Whether to replace a file that is there.
+
+        Returns
+        -------
+        LivePage
+
+        Raises
+        ------
+        InputError
+            If the scenario cannot be made again, or *path* exists and *force* is not given.
+
+        See Also
+        --------
+        tasksim.explore : the same as a function.
+        tasksim.save_page : writes runs as they were to a page.
+        """
+        # By name: a page is made of rooms above this one.
+        return import_module("tasksim.view.live.page").explore(self, path, force)
 
     @property
     def makespan_s(self) -> float:

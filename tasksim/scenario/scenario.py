@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tasksim.scenario.setup import Clock, Noise, Setup
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasksim.engine.choice import Engine
     from tasksim.native.threads import Progress
     from tasksim.run.record import Run
@@ -128,6 +131,32 @@ class Scenario(Setup):
         from tasksim.scenario.solving import solve
 
         return solve(resolve(self), check=check, progress=progress, engine=engine)
+
+    def explore(self, path: str | Path | None = None, force: bool = False) -> Any:
+        """Return a page on which sliders change the scenario, which is replayed in the browser.
+
+        Parameters
+        ----------
+        path : str, Path or None, default None
+            Where to write the page, a file ``.html``; None: nowhere. A notebook shows it in a cell.
+        force : bool, default False
+            Whether to replace a file that is there.
+
+        Returns
+        -------
+        LivePage
+
+        Raises
+        ------
+        InputError
+            If the scenario cannot be solved, or *path* exists and *force* is not given.
+
+        See Also
+        --------
+        tasksim.explore : the same as a function.
+        """
+        # By name: a page is made of rooms above this one.
+        return import_module("tasksim.view.live.page").explore(self, path, force)
 
     @property
     def fingerprint(self) -> str:

@@ -35,8 +35,8 @@ def test_everything_is_there(tmp_path):
     out = tmp_path / "out"
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
     assert {path.name for path in out.iterdir()} == {
-        "demo.json", "gantt.pdf", "gantt.png", "models", "native", "platforms", "runs.html",
-        "simulated", "table.txt",
+        "demo.json", "gantt.pdf", "gantt.png", "live.html", "models", "native", "platforms",
+        "runs.html", "simulated", "table.txt",
     }  # fmt: skip
     _check_json(json.loads((out / "demo.json").read_text()), result, workers=2)
     _check_table((out / "table.txt").read_text(), result)
@@ -51,6 +51,7 @@ def test_everything_is_there(tmp_path):
     assert (out / "gantt.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "gantt.pdf").read_bytes().startswith(b"%PDF")
     assert (out / "runs.html").read_text().count('"expected_by":"the kernel models"') == 2
+    assert f'"--platform","{out}/platforms/' in (out / "live.html").read_text()
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert told[-1] == ("done", 1.0)

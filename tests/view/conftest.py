@@ -1,14 +1,25 @@
-"""Runs to draw."""
+"""Runs to draw, and a browser."""
 
 import dataclasses
 from types import SimpleNamespace
 
+import chromium
 import numpy as np
 import pytest
 
 from tasksim.run.record import MemoryInfo, MemoryTable, Run, TaskTable, TransferTable, WorkerInfo
 
 KERNELS = ("potrf", "trsm", "syrk", "gemm")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One for all tests; each opens its own page in it."""
+    if not chromium.PROGRAM:
+        pytest.skip(chromium.MISSING)
+    found = chromium.Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
 
 
 def make_run(workers=4, tasks=40, duration_s=0.1, seed=0, gap=0.1, kernels=KERNELS, **changes):

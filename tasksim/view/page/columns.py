@@ -1,6 +1,6 @@
 """Columns of numbers packed as text for a page, small and quick to read.
 
-Times are whole ticks, so that all columns but one kind are whole numbers. A column is written as
+Times are whole ticks, so that most columns are whole numbers. Such a column is written as
 differences if neighbours are similar, with signs folded in, and split into planes of bytes (the
 upper planes of small numbers are all zero). All planes together are deflated and written in base64.
 ``script/columns.js`` reads them.
@@ -60,7 +60,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.layout: list[dict[str, Any]] = []
-        """Columns: name, rows, bytes per row, kind (``whole``, ``differences``, ``real``)."""
+        """Columns: name, rows, bytes per row; ``whole``, ``differences``, ``real`` or ``exact``."""
         self._planes: list[bytes] = []
 
     def whole(self, name: str, values: ArrayLike, *, differences: bool = False) -> None:
@@ -76,6 +76,11 @@ class Columns:
         """Add a column of real numbers, to seven digits."""
         with np.errstate(over="ignore"):  # infinite, then
             self._add(name, np.asarray(values).astype("<f4"), 4, "real")
+
+    def exact(self, name: str, values: ArrayLike) -> None:
+        """Add a column of numbers of eight bytes, real or whole, bit by bit."""
+        given = np.asarray(values)
+        self._add(name, given.astype("<i8" if given.dtype.kind == "i" else "<f8"), 8, "exact")
 
     def text(self) -> str:
         """Return all columns in base64."""
@@ -100,8 +105,8 @@ def unpacked(layout: list[dict[str, Any]], text: str) -> dict[str, NDArray[Any]]
 
 
 def _values(planes: NDArray[np.uint8], kind: str) -> NDArray[Any]:
-    if kind == "real":
-        return np.ascontiguousarray(planes.T).view("<f4").ravel()
+    if kind in ("real", "exact"):
+        return np.ascontiguousarray(planes.T).view("<f4" if kind == "real" else "<f8").ravel()
     folded = np.zeros((planes.shape[1], 8), np.uint8)
     folded[:, : len(planes)] = planes.T
     numbers = folded.view("<u8").ravel()

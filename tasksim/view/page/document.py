@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
     AnyRun = Run | str | Path
 
-__all__ = ["MOST_RUNS", "VERSION", "bundle", "document", "refuse_page", "save_page", "source"]
+__all__ = [
+    "LARGE_BYTES", "MOST_RUNS", "VERSION", "assembled", "bundle", "document", "packed_runs",
+    "refuse_page", "save_page", "source",
+]  # fmt: skip
 
 MOST_RUNS: Final = 4
 """Maximum number of runs, above each other: more would leave each too little of a screen."""
@@ -147,6 +150,12 @@ VERSION = 1
 
 def document(subjects: Sequence[Subject], title: str) -> str:
     """Return the page of runs as HTML."""
+    header, data = packed_runs(subjects, title)
+    return assembled(title, header, data)
+
+
+def packed_runs(subjects: Sequence[Subject], title: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the header of a page of runs, and its blocks of columns by the id of their element."""
     ticks = Ticks(max(map(_latest_s, subjects), default=0.0))
     packed = [_packed(subject, ticks) for subject in subjects]
     names = [name for subject in subjects for name in subject.run.kernel_names]
@@ -159,12 +168,40 @@ def document(subjects: Sequence[Subject], title: str) -> str:
         "reasons": [{"name": name, "colour": colour} for name, colour in REASONS.values()],
         "runs": [described for described, _ in packed],
     }
+    return header, {f"data-{number}": text for number, (_, text) in enumerate(packed)}
+
+
+def assembled(
+    title: str,
+    header: dict[str, Any],
+    data: dict[str, str],
+    *,
+    main: str = "main",
+    computes: bool = False,
+) -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    title : str
+    header : dict
+        Plain data that the page reads first.
+    data : dict of str to str
+        Texts in base64 by the id of their element, or scripts of workers, which hold no tag.
+    main : str, default "main"
+        The module of the script that begins.
+    computes : bool, default False
+        Whether its policy of security also allows to compile WebAssembly and to start workers, of
+        the file's own bytes.
+    """
     parts = {
         "TITLE": escape(title),
+        "SCRIPTS": " 'wasm-unsafe-eval'" if computes else "",
+        "WORKERS": "; worker-src blob:" if computes else "",
         "STYLE": source("style.css"),
         "HEADER": _json(header),
-        "DATA": "\n".join(_data(number, text) for number, (_, text) in enumerate(packed)),
-        "SCRIPT": bundle(),
+        "DATA": "\n".join(_data(name, text) for name, text in data.items()),
+        "SCRIPT": bundle(main),
     }
     first, *rest = source("page.html").split("{{")
     pieces = [piece.split("}}", 1) for piece in rest]
@@ -209,8 +246,8 @@ def _packed(subject: Subject, ticks: Ticks) -> tuple[dict[str, Any], str]:
     return described, columns.text()
 
 
-def _data(number: int, text: str) -> str:
-    return f'<script type="application/octet-stream" id="data-{number}">{text}</script>'
+def _data(name: str, text: str) -> str:
+    return f'<script type="application/octet-stream" id="{name}">{text}</script>'
 
 
 def _json(value: Any) -> str:

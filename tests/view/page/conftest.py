@@ -10,16 +10,6 @@ needs_browser = pytest.mark.skipif(not chromium.PROGRAM, reason=chromium.MISSING
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """One for all tests; each opens its own page in it."""
-    if not chromium.PROGRAM:
-        pytest.skip(chromium.MISSING)
-    found = chromium.Browser(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="session")
 def cholesky():
     """A run whose times are whole seconds."""
     return tasksim.simulate("cholesky tiles=6", workers=4, durations=SECONDS, scheduler="prio")

@@ -23,15 +23,18 @@ import { PANELS } from "./panels.js";
 
 const HASH_PAUSE = 200; // milliseconds: browsers refuse more than some changes a second
 
+/** Return the last time that something is drawn at: the end of a run, or a bound. */
+function latestOf(runs) {
+  return Math.max(...runs.map((run) => Math.max(run.makespan, ...Object.values(run.header.bounds))));
+}
+
 /** The page of some runs. */
 export class App {
   constructor(root, header, runs) {
     Object.assign(this, { root, header, runs, frames: [] });
-    const latest = runs.map((run) => Math.max(run.makespan, ...Object.values(run.header.bounds)));
-    this.viewport = new Viewport(Math.max(...latest));
+    this.viewport = new Viewport(latestOf(runs));
     this.state = firstState(runs);
-    this.scene = new Scene(runs, header);
-    this.scene.reasonColours = header.reasons.map(({ colour }) => rgb(colour));
+    this.scene = this.#sceneOf(runs);
     this.chart = new Chart(this.scene, this.viewport, this.state);
     this.controls = new Controls(this, header);
     this.tables = new TableView(this);
@@ -39,6 +42,34 @@ export class App {
       element("div", { className: "middle" }, this.chart.box, this.controls.side),
       this.tables.box, this.controls.help);
     this.#begin();
+  }
+
+  #sceneOf(runs) {
+    const scene = new Scene(runs, this.header);
+    scene.reasonColours = this.header.reasons.map(({ colour }) => rgb(colour));
+    return scene;
+  }
+
+  /** Show other runs of the same graph in the place of these: what is pinned, found and zoomed to stays. */
+  showRuns(runs) {
+    const whole = this.#isWhole(), { pin } = this.state;
+    this.runs = runs;
+    this.viewport.extend(latestOf(runs));
+    if (whole) this.viewport.fit();
+    this.scene = this.#sceneOf(runs);
+    this.chart.show(this.scene);
+    const run = pin && (runs[pin.run.number] ?? runs[0]);
+    this.state.pin = run && pin.task < run.count ? { run, task: pin.task } : null;
+    this.state.hover = null;
+    this.controls.showRuns();
+    this.tables.forget();
+    this.#search();
+    if (!this.state.only) this.recolour();
+  }
+
+  #isWhole() {
+    const { from, to, until, margin } = this.viewport;
+    return from === 0 && Math.abs(to - until - margin) < 1e-9 * until;
   }
 
   #begin() {
@@ -141,10 +172,9 @@ export class App {
   #keepHash() {
     clearTimeout(this.hashTimer);
     this.hashTimer = setTimeout(() => {
-      const { from, to, until, margin } = this.viewport;
-      const isWhole = from === 0 && Math.abs(to - until - margin) < 1e-9 * until;
-      this.hash = toHash(this.state, this.viewport, isWhole);
-      if (location.hash.replace(/^#/, "") !== this.hash) history.replaceState(null, "", `#${this.hash}`);
+      this.hash = toHash(this.state, this.viewport, this.#isWhole());
+      if (location.hash.replace(/^#/, "") === this.hash || location.protocol === "about:") return; // no address: in a notebook
+      history.replaceState(null, "", `#${this.hash}`);
     }, HASH_PAUSE);
   }
 
@@ -156,6 +186,7 @@ export class App {
     applyHash(location.hash, this.state, this.viewport, this.runs);
     this.#applyTheme();
     this.#search();
+    this.onhash?.();
   }
 
   // Moving

@@ -24,6 +24,12 @@ export class Chart {
     this.trees = scene.runs.map(treeOf);
   }
 
+  /** Show another scene. */
+  show(scene) {
+    Object.assign(this, { scene, trees: scene.runs.map(treeOf) });
+    this.curves.clear();
+  }
+
   /** Take the size of the page; return whether it has changed. */
   resize() {
     const { clientWidth: width, clientHeight: height } = this.box;

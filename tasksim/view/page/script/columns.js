@@ -1,8 +1,8 @@
 // Columns of numbers, read from the text that tasksim/view/page/columns.py has made of them.
 
-/** Return the columns of `text` by name: whole numbers, sums of differences, or real numbers. */
+/** Return the columns of `text` by name: whole numbers, sums of differences, or real numbers of 4 or 8 bytes. */
 export async function unpack(layout, text) {
-  const bytes = await inflated(fromBase64(text));
+  const bytes = await inflatedBytes(text);
   const found = {};
   let place = 0;
   for (const column of layout) {
@@ -11,6 +11,16 @@ export async function unpack(layout, text) {
     place += size;
   }
   return found;
+}
+
+/** Return the bytes that a text in base64 holds, deflated. */
+export async function inflatedBytes(text) {
+  return inflated(fromBase64(text));
+}
+
+/** Return the text that a text in base64 holds, deflated. */
+export async function inflatedText(text) {
+  return new TextDecoder().decode(await inflatedBytes(text));
 }
 
 function fromBase64(text) {
@@ -27,18 +37,19 @@ async function inflated(bytes) {
 }
 
 function values(planes, { rows, width, kind }) {
-  if (kind === "real") return reals(planes, rows);
+  if (kind === "real") return new Float32Array(joined(planes, rows, 4));
+  if (kind === "exact") return new Float64Array(joined(planes, rows, 8));
   if (kind === "differences") return summed(unfolded(planes, rows, width));
   return unfolded(planes, rows, width);
 }
 
-/** Return real numbers of four bytes, the lowest byte in the first plane. */
-function reals(planes, rows) {
-  const bytes = new Uint8Array(4 * rows);
-  for (let plane = 0; plane < 4; plane++) {
-    for (let row = 0; row < rows; row++) bytes[4 * row + plane] = planes[plane * rows + row];
+/** Return the bytes of numbers of some bytes each, the lowest byte in the first plane. */
+function joined(planes, rows, width) {
+  const bytes = new Uint8Array(width * rows);
+  for (let plane = 0; plane < width; plane++) {
+    for (let row = 0; row < rows; row++) bytes[width * row + plane] = planes[plane * rows + row];
   }
-  return new Float32Array(bytes.buffer);
+  return bytes.buffer;
 }
 
 /** Return whole numbers: 0, -1, 1, -2, ... are written as 0, 1, 2, 3, ... */

@@ -29,7 +29,8 @@ export class Controls {
     this.only = check("only these", (on) => app.change({ only: on }));
     this.colour = element("select", {
       title: "What colours say", ariaLabel: "Colours", onchange: () => app.change({ colour: this.colour.value }),
-    }, ...modesOf(app.runs).map((mode) => element("option", { value: mode }, MODES[mode])));
+    });
+    this.#offerModes();
     this.path = check("critical path", (on) => app.change({ path: on }));
     this.waits = check("waits", (on) => app.change({ waits: on }));
     this.messages = check("messages", (on) => app.change({ messages: on }));
@@ -63,11 +64,28 @@ export class Controls {
     this.details = element("section", { className: "details", ariaLabel: "Details" });
     this.status = element("p", { className: "status", ariaLive: "polite", role: "status" });
     this.legend = element("section", { className: "legend", ariaLabel: "Colours" });
-    const facts = this.app.runs.map((run) => element("details", {},
+    this.facts = element("section", { className: "facts", ariaLabel: "Runs" });
+    this.#showFacts();
+    this.side = element("aside", { className: "side" }, this.details, this.status, this.legend, this.facts);
+  }
+
+  #showFacts() {
+    this.facts.replaceChildren(...this.app.runs.map((run) => element("details", {},
       element("summary", {}, element("b", {}, run.name), ` ${timeText(run.makespan)}`),
-      list(run.header.facts)));
-    this.side = element("aside", { className: "side" }, this.details, this.status, this.legend,
-      element("section", { className: "facts", ariaLabel: "Runs" }, ...facts));
+      list(run.header.facts))));
+  }
+
+  #offerModes() {
+    const modes = modesOf(this.app.runs);
+    if (modes.join() === this.modes?.join()) return;
+    this.modes = modes;
+    this.colour.replaceChildren(...modes.map((mode) => element("option", { value: mode }, MODES[mode])));
+  }
+
+  /** Follow the app to other runs. */
+  showRuns() {
+    this.#showFacts();
+    this.#offerModes();
   }
 
   /** Show the state of the app. */

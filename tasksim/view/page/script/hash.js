@@ -18,6 +18,7 @@ export function toHash(state, viewport, isWhole) {
     panels: state.panelsChanged ? `,${[...state.panels].join(",")}` : "",
     theme: state.theme === "auto" ? "" : state.theme,
     table: state.table,
+    live: state.live,
   };
   const given = Object.entries(parts).filter(([, value]) => value);
   return given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");

@@ -17,7 +17,7 @@ export function firstState(runs) {
     path: false, waits: false, messages: true, folded: new Set(), foldedChanged: false, panels: new Set(panels),
     panelsChanged: false, theme: "auto", table: "", range: false,
     hover: null, box: null, matches: null, match: -1, arrows: null,
-    messageArrows: [],
+    messageArrows: [], live: "",
   };
 }
 
@@ -37,6 +37,7 @@ export function applyHash(hash, state, viewport, runs) {
   if (said.levels >= 0 && said.levels <= MOST_LEVELS) state.levels = Math.floor(said.levels);
   if (THEMES.includes(said.theme)) state.theme = said.theme;
   if (Object.hasOwn(TABLES, said.table ?? "")) state.table = said.table;
+  state.live = said.live ?? "";
   if (said.fold) setOf(state, "folded", said.fold.slice(1).split("\n"));
   if (said.panels) {
     setOf(state, "panels", said.panels.slice(1).split(",").filter((name) => panelsOf(runs).includes(name)));

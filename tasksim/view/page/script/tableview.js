@@ -19,6 +19,9 @@ export class TableView {
       this.place);
   }
 
+  /** Let the next update make the table anew. */
+  forget() { this.key = this.key && `${this.key.split(",")[0]},`; }
+
   /** Show the table that the state names, if any. */
   update(state) {
     this.box.hidden = !state.table;

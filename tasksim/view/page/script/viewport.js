@@ -5,9 +5,15 @@ const FINEST = 1e-9; // of the whole: beyond, doubles cannot tell neighbouring p
 /** A stretch of time within bounds, over a number of pixels. */
 export class Viewport {
   constructor(until) {
+    this.extend(until);
+    this.fit();
+  }
+
+  /** Take another end; what is shown stays. */
+  extend(until) {
     this.until = until || 1;
     this.margin = 0.01 * this.until;
-    this.fit();
+    if (this.to > 0) this.set(this.from, this.to);
   }
 
   get span() { return this.to - this.from; }

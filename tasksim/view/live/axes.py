@@ -1,0 +1,237 @@
+"""Axes of a live page: what its sliders and choices change, each as a path of ``--set``.
+
+Only what a command can say is an axis, so that a page offers no answer that `tasksim simulate` does
+not give.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.platform.load import load, settable
+from tasksim.platform.names import entries, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from tasksim.platform.description import Platform
+    from tasksim.scenario.resolved import Resolved
+
+__all__ = ["Axis", "Parts", "PartsByName", "axes_of", "count_values", "data_of"]
+
+Section = Literal["workers", "speed", "kernel", "bandwidth", "latency", "memory", "overhead"]
+
+_SETTABLE_NAME: Final = re.compile(r"[^.*?\[\]=\s][^.*?\[\]=]*")
+"""A name that a path of ``--set`` can have: no dots, which part it, and no wildcards."""
+_COUNTS: Final = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+"""Worker counts that a slider offers, beside the present one and its neighbours."""
+MOST_MACHINES: Final = 160
+"""Maximum number of machines in a page, one per combination of worker counts: to settle one takes
+some 10 ms, and a page some kilobytes."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One quantity that a live page can change.
+
+    Attributes
+    ----------
+    section : str
+        The kind of quantity.
+    name : str
+        The entry of the platform file, the kernel, or the overhead; ``*`` for all entries.
+    values : tuple of int, default ()
+        The legal values of a worker count; other quantities have a fixed scale.
+    base : float
+        The present value of a worker count or, in seconds, of an overhead; else factor 1.
+    """
+
+    section: Section
+    name: str
+    base: float = 1.0
+    values: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Names in a platform file of the parts of a platform.
+
+    Attributes
+    ----------
+    links, memories : list of str or None
+        Per link and memory of the platform its entry; None if ``--set`` cannot change it.
+    """
+
+    links: list[str | None]
+    memories: list[str | None]
+
+
+class PartsByName:
+    """The entries of a platform file for the parts of a platform.
+
+    Devices beyond those of the file have links that are copies of its links: so the file is read
+    once more for each set of links and memories, each entry changed by another factor.
+
+    Parameters
+    ----------
+    library : Path or None
+        Where what the file extends is looked for first.
+    data : dict
+        The sections of the file; empty if ``--set`` cannot change it.
+    """
+
+    def __init__(self, library: Path | None, data: dict[str, Any]) -> None:
+        self._library = library
+        self._links = _settable(names(data, "links"))
+        sized = (name for name, section in entries(data, "memories") if section.get("size"))
+        self._memories = _settable(sized)
+        self._found: dict[tuple[str, ...], Parts] = {}
+
+    def __call__(self, resolved: Resolved) -> Parts:
+        """Return the entries for the platform of a scenario."""
+        platform = resolved.platform
+        key = (*(link.name for link in platform.links), *(m.name for m in platform.memories))
+        if key not in self._found:
+            self._found[key] = self._of(platform, resolved.scenario.platform_changes)
+        return self._found[key]
+
+    def _of(self, platform: Platform, changes: Sequence[str]) -> Parts:
+        links, memories = self._links, self._memories
+        probes = [
+            *(f"platform.links.{name}.bandwidth=x{k}" for k, name in enumerate(links, 2)),
+            *(f"platform.memories.{name}.size=x{k}" for k, name in enumerate(memories, 2)),
+        ]
+        unknown = Parts([None] * len(platform.links), [None] * len(platform.memories))
+        if not probes or platform.path is None:
+            return unknown
+        try:
+            probed = load(platform.path, self._library, [*changes, *probes])
+        except InputError:
+            return unknown
+        both = platform, probed
+        rates = [[link.bandwidth_bytes_per_s for link in of.links] for of in both]
+        sizes = [[memory.size_bytes or 0.0 for memory in of.memories] for of in both]
+        return Parts(
+            _by_factor(rates[0], rates[1], links), _by_factor(sizes[0], sizes[1], memories)
+        )
+
+
+def axes_of(
+    resolved: Resolved, data: dict[str, Any], parts: Parts, *, scalable: bool, kernels: list[str]
+) -> list[Axis]:
+    """Return what a page of *resolved* can change, from the *data* of its platform file.
+
+    Parameters
+    ----------
+    resolved : Resolved
+    data : dict
+        Sections of the platform file; empty without one.
+    parts : Parts
+        The entries of its links and memories.
+    scalable : bool
+        Whether durations follow the speeds of architectures.
+    kernels : list of str
+        The kernels whose tasks take the same time on each class of workers.
+    """
+    platform = resolved.platform
+    found: list[Axis] = []
+    if resolved.scenario.workers is not None:
+        count = len(platform.workers)
+        found.append(Axis("workers", "", count, count_values(count, 24)))
+    groups = [
+        (name, section["count"])
+        for name, section in entries(data, "workers")
+        if _SETTABLE_NAME.fullmatch(name) and isinstance(section.get("count"), int)
+    ]
+    most = round(MOST_MACHINES ** (1 / max(len(groups), 1))) - 1
+    found += [
+        Axis("workers", name, count, count_values(count, most, least=0 if groups[1:] else 1))
+        for name, count in groups
+    ]
+    if scalable:
+        known = _settable(names(data, "arch"))
+        found += [Axis("speed", name) for name in platform.architectures if name in known]
+    found += [Axis("kernel", name) for name in kernels]
+    found += _of_links(platform, parts)
+    found += [Axis("memory", name) for name in _present(parts.memories)]
+    if data:
+        overheads = platform.overheads
+        fields = ("task", "submission", "wakeup", "push", "fetch", "progress", "kernel", "copy")
+        used = [name for name in fields if getattr(overheads, f"{name}_s") or name in fields[:2]]
+        found += [Axis("overhead", name, getattr(overheads, f"{name}_s")) for name in used]
+    return found
+
+
+def count_values(count: int, most: int, least: int = 1) -> tuple[int, ...]:
+    """Return at most *most* worker counts from *least* to twice *count* or more.
+
+    >>> count_values(9, 12)
+    (1, 2, 4, 6, 8, 9, 10, 12, 16, 20)
+    """
+    near = {count - 1, count, count + 1, 2 * count}
+    top = max(2 * count, count + 2)
+    values = sorted({least, *near, *(v for v in _COUNTS if v <= 1.2 * top)})
+    values = [value for value in values if value >= least]
+    while len(values) > max(most, 3):
+        # The value whose neighbours are closest to each other tells least.
+        inner = [k for k in range(1, len(values) - 1) if values[k] != count]
+        gaps = [values[k + 1] / max(values[k - 1], 0.5) for k in inner]
+        values.pop(inner[int(np.argmin(gaps))])
+    return tuple(values)
+
+
+def _of_links(platform: Platform, parts: Parts) -> list[Axis]:
+    """Return the axes of links: all together, then each; latency where there is one."""
+    links = _present(parts.links)
+    if not links:
+        return []
+    slow = {
+        name
+        for name, link in zip(parts.links, platform.links, strict=True)
+        if name is not None and link.latency_s
+    }
+    found = [Axis("bandwidth", "*"), *([Axis("latency", "*")] if slow else [])]
+    if len(links) > 1:
+        found += [Axis("bandwidth", name) for name in links]
+        found += [Axis("latency", name) for name in links if name in slow]
+    return found
+
+
+def data_of(platform: Platform, library: Path | None, changes: Sequence[str]) -> dict[str, Any]:
+    """Return the sections of the file of *platform*; empty if ``--set`` cannot change it.
+
+    A recorded run may have changes of its own: then its file and *changes* make another platform.
+    """
+    path = platform.path
+    if path is None or path.suffix not in (".yaml", ".yml"):
+        return {}
+    with suppress(InputError):
+        again = load(path, library, changes)
+        if replace(again, power=None) == replace(platform, power=None):
+            return settable(path, library, changes)
+    return {}
+
+
+def _settable(given: Iterable[str]) -> list[str]:
+    return [name for name in given if _SETTABLE_NAME.fullmatch(name)]
+
+
+def _present(given: list[str | None]) -> list[str]:
+    return list(dict.fromkeys(name for name in given if name is not None))
+
+
+def _by_factor(before: list[float], after: list[float], names: list[str]) -> list[str | None]:
+    """Return the name of each value, the first one doubled, the next one tripled, and so on."""
+    factors = [round(b / a) if a else 0 for a, b in zip(before, after, strict=True)]
+    return [names[factor - 2] if 2 <= factor < len(names) + 2 else None for factor in factors]

@@ -1,0 +1,201 @@
+// The live view: it asks the worker what the settings ask, and shows the answer above the base.
+
+import { inflatedBytes } from "./columns.js";
+import { commandOf } from "./livecommand.js";
+import { LivePanel } from "./livepanel.js";
+import { baseSettings, machineName, schedulerOf } from "./livequestion.js";
+import { allScales, settingsOf, settingsText } from "./livesettings.js";
+import { RunData } from "./rundata.js";
+import { dataText } from "./start.js";
+import { timeText } from "./units.js";
+
+const NS = -9; // exponent of a tick of the core's clock
+const POINTS = 6; // of a curve beside the present one: some of a scale tell its shape
+const MOST_IDLE_MS = 120000; // of curves: a machine is not kept busy for longer without being asked
+const SHARED = ["kernel", "priority", "number", "predecessors", "predecessor", "iteration", "flop"];
+
+/** Start the worker of the page; it answers by `onmessage`. */
+async function startWorker(live) {
+  const place = URL.createObjectURL(new Blob([`"use strict";\n${dataText("worker")}`], { type: "text/javascript" }));
+  const worker = new Worker(place);
+  const core = (await inflatedBytes(dataText("core"))).buffer;
+  worker.postMessage({ core, live }, [core]);
+  return worker;
+}
+
+/** Sliders, answers and curves of a live page. */
+export class LiveView {
+  constructor(app, live) {
+    Object.assign(this, { app, live, number: 0, curves: new Map(), rivals: new Map(), jobs: [] });
+    this.recording = app.runs[0];
+    if (live.refused) return this.#showRecording(live.refused);
+    this.scales = allScales(live);
+    this.settings = settingsOf(live, app.state.live, this.scales);
+    this.#beginSimply();
+    this.panel = new LivePanel(this);
+    app.root.querySelector(".middle").prepend(this.panel.box);
+    app.onhash = () => this.follow(app.state.live);
+    this.#start();
+  }
+
+  /** Leave room for two charts above each other, unless the address says otherwise. */
+  #beginSimply() {
+    const { state } = this.app;
+    if (!state.foldedChanged) for (const number of [0, 1]) state.folded.add(`${number}/copies`);
+    if (!state.panelsChanged) state.panels = new Set(["ready"]);
+  }
+
+  #showRecording(why) {
+    this.fallback = why;
+    this.app.controls.say(`Only the recording is shown: ${why}.`);
+    this.app.root.querySelector(".top").after(banner(`Only the recording is shown: ${why}.`));
+  }
+
+  async #start() {
+    try {
+      if (typeof WebAssembly !== "object" || typeof Worker !== "function") {
+        throw new Error("this browser has no WebAssembly");
+      }
+      this.worker = await startWorker(this.live);
+      this.worker.onmessage = ({ data }) => this.#hear(data);
+      this.worker.onerror = (event) => this.#fail(event.message ?? "the worker did not start");
+    } catch (error) {
+      this.#fail(error.message);
+    }
+  }
+
+  #fail(why) {
+    if (this.base) return this.panel.refuse(why);
+    this.worker?.terminate();
+    this.panel.box.remove();
+    this.#showRecording(why);
+  }
+
+  #hear(data) {
+    if (data.ready) return this.#askBase();
+    if (data.refused && !this.base) return this.#fail(data.refused);
+    if (data.number !== this.asked?.number) return;
+    const { done } = this.asked;
+    this.asked = null;
+    done(data);
+    this.#askNext();
+  }
+
+  #send(settings, whole, done) {
+    this.number += 1;
+    this.asked = { number: this.number, done };
+    this.worker.postMessage({ number: this.number, settings, whole });
+  }
+
+  #askBase() {
+    this.#send(baseSettings(this.live), true, (data) => {
+      if (data.refused) return this.#fail(data.refused);
+      this.base = data;
+      this.baseRun = this.#runOf(data, 1, "base");
+      if (data.numbers.makespan !== this.recording.makespan) {
+        this.panel.warn(`The base was ${timeText(this.recording.makespan)} when this page was made, and is ${
+          timeText(data.numbers.makespan)} here.`);
+      }
+      this.ask(this.settings);
+    });
+  }
+
+  /** Ask what some settings give; what is under way is dropped. */
+  ask(settings) {
+    this.settings = settings;
+    this.app.state.live = settingsText(this.live, settings, this.scales);
+    this.jobs = [];
+    this.panel.update();
+    if (!this.base) return;
+    this.panel.wait();
+    this.#send(settings, true, (data) => this.#show(data, settings));
+  }
+
+  #show(data, settings) {
+    if (data.refused) return this.panel.refuse(data.refused);
+    Object.assign(this, { answer: data, shown: settings });
+    const run = this.#runOf(data, 0, "what if");
+    run.reference = this.baseRun;
+    this.app.showRuns([run, this.baseRun]);
+    this.panel.showNumbers(data.numbers, this.base.numbers);
+    this.#planIdle(data, settings);
+  }
+
+  /** Return the run of an answer: its tasks are those of the recording. */
+  #runOf({ record, numbers }, number, name) {
+    const { header, columns } = record;
+    for (const shared of SHARED) if (this.recording.columns[shared]) columns[shared] = this.recording.columns[shared];
+    const facts = [["makespan", timeText(numbers.makespan)], ["replayed", "here, by the compiled core"]];
+    return new RunData(number, {
+      ...header, name, facts, kernels: this.recording.kernels, messages: 0, others: null,
+      bounds: { critical_path_s: numbers.criticalPath, area_s: numbers.area },
+      expected_by: this.recording.header.expected_by, known_edges: true, data: this.recording.header.data,
+    }, columns, NS);
+  }
+
+  // Idle time: the other schedulers, and curves of the makespan over each slider
+
+  #planIdle(data, settings) {
+    this.rivals = new Map([[settings.scheduler, data.numbers.makespan]]);
+    this.curves = new Map();
+    const schedulers = this.live.schedulers.filter(({ text }) => text !== settings.scheduler)
+      .map(({ text }) => ({ settings: { ...settings, scheduler: text }, done: (found) => this.rivals.set(text, found) }));
+    const points = this.panel.scales().flatMap((scale) => this.#pointsOf(scale, settings, data.numbers.makespan));
+    this.jobs = [...schedulers, ...points];
+    if (data.took * this.jobs.length > MOST_IDLE_MS) this.jobs = schedulers;
+    this.panel.showIdle();
+  }
+
+  /** Return the jobs of a curve: places on its scale, on both sides of the present one. */
+  #pointsOf(scale, settings, makespan) {
+    const now = scale.place(settings), last = scale.texts.length - 1;
+    const places = new Set(Array.from({ length: POINTS + 1 }, (_, k) => Math.round((k * last) / POINTS)));
+    places.delete(now);
+    const curve = new Map([[now, makespan]]);
+    this.curves.set(scale.key, curve);
+    return [...places].sort((a, b) => Math.abs(a - now) - Math.abs(b - now)).map((place) => (
+      { settings: scale.with(settings, scale.texts[place]), done: (found) => curve.set(place, found) }));
+  }
+
+  #askNext() {
+    if (this.asked) return;
+    const job = this.jobs.shift();
+    if (!job) return;
+    this.#send(job.settings, false, (data) => {
+      job.done(data.refused ? NaN : data.makespan);
+      this.panel.showIdle();
+    });
+  }
+
+  // What people do
+
+  /** Ask what an address says. */
+  follow(text) { this.ask(settingsOf(this.live, text, this.scales)); }
+
+  set(scale, text) { this.ask(scale.with(this.settings, text)); }
+
+  setScheduler(text) { this.ask({ ...this.settings, scheduler: text }); }
+
+  setSeed(text) { this.ask({ ...this.settings, seed: text }); }
+
+  reset() { this.ask(baseSettings(this.live)); }
+
+  /** The command that says the same; null if no command can. */
+  get command() { return this.fallback ? null : commandOf(this.live, this.settings); }
+
+  /** The machine of the settings; null if there is none. */
+  get machine() {
+    const found = this.live.machines[machineName(this.live, this.settings.counts)];
+    return found && !found.refused ? found : null;
+  }
+
+  get scheduler() { return schedulerOf(this.live, this.settings); }
+}
+
+function banner(text) {
+  const made = document.createElement("p");
+  made.className = "banner";
+  made.role = "status";
+  made.textContent = text;
+  return made;
+}

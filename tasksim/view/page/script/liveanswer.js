@@ -1,0 +1,120 @@
+// The answer of the core as the columns of a run, in the form in which pages hold recorded ones.
+
+import { TICKS_PER_S } from "./livequestion.js";
+
+const BRINGS = 2; // reasons below it bring data for a task: fetch, prefetch
+
+/** Return {header, columns} of an answer, but for what it shares with the recording of the graph. */
+export function recordOf(machine, question, answer) {
+  const { tasks } = answer, count = tasks.start_s.length;
+  const start = inTicks(tasks.start_s), end = inTicks(tasks.end_s);
+  const ready = inTicks(tasks.ready_s), submitted = inTicks(tasks.submitted_s);
+  const order = slots(tasks, start, end, ready);
+  const columns = { ...timeline(machine, order, tasks.worker, start, end), submitted };
+  const { released_by: by, popped_s: popped } = tasks;
+  columns.released = filled(Int32Array, count, (task) => (by[task] >= 0 ? task - by[task] : 0));
+  columns.ready = filled(Float64Array, count, (task) => ready[task] - (by[task] >= 0 ? end[by[task]] : submitted[task]));
+  columns.taken = filled(Float64Array, count, (task) => (
+    isNaN(popped[task]) ? 0 : start[task] - Math.round(popped[task] * TICKS_PER_S)));
+  columns.expected = expected(machine, question, tasks.worker, count);
+  columns.critical = criticalTasks(order, tasks, end, ready);
+  const header = {
+    workers: machine.workers, memories: machine.memories.length > 1 ? machine.memories : [],
+    makespan_s: answer.makespan_s, links: [], known_memories: [],
+  };
+  if (answer.copies) addCopies(header, columns, machine, question, answer.copies, tasks, start);
+  if (answer.memory) addMemory(header, columns, answer.memory);
+  return { header, columns };
+}
+
+/** Return an array of a kind with a value for each of `count` rows; Array.from takes ten times as long. */
+function filled(Kind, count, value) {
+  const found = new Kind(count);
+  for (let row = 0; row < count; row++) found[row] = value(row);
+  return found;
+}
+
+function inTicks(seconds) {
+  return filled(Float64Array, seconds.length, (row) => Math.round(seconds[row] * TICKS_PER_S));
+}
+
+/** Return the tasks by worker, then in the order in which it ran them. */
+function slots({ worker }, start, end, ready) {
+  return filled(Int32Array, start.length, (task) => task).sort((a, b) => worker[a] - worker[b] || start[a] - start[b] || end[a] - end[b]
+    || ready[a] - ready[b] || a - b);
+}
+
+function timeline(machine, order, worker, start, end) {
+  const counts = new Int32Array(machine.workers.length);
+  const gap = new Float64Array(order.length), duration = new Float64Array(order.length);
+  order.forEach((task, slot) => {
+    const before = slot > 0 && worker[order[slot - 1]] === worker[task] ? end[order[slot - 1]] : 0;
+    counts[worker[task]] += 1;
+    gap[slot] = start[task] - before;
+    duration[slot] = end[task] - start[task];
+  });
+  return { worker_tasks: counts, task: order, gap, duration };
+}
+
+/** Return what each task is expected to take on its worker. */
+function expected(machine, question, worker, count) {
+  const { estimates } = question.question, { class_of: classOf } = question.platform;
+  return filled(Float32Array, count, (task) => estimates[classOf[worker[task]] * count + task]);
+}
+
+/** Return the practical critical path, as tasksim.run.critical says it, first task first. */
+function criticalTasks(order, { worker, released_by: releasedBy }, end, ready) {
+  const previous = new Int32Array(order.length).fill(-1);
+  for (let slot = 1; slot < order.length; slot++) {
+    if (worker[order[slot]] === worker[order[slot - 1]]) previous[order[slot]] = order[slot - 1];
+  }
+  let task = end.length ? end.indexOf(end.reduce((most, at) => Math.max(most, at), 0)) : -1;
+  const path = [];
+  while (task >= 0 && path.length <= end.length) {
+    path.push(task);
+    const before = previous[task];
+    task = before >= 0 && end[before] > ready[task] ? before : releasedBy[task];
+  }
+  return Int32Array.from(path.reverse());
+}
+
+function addCopies(header, columns, machine, question, copies, tasks, start) {
+  const rows = filled(Int32Array, copies.handle.length, (copy) => copy)
+    .sort((a, b) => copies.source[a] - copies.source[b] || copies.target[a] - copies.target[b]
+      || copies.start_s[a] - copies.start_s[b] || a - b);
+  for (const copy of rows) {
+    const [source, target] = [copies.source[copy], copies.target[copy]];
+    const last = header.links.at(-1);
+    if (last?.source === source && last.target === target) last.copies += 1;
+    else header.links.push({ source, target, copies: 1 });
+  }
+  const begin = inTicks(copies.start_s), until = inTicks(copies.end_s), asked = inTicks(copies.requested_s);
+  const column = (value) => filled(Float64Array, rows.length, (row) => value(rows[row]));
+  columns.copy_start = column((copy) => begin[copy]);
+  columns.copy_duration = column((copy) => until[copy] - begin[copy]);
+  columns.copy_requested = column((copy) => begin[copy] - asked[copy]);
+  columns.copy_bytes = column((copy) => Number(question.graph.handle_size[copies.handle[copy]]));
+  columns.copy_handle = column((copy) => copies.handle[copy]);
+  columns.copy_task = column((copy) => copies.task[copy]);
+  columns.copy_reason = column((copy) => copies.reason[copy]);
+  columns.arrival = arrivals(machine, copies, tasks, start, until);
+}
+
+/** Return how long before its start the data of a task had come, a tick more; 0: none came. */
+function arrivals(machine, copies, { worker }, start, until) {
+  const came = new Float64Array(start.length).fill(-1);
+  copies.task.forEach((task, copy) => {
+    if (task < 0 || copies.reason[copy] >= BRINGS) return;
+    if (machine.workers[worker[task]][3] === copies.target[copy]) came[task] = Math.max(came[task], until[copy]);
+  });
+  return start.map((at, task) => (came[task] < 0 ? 0 : at - Math.min(came[task], at) + 1));
+}
+
+function addMemory(header, columns, { time_s: time, memory, used_bytes: used }) {
+  header.known_memories = [...new Set(memory)].sort((a, b) => a - b);
+  for (const known of header.known_memories) {
+    const rows = Array.from(memory, (of, row) => (of === known ? row : -1)).filter((row) => row >= 0);
+    columns[`memory_time_${known}`] = Float64Array.from(rows, (row) => Math.round(time[row] * TICKS_PER_S));
+    columns[`memory_used_${known}`] = Float64Array.from(rows, (row) => Number(used[row]));
+  }
+}

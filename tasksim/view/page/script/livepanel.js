@@ -1,0 +1,288 @@
+// The panel of a live page: numbers against the base, sliders with their curves, schedulers, the command.
+
+import { button, element } from "./dom.js";
+import { isSeed, optionScale } from "./livesettings.js";
+import { countText, percentText, rateText, sizeText, timeText } from "./units.js";
+
+const TITLES = {
+  workers: "Workers", speed: "Speed of workers", kernel: "Speed of kernels", bandwidth: "Bandwidth of links",
+  latency: "Latency of links", memory: "Size of memories", overhead: "Overheads of the runtime",
+};
+const OPEN = ["workers", "speed", "kernel"]; // sections that are open at first
+const COMPARED = [
+  ["makespan", "makespan", timeText, -1], ["efficiency", "efficiency", percentText, 1],
+  ["criticalPath", "critical path", timeText, -1], ["area", "area bound", timeText, -1],
+  ["copies", "copies", countText, -1], ["bytes", "copied", sizeText, -1], ["evictions", "evictions", countText, -1],
+];
+const MOST_RIVALS = 6; // schedulers in the list of the best
+const MOST_BARS = 6; // sliders in the list of what matters most
+const LEAST_EFFECT = 0.001; // of the makespan: sliders that change less do not matter
+const CURVE = { width: 70, height: 20 };
+
+/** The panel beside the chart of a live view. */
+export class LivePanel {
+  constructor(view) {
+    this.view = view;
+    this.rows = new Map();
+    this.numbers = element("dl", { className: "numbers" });
+    this.status = element("p", { className: "status", role: "status", ariaLive: "polite" });
+    this.warning = element("p", { className: "warning", hidden: true });
+    this.rivals = element("div", { className: "bars" });
+    this.matters = element("div", { className: "bars" });
+    this.command = element("textarea", { className: "command", readOnly: true, rows: 4, spellcheck: false,
+      ariaLabel: "The command that says the same" });
+    this.options = element("div", {});
+    this.box = element("aside", { className: "live", ariaLabel: "What if" },
+      element("div", { className: "heading" }, element("h2", {}, "What if"),
+        button("reset", "All as in the scenario", () => view.reset())),
+      this.numbers, this.status, this.warning,
+      element("h2", {}, "Scheduler"), this.#schedulerRow(), this.options,
+      ...this.#sections(),
+      element("h2", {}, "Best scheduler now"), this.rivals,
+      element("h2", {}, "What matters most"), this.matters,
+      element("h2", {}, "The same as a command"), this.command,
+      button("copy", "Copy the command", () => this.#copy()));
+  }
+
+  #schedulerRow() {
+    const { view } = this;
+    this.scheduler = element("select", { ariaLabel: "Scheduler", onchange: () => view.setScheduler(this.scheduler.value) },
+      ...view.live.schedulers.map(({ text }) => element("option", { value: text }, text)));
+    this.seed = element("input", { type: "text", inputMode: "numeric", className: "seed", ariaLabel: "Seed",
+      onchange: () => this.#takeSeed() });
+    return element("div", { className: "choice" }, this.scheduler, element("label", {}, "seed ", this.seed));
+  }
+
+  #takeSeed() {
+    const text = this.seed.value.trim();
+    this.seed.classList.toggle("wrong", !isSeed(text));
+    if (isSeed(text)) this.view.setSeed(String(BigInt(text)));
+    else this.status.textContent = "A seed is a whole number from 0 to 18446744073709551615.";
+  }
+
+  /** Return the sliders by section; those of single links are closed at first. */
+  #sections() {
+    const { axes } = this.view.live;
+    return Object.entries(TITLES).flatMap(([section, title]) => {
+      const own = axes.filter((axis) => axis.section === section);
+      if (!own.length) return [];
+      const main = own.filter(({ name }) => name === "*"), each = own.filter(({ name }) => name !== "*");
+      const rows = (some) => some.map((axis) => this.#sliderRow(axis));
+      if (!main.length) return [folding(title, OPEN.includes(section), ...rows(own))];
+      const more = each.length ? [folding("each link", false, ...rows(each))] : [];
+      return [folding(title, true, ...rows(main), ...more)];
+    });
+  }
+
+  #sliderRow(axis) {
+    const key = axis.section === "workers" ? `count.${axis.name}`
+      : axis.section === "overhead" ? `overhead.${axis.name}` : `factor.${axis.section}.${axis.name}`;
+    return this.#row(this.view.scales.get(key), axisLabel(axis), (settings) => this.#valueText(axis, settings));
+  }
+
+  #row(scale, label, text) {
+    const slider = element("input", {
+      type: "range", min: "0", max: String(scale.texts.length - 1), step: "1", ariaLabel: label,
+      oninput: () => this.view.set(scale, scale.texts[Number(slider.value)]),
+    });
+    const value = element("output", {}), curve = shape("svg", { class: "curve", width: CURVE.width, height: CURVE.height,
+      viewBox: `0 0 ${CURVE.width} ${CURVE.height}`, "aria-hidden": "true" });
+    const reset = button("×", `${label} as in the scenario`, () => this.view.set(scale, scale.base));
+    this.rows.set(scale.key, { scale, slider, value, curve, reset, text, label });
+    return element("div", { className: "slider" },
+      element("span", { className: "label", title: label }, label), value, reset, slider, curve);
+  }
+
+  /** Return the present value of an axis, with the quantity that it makes. */
+  #valueText(axis, settings) {
+    const { live } = this.view;
+    if (axis.section === "workers") return settings.counts[axis.name] ?? String(this.#workersOf(axis));
+    if (axis.section === "overhead") {
+      return timeText(axis.name in settings.overheads ? Number(`${settings.overheads[axis.name]}e-6`) : axis.base);
+    }
+    const factor = settings.factors[`${axis.section}.${axis.name}`] ?? "1";
+    const base = live.machines[""];
+    const link = base.links.find(({ entry }) => entry === axis.name);
+    const memory = base.memory_entries.indexOf(axis.name);
+    const quantity = axis.section === "bandwidth" && link ? rateText(link.bandwidth * Number(factor))
+      : axis.section === "latency" && link ? timeText(link.latency * Number(factor))
+      : axis.section === "memory" && memory >= 0 ? sizeText(base.memories[memory][2] * Number(factor)) : "";
+    return quantity ? `× ${factor} = ${quantity}` : `× ${factor}`;
+  }
+
+  /** Return how many workers a group has now: others may have changed it, as GPUs take cores. */
+  #workersOf({ name, base }) {
+    const machine = this.view.machine;
+    if (!machine || !name) return base;
+    const begin = /\d$/.test(name) ? `${name}-` : name;
+    return machine.workers.filter(([worker]) => {
+      const own = worker.replace(/^node\d+\//, "");
+      return own.startsWith(begin) && /^\d+$/.test(own.slice(begin.length));
+    }).length;
+  }
+
+  /** Return the scales that have curves: those of single links would take long. */
+  scales() {
+    const single = /^factor\.(bandwidth|latency)\.(?!\*$)/;
+    return [...this.rows.values()].map(({ scale }) => scale).filter(({ key }) => !single.test(key));
+  }
+
+  /** Show the settings. */
+  update() {
+    const { view } = this;
+    this.scheduler.value = view.settings.scheduler;
+    if (document.activeElement !== this.seed) this.seed.value = view.settings.seed;
+    this.#showOptions();
+    for (const { scale, slider, value, reset, text } of this.rows.values()) {
+      slider.value = String(scale.place(view.settings));
+      value.textContent = text(view.settings);
+      slider.setAttribute("aria-valuetext", value.textContent);
+      reset.style.visibility = scale.isSet(view.settings) ? "visible" : "hidden";
+    }
+    this.command.value = view.command ?? "No command says this: the scenario has objects made in Python, or all kernels are changed.";
+  }
+
+  #showOptions() {
+    const { view } = this, { scheduler } = view;
+    if (this.shownOptions === scheduler.text) return;
+    this.shownOptions = scheduler.text;
+    for (const key of [...this.rows.keys()]) if (key.startsWith("option.")) this.rows.delete(key);
+    this.options.replaceChildren(...scheduler.options.map((option) => {
+      const scale = view.scales.get(optionScale(scheduler, option).key);
+      return this.#row(scale, option.name, (settings) => scale.read(settings) ?? scale.base);
+    }));
+  }
+
+  wait() { this.box.classList.add("waiting"); }
+
+  refuse(why) {
+    this.box.classList.remove("waiting");
+    this.status.textContent = `No answer: ${why}`;
+    this.status.classList.add("wrong");
+  }
+
+  warn(text) {
+    this.warning.hidden = false;
+    this.warning.textContent = text;
+  }
+
+  /** Show the numbers of an answer beside those of the base. */
+  showNumbers(now, base) {
+    this.box.classList.remove("waiting");
+    this.status.classList.remove("wrong");
+    this.status.textContent = "";
+    const rows = COMPARED.filter(([name]) => now[name] || base[name]);
+    this.numbers.replaceChildren(...rows.flatMap(([name, title, text, better]) => [
+      element("dt", {}, title), element("dd", { className: name }, text(now[name]), change(now[name], base[name], better))]));
+  }
+
+  /** Show what idle time has brought: schedulers, curves, what matters most. */
+  showIdle() {
+    const { view } = this, now = view.answer.numbers.makespan;
+    const known = [...view.rivals].filter(([, makespan]) => isFinite(makespan)).sort((a, b) => a[1] - b[1]);
+    const shown = known.slice(0, MOST_RIVALS);
+    if (!shown.some(([text]) => text === view.settings.scheduler)) {
+      shown.push(...known.filter(([text]) => text === view.settings.scheduler));
+    }
+    const most = Math.max(...shown.map(([, makespan]) => makespan));
+    this.rivals.replaceChildren(...shown.map(([text, makespan]) => bar(text, timeText(makespan), 0, makespan / most,
+      text === view.settings.scheduler, () => view.setScheduler(text))));
+    for (const { scale, curve } of this.rows.values()) drawCurve(curve, view.curves.get(scale.key), scale, view.settings);
+    this.#showMatters(now);
+  }
+
+  #showMatters(now) {
+    const found = [];
+    for (const { scale, label } of this.rows.values()) {
+      const values = [...(this.view.curves.get(scale.key)?.values() ?? [])].filter(isFinite);
+      const low = Math.min(...values) / now, high = Math.max(...values) / now;
+      if (values.length > 1 && high - low > LEAST_EFFECT) found.push({ label: longLabel(scale, label), low, high, scale });
+    }
+    found.sort((a, b) => b.high / b.low - a.high / a.low);
+    const shown = found.slice(0, MOST_BARS);
+    // In logarithms: a tenth of a bandwidth may make a run fifty times as long.
+    const least = Math.min(0, ...shown.map(({ low }) => Math.log(low)));
+    const most = Math.max(0, ...shown.map(({ high }) => Math.log(high)));
+    const place = (ratio) => (Math.log(ratio) - least) / (most - least || 1);
+    this.matters.replaceChildren(...shown.map(({ label, low, high, scale }) => bar(label,
+      `${signed(low - 1)} to ${signed(high - 1)}`, place(low), place(high), false,
+      () => this.rows.get(scale.key)?.slider.focus(), place(1))));
+  }
+
+  async #copy() {
+    this.command.select();
+    try {
+      await navigator.clipboard.writeText(this.command.value);
+    } catch {
+      document.execCommand("copy"); // of a page from a file, where the clipboard is out of reach
+    }
+    this.status.textContent = "Copied the command.";
+  }
+}
+
+function axisLabel({ section, name }) {
+  if (section === "workers") return name || "workers";
+  return name === "*" ? "all links" : name;
+}
+
+function longLabel({ key }, label) {
+  const [kind, section] = key.split(".");
+  if (kind === "count") return `number of ${label}`;
+  if (kind === "factor") return `${section === "kernel" ? "speed" : section} of ${label}`;
+  return kind === "overhead" ? `overhead ${label}` : label;
+}
+
+function folding(title, open, ...children) {
+  return element("details", { className: "section", open }, element("summary", {}, title), ...children);
+}
+
+/** Return how a number has changed against the base, as an arrow and a share; green: for the better. */
+function change(now, base, better) {
+  if (now === base) return element("span", { className: "same" }, "=");
+  const rises = now > base;
+  const share = base ? signed(now / base - 1) : "";
+  return element("span", { className: rises === better > 0 ? "better" : "worse" }, `${rises ? "▲" : "▼"} ${share}`);
+}
+
+function signed(share) {
+  const text = Math.abs(100 * share) >= 100 ? Math.abs(100 * share).toFixed(0) : Math.abs(100 * share).toFixed(1);
+  return `${share < 0 ? "−" : "+"}${text} %`;
+}
+
+/** Return a bar from one share of the width to another, with its name and value; a click acts. */
+function bar(name, text, from, to, isChosen, act, mark = null) {
+  const filled = element("span", { className: "filled" });
+  filled.style.left = `${100 * from}%`;
+  filled.style.width = `${100 * Math.max(to - from, 0.005)}%`;
+  const room = element("span", { className: "room" }, filled);
+  if (mark !== null) {
+    const line = element("span", { className: "mark" });
+    line.style.left = `${100 * mark}%`;
+    room.append(line);
+  }
+  return element("button", { type: "button", className: isChosen ? "bar chosen" : "bar", onclick: act },
+    element("span", { className: "name" }, name), element("span", { className: "text" }, text), room);
+}
+
+/** Paint a curve of the makespan over a scale, and where the slider stands. */
+function drawCurve(svg, curve, scale, settings) {
+  svg.replaceChildren();
+  const points = [...(curve ?? [])].filter(([, value]) => isFinite(value)).sort((a, b) => a[0] - b[0]);
+  if (points.length < 2) return;
+  const values = points.map(([, value]) => value);
+  const low = Math.min(...values), span = Math.max(...values) - low;
+  const last = Math.max(scale.texts.length - 1, 1);
+  // Small changes look small: the height is a tenth of the makespan at least.
+  const height = Math.max(span, 0.1 * low);
+  const x = (place) => 2 + (place / last) * (CURVE.width - 4);
+  const y = (value) => CURVE.height - 3 - ((value - low) / (height || 1)) * (CURVE.height - 6);
+  svg.append(shape("polyline", { points: points.map(([place, value]) => `${x(place)},${y(value)}`).join(" ") }));
+  const now = scale.place(settings);
+  if (curve.has(now)) svg.append(shape("circle", { cx: x(now), cy: y(curve.get(now)), r: 2.5 }));
+}
+
+function shape(name, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  return made;
+}

@@ -1,0 +1,197 @@
+// The question of a live page: what the core is asked, from the data of the page and the settings.
+//
+// Operations and their order are those of Python (tasksim/platform/settings.py, copyestimates.py,
+// tasksim/engine/data/network.py, durations.py), so that the numbers are the same to the last bit.
+
+export const TICKS_PER_S = 1e9;
+const LEAST_LATENCY_S = 1e-9; // as MIN_LATENCY_S in engine/data/network.py
+const BASIC = ["submission", "task", "wakeup"]; // overheads that the replay of plain cores knows
+const IN_TICKS = ["submission", "task", "wakeup", "push", "fetch", "progress", "kernel", "copy"];
+
+/** Return plain data with its columns in the place of their names. */
+export function revived(value, columns) {
+  if (Array.isArray(value)) return value.map((item) => revived(item, columns));
+  if (value === null || typeof value !== "object") return value;
+  if (value.$) {
+    const column = columns[value.$];
+    return value.of === "BigInt64Array" ? new BigInt64Array(column.buffer) : column;
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revived(item, columns)]));
+}
+
+/** Return the settings of the scenario itself: nothing is changed. */
+export function baseSettings(live) {
+  return { counts: {}, factors: {}, overheads: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed) };
+}
+
+/** Return the name of the machine with these worker counts. */
+export function machineName(live, counts) {
+  return live.axes.filter(({ section, name }) => section === "workers" && name in counts)
+    .map(({ name }) => `${name}=${counts[name]}`).join(",");
+}
+
+/** Return the factor of an axis, 1 where it is not set. */
+export function factorOf(settings, section, name) {
+  return Number(settings.factors[`${section}.${name}`] ?? 1);
+}
+
+/** Return the scheduler of some settings, as the page knows it. */
+export function schedulerOf(live, settings) {
+  return live.schedulers.find(({ text }) => text === settings.scheduler);
+}
+
+/** Return {machine, question}: the machine of these settings, and what the core is asked of it. */
+export function askedBy(live, settings) {
+  const machine = live.machines[machineName(live, settings.counts)];
+  if (!machine || machine.refused) throw new Error(machine?.refused ?? "no such machine");
+  const overheads = overheadsOf(machine, settings);
+  const costs = durationsOf(live, machine, machine.costs, settings);
+  const estimates = machine.estimates
+    ? durationsOf(live, machine, machine.estimates, settings) : costs;
+  const needsMachine = machine.machine
+    || IN_TICKS.some((name) => !BASIC.includes(name) && overheads[name] > 0);
+  const scheduler = schedulerOf(live, settings);
+  const question = {
+    graph: live.graph,
+    platform: platformOf(live, machine, overheads, settings),
+    question: {
+      ...machine.question, ...scheduler.flags, costs, estimates,
+      machine: needsMachine ? 1 : 0, blind: 0, threads: 0,
+    },
+    scheduler: {
+      name: scheduler.name,
+      numbers: { ...scheduler.numbers, ...optionsOf(scheduler, settings) },
+      tables: machine.tables[live.schedulers.indexOf(scheduler)] ?? {},
+      seed: BigInt(settings.seed),
+    },
+  };
+  return { machine, question };
+}
+
+function optionsOf(scheduler, settings) {
+  const found = {};
+  for (const { name } of scheduler.options) {
+    const text = settings.options[`${scheduler.text}.${name}`];
+    if (text !== undefined) found[name] = Number(text);
+  }
+  return found;
+}
+
+/** Return the overheads of a machine by name, in seconds; settings are texts in microseconds. */
+function overheadsOf(machine, settings) {
+  const found = { ...machine.overheads };
+  for (const [name, text] of Object.entries(settings.overheads)) found[name] = Number(`${text}e-6`);
+  return found;
+}
+
+/** Return the duration of each task on each class, [classes x tasks]; `rows` are those of kinds. */
+function durationsOf(live, machine, rows, settings) {
+  const { of_task: kindOf, kernel, rows: table } = live.kinds;
+  const tasks = kindOf.length;
+  const found = new Float64Array(rows.length * tasks);
+  const faster = live.kernels.map((name) => factorOf(settings, "kernel", name));
+  rows.forEach((number, index) => {
+    const raw = table[number], [architecture] = machine.classes[index];
+    const speed = machine.speeds ? machine.speeds[architecture] * factorOf(settings, "speed", architecture) : 1;
+    const ofKind = new Float64Array(raw.length);
+    for (let kind = 0; kind < raw.length; kind++) {
+      ofKind[kind] = kernelSeconds(raw[kind], faster[kernel[kind]]) / speed;
+    }
+    for (let task = 0, place = index * tasks; task < tasks; task++) found[place++] = ofKind[kindOf[task]];
+  });
+  return found;
+}
+
+/** Return the duration of a kernel that is so many times as fast. */
+export function kernelSeconds(seconds, factor) {
+  return factor === 1 ? seconds : seconds / factor;
+}
+
+/** Return the platform for the core. */
+function platformOf(live, machine, overheads, settings) {
+  const links = machine.links.map((link) => scaledLink(link, settings));
+  const found = { ...machine.platform };
+  for (const name of BASIC) found[`${name}_s`] = overheads[name];
+  for (const name of IN_TICKS) found[name] = ticksOf(overheads[name]);
+  found.memory_bytes = Float64Array.from(machine.memories, ([, , size], memory) => {
+    const entry = machine.memory_entries[memory];
+    if (size === null) return -1;
+    return entry === null ? size : size * factorOf(settings, "memory", entry);
+  });
+  found.capacity = Float64Array.from(links, ({ bandwidth }) => bandwidth * 1e-9);
+  if (machine.memories.length > 1) Object.assign(found, copiesOn(live, machine, links));
+  return found;
+}
+
+/** Return a link with the factors of all links, then its own; what was measured follows. */
+function scaledLink(link, settings) {
+  const found = { ...link };
+  for (const section of ["bandwidth", "latency"]) {
+    for (const name of link.entry === null ? [] : ["*", link.entry]) {
+      const text = settings.factors[`${section}.${name}`];
+      if (text === undefined) continue;
+      found[section] *= Number(text);
+      const measured = `measured_${section}`;
+      if (found[measured] !== null) found[measured] *= Number(text);
+    }
+  }
+  return found;
+}
+
+/** Return what copies are expected to take, and the routes that they share. */
+function copiesOn(live, machine, links) {
+  const count = machine.memories.length;
+  const fixed = new Float64Array(count * count).fill(Infinity);
+  const perByte = new Float64Array(count * count).fill(Infinity);
+  const paths = machine.routes.length;
+  const latencies = new Float64Array(paths), weights = new Float64Array(paths), limits = new Float64Array(paths);
+  machine.routes.forEach(([source, target, crossed], path) => {
+    const route = crossed.map((link) => links[link]);
+    const latency = total(route.map((link) => link.latency), live.compensated);
+    const bandwidth = route[0].measured_bandwidth ?? Math.min(...crossed.map((link) => (
+      links[link].bandwidth / crossed.filter((other) => other === link).length)));
+    const sharing = machine.contention * (crossed.length === 1 ? 1 : machine.devices);
+    fixed[source * count + target] = route[0].measured_latency ?? latency;
+    perByte[source * count + target] = Math.max(1, sharing) / bandwidth;
+    latencies[path] = ticksOf(latency);
+    weights[path] = 1 / Math.max(latency, LEAST_LATENCY_S);
+    limits[path] = Math.min(...route.filter((link) => !link.shared).map((link) => link.bandwidth * 1e-9));
+  });
+  addHops(count, fixed, perByte);
+  return { fixed_s: fixed, per_byte_s: perByte, path_latency: latencies, path_weight: weights, path_limit: limits };
+}
+
+/** Fill gaps between memories with the way over the first third one: the sum of two copies. */
+function addHops(count, fixed, perByte) {
+  const direct = fixed.map((seconds) => (seconds < Infinity ? 1 : 0));
+  for (let source = 0; source < count; source++) {
+    for (let target = 0; target < count; target++) {
+      if (source === target || direct[source * count + target]) continue;
+      for (let middle = 0; middle < count; middle++) {
+        if (!direct[source * count + middle] || !direct[middle * count + target]) continue;
+        for (const table of [fixed, perByte]) {
+          table[source * count + target] = table[source * count + middle] + table[middle * count + target];
+        }
+        break;
+      }
+    }
+  }
+}
+
+/** Return seconds in whole ticks; halves go to the even neighbour, as Python's round does. */
+export function ticksOf(seconds) {
+  const exact = seconds * TICKS_PER_S, low = Math.floor(exact);
+  const rest = exact - low;
+  return rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : low + 1;
+}
+
+/** Return the sum of numbers as Python's sum has it: since 3.12 with the lost digits added at the end. */
+function total(values, compensated) {
+  let sum = 0, lost = 0;
+  for (const value of values) {
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return compensated && lost && isFinite(lost) ? sum + lost : sum;
+}

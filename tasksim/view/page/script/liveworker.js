@@ -1,0 +1,56 @@
+// The worker of a live page: it replays what it is asked; a new request ends the one under way.
+
+import { loadCore } from "./core.js";
+import { recordOf } from "./liveanswer.js";
+import { numbersOf } from "./livebounds.js";
+import { askedBy } from "./livequestion.js";
+
+const EVENTS = 100000; // between two looks for a newer request
+
+const state = { core: null, live: null, latest: 0 };
+const pauses = new MessageChannel();
+const waiting = [];
+pauses.port1.onmessage = () => waiting.shift()();
+
+/** Let the messages that have come be read. */
+function pause() {
+  return new Promise((done) => { waiting.push(done); pauses.port2.postMessage(0); });
+}
+
+self.onmessage = async ({ data }) => {
+  try {
+    if (data.core) {
+      state.live = data.live;
+      state.core = await loadCore(data.core);
+      self.postMessage({ ready: true });
+    } else {
+      state.latest = data.number;
+      await replay(data);
+    }
+  } catch (error) {
+    self.postMessage({ number: data.number, refused: error.message });
+  }
+};
+
+/** Replay some settings; post the makespan alone, or all of the answer. */
+async function replay({ number, settings, whole }) {
+  const begin = performance.now();
+  await pause();
+  if (state.latest !== number) return;
+  const { machine, question } = askedBy(state.live, settings);
+  const asked = state.core.ask(question);
+  try {
+    while (asked.goOn(EVENTS)) {
+      await pause();
+      if (state.latest !== number) return;
+    }
+    const answer = asked.answer();
+    const took = performance.now() - begin;
+    if (!whole) return self.postMessage({ number, makespan: answer.makespan_s, took });
+    const record = recordOf(machine, question, answer);
+    const buffers = new Set(Object.values(record.columns).map((column) => column.buffer));
+    self.postMessage({ number, numbers: numbersOf(machine, question, answer), record, took }, [...buffers]);
+  } finally {
+    asked.free();
+  }
+}

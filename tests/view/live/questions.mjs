@@ -1,0 +1,38 @@
+// Prints, per line of settings, the command of a page and the question that the page asks.
+import { readFileSync } from "node:fs";
+import { inflatedText, unpack } from "./columns.js";
+import { commandOf } from "./livecommand.js";
+import { askedBy, revived } from "./livequestion.js";
+import { allScales, settingsOf, settingsText } from "./livesettings.js";
+
+const given = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const columns = await unpack(given.header.columns, given.columns);
+const live = { ...given.header, ...revived(JSON.parse(await inflatedText(given.live)), columns) };
+const scales = allScales(live);
+
+function plain(value) {
+  if (typeof value === "bigint") return { whole: String(value) };
+  if (value instanceof BigInt64Array) return { whole: Array.from(value, String) };
+  if (ArrayBuffer.isView(value)) {
+    const bytes = new Uint8Array(Float64Array.from(value).buffer);
+    return { real: Buffer.from(bytes).toString("base64") };
+  }
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
+}
+
+if (given.lines === undefined) {
+  const axes = [...scales.values()].map(({ key, texts }) => [key, texts]);
+  console.log(JSON.stringify({ axes, schedulers: live.schedulers.map(({ text }) => text) }));
+} else {
+  for (const line of given.lines) {
+    const settings = settingsOf(live, line, scales);
+    const found = { command: commandOf(live, settings), text: settingsText(live, settings, scales) };
+    try {
+      found.question = plain(askedBy(live, settings).question);
+    } catch (error) {
+      found.refused = error.message;
+    }
+    console.log(JSON.stringify(found));
+  }
+}

@@ -1,0 +1,139 @@
+"""A live page asks the core exactly what the command that it offers asks, bit by bit."""
+
+import base64
+import json
+import random
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasksim.base.errors import InputError
+from tasksim.cli.main import cli
+from tasksim.core.library import status
+from tasksim.engine.choice import as_data
+from tasksim.engine.simulation import Settled
+from tasksim.scenario import solving
+from tasksim.schedulers.registry import create
+from tasksim.view.page import document
+
+SCRIPTS = Path(document.__file__).parent / "script"
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("node"), reason="no Node here"),
+    pytest.mark.skipif(not status().available, reason="no compiled core here"),
+]
+
+
+def block(html, name):
+    return re.search(rf'id="{name}">(.*?)</script>', html, re.DOTALL).group(1)
+
+
+class Page:
+    """What the scripts of a live page say of settings, in Node."""
+
+    def __init__(self, html, folder):
+        self.folder = folder
+        self.data = {
+            "header": json.loads(block(html, "header"))["live"],
+            "live": block(html, "live"),
+            "columns": block(html, "live-columns"),
+        }
+        for script in [*SCRIPTS.glob("*.js"), Path(__file__).parent / "questions.mjs"]:
+            shutil.copy(script, folder)
+        (folder / "package.json").write_text('{"type": "module"}')
+
+    def run(self, **more):
+        given = self.folder / "given.json"
+        given.write_text(json.dumps({**self.data, **more}))
+        done = subprocess.run(
+            ["node", "questions.mjs", given],
+            cwd=self.folder, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def page(hybrid_page, tmp_path_factory):
+    return Page(hybrid_page.html, tmp_path_factory.mktemp("scripts"))
+
+
+@pytest.fixture
+def of_command(monkeypatch, capsys):
+    """Return a function for the question that a command asks the core."""
+
+    def question(command):
+        seen = []
+
+        def solve(resolved, **_):
+            seen.append(resolved)
+            raise InputError("seen")
+
+        monkeypatch.setattr(solving, "solve", solve)
+        with pytest.raises(InputError, match="seen"):
+            cli.main(shlex.split(command)[1:], standalone_mode=False)
+        simulation = seen[0].simulation()
+        policy = create(simulation.scheduler)
+        return as_data(Settled().question(simulation, policy), simulation.seed)
+
+    return question
+
+
+def drawn(known, count, seed):
+    """Return lines of settings: of each page some sliders, a scheduler, its options, a seed."""
+    draw = random.Random(seed)
+    axes = dict(known["axes"])
+    found = []
+    for _ in range(count):
+        chosen = draw.sample(list(axes), draw.randint(0, 7))
+        lines = [f"{key}={draw.choice(axes[key])}" for key in chosen]
+        lines += [f"scheduler={draw.choice(known['schedulers'])}"] * draw.randint(0, 1)
+        lines += [f"seed={draw.choice([1, 7, 2**63, 2**64 - 1])}"] * draw.randint(0, 1)
+        found.append("\n".join(lines))
+    return found
+
+
+def differences(page, python, where=""):
+    """Yield the fields in which two questions differ."""
+    for name, value in python.items():
+        other, here = page.get(name), f"{where}.{name}"
+        if value is None:
+            if other is not None:
+                yield here
+        elif isinstance(value, dict):
+            yield from differences(other, value, here)
+        elif isinstance(value, np.ndarray):
+            if other is None or not same(other, value.ravel()):
+                yield here
+        elif isinstance(other, dict):
+            if int(other["whole"]) != value:
+                yield here
+        elif (other or 0) != value:
+            yield f"{here}: {other} != {value}"
+
+
+def same(column, values):
+    if "whole" in column:
+        return [int(text) for text in column["whole"]] == values.tolist()
+    return base64.b64decode(column["real"]) == values.astype("<f8").tobytes()
+
+
+def test_a_page_asks_what_its_command_asks(page, of_command):
+    (known,) = page.run()
+    lines = drawn(known, 60, seed=1)
+    answered = 0
+    for line, found in zip(lines, page.run(lines=lines), strict=True):
+        if "refused" in found:
+            with pytest.raises(InputError):
+                of_command(found["command"])
+            continue
+        answered += 1
+        assert not list(differences(found["question"], of_command(found["command"]))), (
+            line,
+            found["command"],
+        )
+    assert answered > 50
