@@ -16,7 +16,10 @@ from tasksim.graph import analysis
 from tasksim.graph.apps.registry import generate
 from tasksim.graph.apps.shapes import SHAPES
 
-WORKFLOW_SHAPES = ("blast", "epigenomics", "genome", "montage", "seismology", "srasearch")
+WORKFLOW_SHAPES = (
+    "blast", "bwa", "cycles", "epigenomics", "genome", "montage", "seismology", "soykb",
+    "srasearch",
+)  # fmt: skip
 
 
 def edges(graph):
@@ -40,7 +43,7 @@ def test_every_shape_makes_a_graph_of_its_size_with_the_ratio_asked(shape, tasks
     graph = generate("random-graph", shape=shape, tasks=tasks, seed=seed, ccr=ccr)
     assert graph.same_as(generate("random-graph", shape=shape, tasks=tasks, seed=seed, ccr=ccr))
     assert SHAPES[shape].least_tasks <= len(graph) <= tasks
-    if shape not in WORKFLOW_SHAPES or shape in ("blast", "genome", "seismology"):
+    if shape not in WORKFLOW_SHAPES or shape in ("blast", "bwa", "genome", "seismology"):
         assert len(graph) == tasks
     assert len(graph.handle_size) == graph.edges
     if graph.edges:
@@ -100,6 +103,21 @@ def test_fork_joins_and_chains():
     assert edges(graph) == [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)]
 
 
+@settings(max_examples=few(40), deadline=None)
+@given(tasks=st.integers(1, 60), seed=st.integers(0, 99))
+def test_with_density_one_some_task_of_daggen_has_a_whole_layer_before_it(tasks, seed):
+    """A task that draws as many predecessors as the layer has tasks gets all of them."""
+    graph = generate(
+        "random-graph", shape="daggen", tasks=tasks, seed=seed, density=1, regularity=1, fat=0.5
+    )
+    width = max(1, round(tasks**0.5))
+    counts = graph.predecessor_count[width:]
+    assert (counts >= 1).all()
+    assert (counts <= width).all()
+    if len(counts) > 30:
+        assert counts.max() == width
+
+
 def test_recorded_workflows_have_the_shapes_made():
     """Numbers of tasks and dependencies by kernel, as in four instances of WfCommons."""
     blast = generate("random-graph", shape="blast", tasks=43)
@@ -131,6 +149,45 @@ def test_recorded_workflows_have_the_shapes_made():
     assert len(generate("random-graph", shape="epigenomics", tasks=41)) == 41
 
 
+def test_workflows_of_bwa_cycles_and_soykb_have_the_shapes_recorded():
+    """The numbers of five instances from which WfCommons makes its recipes."""
+    bwa = generate("random-graph", shape="bwa", tasks=104)
+    assert kernel_edges(bwa) == {
+        ("fastq_reduce", "bwa"): 100, ("bwa_index", "bwa"): 100, ("bwa", "cat_bwa"): 100,
+        ("bwa", "cat"): 100,
+    }  # fmt: skip
+    parser = "cycles_fertilizer_increase_output_parser"
+    for crops in (1, 2):
+        cycles = generate("random-graph", shape="cycles", tasks=67 * crops)
+        assert len(cycles) == 67 * crops
+        assert kernel_edges(cycles) == {
+            ("baseline_cycles", "cycles"): 16 * crops,
+            ("baseline_cycles", "fertilizer_increase_cycles"): 16 * crops,
+            ("cycles", parser): 16 * crops,
+            ("fertilizer_increase_cycles", parser): 16 * crops,
+            ("cycles", "cycles_output_summary"): 16 * crops,
+            ("cycles_output_summary", "cycles_plots"): crops,
+            (parser, "cycles_fertilizer_increase_output_summary"): 16 * crops,
+        }
+    for tasks, samples in ((96, 5), (336, 20)):
+        soykb = generate("random-graph", shape="soykb", tasks=tasks)
+        assert len(soykb) == tasks
+        assert kernel_edges(soykb) == {
+            ("alignment_to_reference", "sort_sam"): samples, ("sort_sam", "dedup"): samples,
+            ("dedup", "add_replace"): samples, ("add_replace", "realign_target_creator"): samples,
+            ("add_replace", "indel_realign"): samples,
+            ("realign_target_creator", "indel_realign"): samples,
+            ("indel_realign", "haplotype_caller"): 10 * samples,
+            ("haplotype_caller", "genotype_gvcfs"): 10 * samples,
+            ("haplotype_caller", "merge_gcvf"): 10 * samples,
+            ("genotype_gvcfs", "combine_variants"): 10,
+            ("combine_variants", "select_variants_snp"): 1,
+            ("combine_variants", "select_variants_indel"): 1,
+            ("select_variants_snp", "filtering_snp"): 1,
+            ("select_variants_indel", "filtering_indel"): 1,
+        }  # fmt: skip
+
+
 SETTINGS = {"shape": "erdos-renyi", "tasks": 50, "architectures": "P0+P1+P2"}
 
 
@@ -158,11 +215,11 @@ def test_of_consistent_architectures_the_first_is_the_fastest():
 
 def test_draws_stay_the_same_on_any_version_of_python():
     graph = generate("random-graph", shape="daggen", tasks=6, ccr=1, seed=3)
-    assert edges(graph) == [(1, 2), (1, 3), (2, 4), (3, 5)]
+    assert edges(graph) == [(1, 2), (1, 3), (2, 4), (2, 5), (3, 5)]
     assert (durations(graph) * 1e6).round(2).tolist() == [
         1736.09, 1046.36, 1482.5, 1342.82, 128.06, 1516.46,
     ]  # fmt: skip
-    assert graph.handle_size.tolist() == [1597562, 814235, 83815, 2339257]
+    assert graph.handle_size.tolist() == [1579534, 805046, 82869, 2312858, 1263278]
 
 
 def test_a_task_takes_its_duration_on_the_processor_that_runs_it():

@@ -20,7 +20,8 @@ NotNegative = Annotated[float, AtLeast(0)]
 Distribution = Literal["uniform", "exponential", "constant"]
 ShapeName = Literal[
     "erdos-renyi", "layered", "daggen", "out-tree", "in-tree", "fork-joins", "chains",
-    "blast", "epigenomics", "genome", "montage", "seismology", "srasearch",
+    "blast", "bwa", "cycles", "epigenomics", "genome", "montage", "seismology", "soykb",
+    "srasearch",
 ]  # fmt: skip
 
 ARCHITECTURE_SEPARATOR: Final = "+"
@@ -57,8 +58,8 @@ def random_graph(
     ----------
     shape
         Families of random graphs: erdos-renyi, layered (both as in STG), daggen, out-tree, in-tree,
-        fork-joins, chains. Workflows: blast, epigenomics, genome (1000 Genomes), montage,
-        seismology, srasearch.
+        fork-joins, chains. Workflows: blast, bwa, cycles, epigenomics, genome (1000 Genomes),
+        montage, seismology, soykb, srasearch.
     tasks
         Number of tasks. Workflows have the largest number that their structure allows up to it.
     probability

@@ -176,7 +176,8 @@ def daggen(
 
     Layers have *tasks* ** *fat* tasks in the mean; *regularity* 1 makes them equal, 0 lets a layer
     have up to twice as many or one. A task has from one to 1 + *density* times the width of the
-    layer before it predecessors, each on one of the *jump* layers before its own.
+    layer before it predecessors, each on one of the *jump* layers before its own; fewer only if it
+    has all tasks of a layer.
     """
     mean = max(1.0, tasks**fat)
     made = Skeleton()
@@ -191,7 +192,9 @@ def daggen(
                 most = len(rows[-1])
                 for _ in range(min(1 + _below(rng, int(density * most) + 1), most)):
                     row = rows[-min(1 + _below(rng, jump), len(rows))]
-                    before.add(row[_below(rng, len(row))])
+                    place = _below(rng, len(row))
+                    other = [*row[place:], *row[:place]]  # the next one that it does not have yet
+                    before.update([task for task in other if task not in before][:1])
             here.append(made.add(before))
         rows.append(here)
     return made
@@ -264,6 +267,42 @@ def blast(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
     searches = made.add_all(tasks - 3, [split], "blastall")
     made.add(searches, "cat_blast")
     made.add(searches, "cat")
+    return made
+
+
+def bwa(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow BWA: an index and reduced reads, alignments, two joins of all results."""
+    made = Skeleton()
+    read = [made.add(kernel="fastq_reduce"), made.add(kernel="bwa_index")]
+    aligned = made.add_all(tasks - 4, read, "bwa")
+    made.add(aligned, "cat_bwa")
+    made.add(aligned, "cat")
+    return made
+
+
+CYCLES_CROP_TASKS: Final = 67
+"""Number of tasks for a crop, as in the recorded workflow of one place with nine parameters."""
+
+
+def cycles(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow Cycles: per crop, simulations in groups of four, summaries and plots.
+
+    After a baseline come a simulation and one with more fertilizer, and a parser of both.
+    """
+    made = Skeleton()
+    crops = max(1, tasks // CYCLES_CROP_TASKS)
+    groups = (tasks - 3 * crops) // 4
+    for crop in range(crops):
+        simulated, parsed = [], []
+        for _ in range(groups // crops + (crop < groups % crops)):
+            baseline = made.add(kernel="baseline_cycles")
+            pair = [
+                made.add([baseline], kernel) for kernel in ("cycles", "fertilizer_increase_cycles")
+            ]
+            simulated.append(pair[0])
+            parsed.append(made.add(pair, "cycles_fertilizer_increase_output_parser"))
+        made.add([made.add(simulated, "cycles_output_summary")], "cycles_plots")
+        made.add(parsed, "cycles_fertilizer_increase_output_summary")
     return made
 
 
@@ -354,6 +393,30 @@ def seismology(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
     return made
 
 
+SOYKB_CHROMOSOMES: Final = 10
+"""Number of chromosomes in which each sample is searched for variants, as in recorded workflows."""
+
+
+def soykb(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
+    """Return the workflow SoyKB: samples aligned, variants called per chromosome, then filtered."""
+    made = Skeleton()
+    called: list[list[int]] = [[] for _ in range(SOYKB_CHROMOSOMES)]
+    for _ in range(max(1, (tasks - SOYKB_CHROMOSOMES - 6) // (SOYKB_CHROMOSOMES + 6))):
+        last = made.add(kernel="alignment_to_reference")
+        for kernel in ("sort_sam", "dedup", "add_replace"):
+            last = made.add([last], kernel)
+        targets = made.add([last], "realign_target_creator")
+        realigned = made.add([last, targets], "indel_realign")
+        for chromosome in called:
+            chromosome.append(made.add([realigned], "haplotype_caller"))
+    made.add([task for chromosome in called for task in chromosome], "merge_gcvf")
+    genotypes = [made.add(chromosome, "genotype_gvcfs") for chromosome in called]
+    variants = made.add(genotypes, "combine_variants")
+    for kind in ("snp", "indel"):
+        made.add([made.add([variants], f"select_variants_{kind}")], f"filtering_{kind}")
+    return made
+
+
 def srasearch(tasks: int, rng: random.Random) -> Skeleton:  # noqa: ARG001
     """Return the workflow SRA search: an index, pairs of download and alignment, a merge."""
     made = Skeleton()
@@ -375,10 +438,13 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "fork-joins": Shape(fork_joins, ("width",)),
     "chains": Shape(chains, ("width",), least_tasks=3),
     "blast": Shape(blast, least_tasks=4),
+    "bwa": Shape(bwa, least_tasks=5),
+    "cycles": Shape(cycles, least_tasks=7),
     "epigenomics": Shape(epigenomics, least_tasks=9),
     "genome": Shape(genome, least_tasks=3 + 2 * GENOME_POPULATIONS),
     "montage": Shape(montage, least_tasks=_montage_tasks(1)),
     "seismology": Shape(seismology, least_tasks=2),
+    "soykb": Shape(soykb, least_tasks=2 * SOYKB_CHROMOSOMES + 12),
     "srasearch": Shape(srasearch, least_tasks=4),
 }
 """All shapes by name. Those of workflows have at most as many tasks as asked for."""
