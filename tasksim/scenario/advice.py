@@ -35,17 +35,17 @@ __all__ = [
     "without_remote_cost",
 ]
 
-# So alike is what was misspelt, as difflib counts: two letters of a short name swapped, "potfr",
-# or one left out. "getrf" and "potrf", which are both kernels, are 0.6.
+# Similarity (difflib's ratio) above which a name counts as misspelt: two letters of a short name
+# swapped, "potfr", or one left out. The kernels "getrf" and "potrf" have a similarity of 0.6.
 NEAR = 0.8
 
 
 def refuse_misspelt_synchronous(
     graph: TaskGraph, platform: Platform, library: ModelLibrary | None
 ) -> None:
-    """Raise :exc:`InputError` where ``synchronous:`` has nearly the name of a kernel of *graph*.
+    """Raise :exc:`InputError` if ``synchronous:`` misspells the name of a kernel of *graph*.
 
-    Names of other kernels are those of other graphs on the same platform.
+    Other names are allowed: they are kernels of other graphs on the same platform.
     """
     from difflib import get_close_matches
 
@@ -61,10 +61,10 @@ def refuse_misspelt_synchronous(
 
 
 def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
-    """Return a line per kernel that some model has to extrapolate, with the architectures.
+    """Return a line per kernel whose models have to extrapolate, with the architectures.
 
-    Architectures of which the same is to be said share the line, so that eight GPUs alike do not
-    make eight lines of one warning.
+    Architectures with the same text share a line, so that eight identical GPUs do not get eight
+    lines.
     """
     from tasksim.engine.durations import Asked
 
@@ -81,7 +81,7 @@ def extrapolated(graph: TaskGraph, models: Models, architectures: Sequence[str])
 
 
 def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
-    """Return a line per memory domain in which more workers slow each other than were measured."""
+    """Return a line per memory domain with more workers than contention was measured for."""
     from tasksim.engine.slowing import slowing_of
 
     slowing = slowing_of(graph, platform, models)
@@ -94,14 +94,14 @@ def beyond_contention(graph: TaskGraph, platform: Platform, models: Models) -> l
         workers, cores = len(domain.workers), len(domain.bandwidths_bytes_per_s)
         if workers > beside and workers > 1:
             known = f"bandwidth of up to {cores} cores" if cores else "no bandwidth is given"
-            what = f"kernels beside each other were measured on {_cores(beside)}, {known}"
+            what = f"contention of kernels was measured on {_cores(beside)}, {known}"
             lines.setdefault(f"{workers} workers share memory; {what}", []).append(domain.name)
     said = [f"contention in {', '.join(of)}: a guess: {what}" for what, of in lines.items()]
     return [*said, *sizes]
 
 
 def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> list[str]:
-    """Return a line with the kernels whose contention was measured for other sizes, if any."""
+    """Return a line with the kernels whose contention was measured only for other sizes, if any."""
     from tasksim.engine.durations import Asked, contention_of
 
     asked, names = Asked(graph), []
@@ -112,7 +112,7 @@ def _contended_sizes(graph: TaskGraph, platform: Platform, models: Models) -> li
             names.append(name)
     if not names:
         return []
-    what = "measured for other sizes, which are taken to ask the memory for as much per second"
+    what = "measured for other sizes, with the same demand on the memory per second assumed"
     return [f"contention of {', '.join(names)}: a guess: {what}"]
 
 
@@ -123,7 +123,7 @@ def _cores(count: int) -> str:
 def overfull_nodes(
     graph: TaskGraph, nodes: Sequence[Platform], grid: Grid | None, owner: str
 ) -> list[str]:
-    """Return a line per memory of a node without room for the data that are at home in it."""
+    """Return a line per memory of a node that is too small for the data at home in it."""
     from tasksim.engine import room
 
     if len(nodes) == 1:
@@ -137,9 +137,9 @@ def overfull_nodes(
 
 
 def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
-    """Return a line with the architectures that have models of no kernel of *graph*, if any.
+    """Return a line with the architectures without a model of any kernel of *graph*, if any.
 
-    Kernels with a model nowhere, whose tasks say what they take, run everywhere.
+    Kernels without any model, whose tasks have durations of their own, run everywhere.
     """
     idle = [at for at in architectures if not _any_model(graph.model_names, models, at)]
     if len(idle) in (0, len(architectures)):
@@ -151,11 +151,11 @@ def without_models(graph: TaskGraph, models: Models, architectures: Sequence[str
     ]
     but = f" but {', '.join(free)}" if free else ""
     where = ", ".join(idle)
-    return [f"no kernel of {graph.name} has a model on {where}: workers there run nothing{but}"]
+    return [f"no kernel of {graph.name} has a model on {where}: workers there stay idle{but}"]
 
 
 def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str]:
-    """Return a line with the architectures that tasks have durations for and no worker has."""
+    """Return a line with the architectures that have durations in the graph, but no worker."""
     from tasksim.models.rows import DURATION
 
     names = dict.fromkeys(name for names in graph.parameter_names for name in names)
@@ -170,7 +170,7 @@ def unused_durations(graph: TaskGraph, architectures: Sequence[str]) -> list[str
 
 
 def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]) -> list[str]:
-    """Return a line with the kernels whose models have no distribution, if any: no noise there."""
+    """Return a line with the kernels whose models have no distribution, and so no noise, if any."""
     from tasksim.engine.durations import Asked
 
     asked = Asked(graph)
@@ -190,7 +190,7 @@ def without_noise(graph: TaskGraph, models: Models, architectures: Sequence[str]
 
 
 def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) -> list[str]:
-    """Return a line per architecture at another clock with kernels of unknown share of memory."""
+    """Return a line per architecture at another clock, with the kernels of unknown memory share."""
     from tasksim.engine.durations import Asked
 
     asked, lines = Asked(graph), []
@@ -207,8 +207,8 @@ def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) ->
         ]
         if names:
             lines.append(
-                f"{architecture} at another frequency than its models: all that {', '.join(names)} "
-                "takes is taken for computing, none for memory"
+                f"{architecture} at another frequency than its models: all time of "
+                f"{', '.join(names)} counts as computing, none as memory"
             )
     return lines
 
@@ -216,7 +216,7 @@ def taken_for_computing(graph: TaskGraph, models: Models, platform: Platform) ->
 def without_remote_cost(
     graph: TaskGraph, platform: Platform, models: Models, cluster: Cluster | None
 ) -> list[str]:
-    """Return lines on what of non-uniform memory costs nothing here, though it is described."""
+    """Return lines about described remote accesses that cost nothing in this simulation."""
     if cluster is not None and cluster.shared_cores is not None:
         return ["numa: not simulated where nodes share cores"]
     if len(platform.memory_domains) < 2:
@@ -236,7 +236,7 @@ def without_remote_cost(
 
 
 def _all_computes(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> bool:
-    """Return whether the model does not know what goes with the clock."""
+    """Return whether the model does not know which part of a duration depends on the clock."""
     try:
         model = models.model(name, architecture)
     except InputError:  # that architecture cannot run the kernel
@@ -270,7 +270,7 @@ def _any_model(names: Iterable[str], models: Models, architecture: str) -> bool:
 
 
 def _beyond(asked: Asked, kernel: int, name: str, models: Models, architecture: str) -> str:
-    """Return what the model is asked beyond what was measured; empty if nothing."""
+    """Return the parameter values outside the measured domain as text; empty if there are none."""
     try:
         model = models.model(name, architecture)
     except InputError:  # that architecture cannot run the kernel
@@ -292,7 +292,7 @@ def _unlike(
     values: NDArray[np.float64],
     categories: Mapping[str, tuple[str, ...]],
 ) -> str:
-    """Return the *values* of a parameter that had a single one when it was measured."""
+    """Return a text for *values* of a parameter that was measured at a single value."""
     known, only = model.categories_.get(name), model.fixed_[name]
     measured = f"{only:.15g}" if known is None else known[int(only)]
     if name in categories:
@@ -303,7 +303,7 @@ def _unlike(
 
 
 def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
-    """Return the values beyond the measured range of each parameter, with that range."""
+    """Return a text of the values beyond the measured range of each parameter, with that range."""
     found = []
     for name, (low, high) in model.domain_.items():
         values = outside[:, model.names_.index(name)]
@@ -311,7 +311,7 @@ def _outside(model: KernelModel, outside: NDArray[np.float64]) -> str:
         if name in bounding_parameters(model) and len(beyond):
             measured = _span(low, high) + ("" if low < high else " only")
             found.append(f"{name} {_span(beyond.min(), beyond.max())} (measured {measured})")
-    # Kinds that know single configurations have gaps within the range of each parameter.
+    # Kinds that know only single configurations have gaps within the range of each parameter.
     return ", ".join(found) or f"{row_text(model, outside[0])}, not measured"
 
 

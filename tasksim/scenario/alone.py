@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 __all__ = ["alone_makespan_s", "alone_run", "replay_under", "slowdown", "with_alone"]
 
 NEGLIGIBLE_SHARE: Final = 0.01
-"""Share of the cores used by others below which a run is not replayed to find its slowdown: the
-replay itself is off by some tenths of a percent."""
+"""Share of the cores taken by other programs below which a run is not replayed to find its
+slowdown: the replay itself is off by some tenths of a percent."""
 
 
 def alone_makespan_s(
     run: Run, graph: TaskGraph, scheduler: AnyScheduler | None = None
 ) -> float | None:
-    """Return how long *run*, of *graph*, would have been had nobody else used its cores.
+    """Return the makespan that *run*, of *graph*, would have had without other programs.
 
-    The run is replayed, each task with its duration less what others took, and so the runtime's
-    costs. None if processor times are not known, or the scheduler is not.
+    The run is replayed with durations and runtime costs from which the time of other programs is
+    subtracted. None if the processor times or the scheduler are unknown.
 
     Parameters
     ----------
     run : Run
     graph : TaskGraph
     scheduler : str or Scheduler, optional
-        That of the run, as its user gave it: of ``MODULE:CLASS`` the class is imported. By default
-        the one that the run names, if it is registered, or its user had it imported before.
+        Scheduler of the run, as the user gave it: a class of ``MODULE:CLASS`` is imported. By
+        default the scheduler that the run names, if it is registered or was imported before.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def alone_makespan_s(
 
 
 def alone_run(run: Run, graph: TaskGraph, scheduler: AnyScheduler | None = None) -> Run | None:
-    """Return the replay of *run* without what others took; as :func:`alone_makespan_s`."""
+    """Return the replay of *run* without other programs, as for :func:`alone_makespan_s`."""
     if scheduler is None:
         scheduler = run.scheduler if registry.is_known(run.scheduler) else None
     if scheduler is None or not has_processor_times(run):
@@ -71,9 +71,9 @@ def alone_run(run: Run, graph: TaskGraph, scheduler: AnyScheduler | None = None)
 
 
 def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> float | None:
-    """Return the makespan of *run* over the one it would have alone; None if that is not known.
+    """Return the makespan of *run* divided by its makespan alone; None if that is unknown.
 
-    *replay* returns how long that is, of a run that others have disturbed.
+    *replay* returns the makespan alone of a disturbed run.
     """
     if run.disturbance is None or not has_processor_times(run) or not run.makespan_s:
         return None
@@ -85,14 +85,14 @@ def slowdown(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> f
 
 
 def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) -> Run:
-    """Return *run*, of *graph*, with how long it would have been alone, if that can be known.
+    """Return *run*, of *graph*, with the makespan that it would have had alone, if it is known.
 
     *replay* is as for :func:`slowdown`.
 
     Warns
     -----
     UserWarning
-        If the replay fails, and why: the run itself is not lost by that.
+        If the replay fails, with the reason; the run itself is kept.
     """
     if run.disturbance is None:
         return run
@@ -100,7 +100,7 @@ def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) ->
         slowed = slowdown(run, graph, replay)
     except TasksimError as error:
         warnings.warn(
-            f"how long the run would have been alone is not known: its replay failed: {error}",
+            f"the makespan of the run alone is unknown: its replay failed: {error}",
             stacklevel=2,
         )
         return run
@@ -111,10 +111,10 @@ def with_alone(run: Run, graph: TaskGraph, replay: Replay = alone_makespan_s) ->
 
 
 def replay_under(scheduler: AnyScheduler, replay: ReplayUnder = alone_makespan_s) -> Replay:
-    """Return a *replay*, for once, of a run that is yet to be made under *scheduler*.
+    """Return a function that replays, once, a run that is yet to be made under *scheduler*.
 
-    Of an object it takes a copy: so the object keeps what it has noted of the run, and the replay
-    begins as the run did. Under one that cannot be copied nothing is known.
+    It copies a scheduler object now, so that the replay begins as the run did and the object keeps
+    its notes on the run. If the object cannot be copied, the makespan alone is unknown.
     """
     try:
         spare = copy.deepcopy(scheduler)

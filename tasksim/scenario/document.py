@@ -11,9 +11,9 @@
 
 Names are those of generators and libraries, and paths are absolute; if both are present, the path
 takes precedence as long as it exists. ``runtime`` is present if the scenario has one, ``cluster``
-(network, nodes, grid and owner) if it has nodes. ``sha256``, of the files that the run depends on,
-is only in runs. Version 1 had no number: simulations lack ``clock`` and ``pin``, and native runs
-have ``workers`` and the name of the models at the top.
+(network, nodes, grid and owner) if it has nodes. Only runs have ``sha256``, the digests of the
+files that they depend on. Version 1 had no number: its simulations lack ``clock`` and ``pin``, and
+its native runs have ``workers`` and the name of the models at the top.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ VERSION = 2
 """Version of the JSON; it increases when a change would mislead a reader of earlier versions."""
 
 MADE = "object"
-"""Key of the description of a part that was made in Python and has no name."""
+"""Key of the description of an object that was made in Python and has no name."""
 
 
 def encode(
@@ -58,15 +58,15 @@ def encode(
     ----------
     scenario : Scenario
     found : Resolved, optional
-        What its names mean: then settings are complete, and paths and digests are there. Parts
-        that were made in Python only say what they were.
+        The objects that its names stand for. With them, the data have all settings, the paths and
+        the digests, and a description of each object that was made in Python.
     digests : bool, default True
-        Whether the digests of the files are there, for which all of them are read.
+        Include the digests of the files, for which all of them are read.
 
     Raises
     ------
     InputError
-        If there is no *found*, and something was made in Python.
+        If there is no *found*, and an object was made in Python.
     """
     names, platform, library = scenario.model_names, scenario.platform, scenario.library
     if isinstance(platform, Platform):
@@ -115,33 +115,33 @@ def encode(
     made += [] if isinstance(scenario.scheduler, str) else ["scheduler"]
     if made:
         raise InputError(
-            f"{scenario.label}: {' and '.join(made)} made in Python: no name to be written; "
-            "save what was made, and give its name or path"
+            f"{scenario.label}: {' and '.join(made)} made in Python: no name to write; "
+            "save each to a file, and give its name or path"
         )
     return data
 
 
 def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: bool = False) -> S:
-    """Return the scenario that :func:`encode` has written, in this version or an earlier one.
+    """Return the scenario in data that this version of :func:`encode` or an earlier one wrote.
 
     Parameters
     ----------
     kind : type
-        The class of scenarios.
+        Class of the scenario.
     data : dict
         Plain JSON data.
     where : str or Path, default "scenario"
-        What they were read from, for messages.
+        Source of the data, for messages.
     trust : bool, default False
-        Whether a generator or a scheduler may be ``MODULE:NAME``, which is then imported; else
-        they are registered names.
+        Import a generator or a scheduler given as ``MODULE:NAME``; otherwise only registered names
+        are legal.
 
     Raises
     ------
     FormatError
-        With the path in *data* to what is wrong, what was got and what is legal.
+        If the data are malformed; the message has the path in *data*, the value and the legal ones.
     InputError
-        If the data name code to be imported, and *trust* is not given.
+        If the data name code to import, and *trust* is not given.
     """
     from tasksim.base.documents.json_document import Node
 
@@ -152,14 +152,14 @@ def decode(kind: type[S], data: Any, where: str | Path = "scenario", *, trust: b
     elif version.value == VERSION:
         found = _scenario(kind, node)
     else:
-        raise version.error(f"scenario of version {version.value!r}, this tasksim reads {VERSION}")
+        raise version.error(f"version {version.value!r} of scenarios; this tasksim reads {VERSION}")
     if not trust:
         _refuse_foreign(found, where)
     return found
 
 
 def _refuse_foreign(scenario: Setup, where: str | Path) -> None:
-    """Raise :exc:`InputError` if something in *scenario* would be imported by its name."""
+    """Raise :exc:`InputError` if *scenario* names something that would be imported."""
     graph, scheduler = scenario.graph, scenario.scheduler
     if isinstance(graph, str) and registry.names_generator(graph):
         registry.refuse_foreign(graph, where)
@@ -176,7 +176,7 @@ def _graph(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
     if isinstance(graph, Run):
         return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
     if isinstance(graph, TaskGraph):
-        # What a generator made is called as it is, and has all its arguments.
+        # A generated graph knows its generator and all its arguments.
         if graph.name not in registry.GENERATORS or "priorities" not in graph.arguments:
             return {"name": None, "path": None, "settings": [], MADE: repr(graph)}
         graph = graph.name
@@ -204,7 +204,7 @@ def _models(scenario: Setup, found: Resolved | None) -> dict[str, Any]:
 def _entry(
     kind: str, suffix: str, text: str | None, path: Path | None, library: str | None
 ) -> dict[str, Any]:
-    """Return the name and the path of a file or folder: of what was found, else as asked for."""
+    """Return the name and the path of a file or folder: as found, else as given."""
     if path is not None:
         return {"name": _name_in_library(kind, suffix, path, library), "path": _absolute(path)}
     is_path = text is not None and (Path(text).suffix != "" or "/" in text)
@@ -212,7 +212,7 @@ def _entry(
 
 
 def _name_in_library(kind: str, suffix: str, path: Path, library: str | None) -> str | None:
-    """Return the name under which a library has *path*, if one does."""
+    """Return the name of *path* in a library, if it is in one."""
     from tasksim.base.library import names
 
     known = names(kind, suffix, None if library is None else Path(library))
@@ -252,7 +252,7 @@ def _scenario(kind: type[S], node: Node) -> S:
 
 
 def _cluster_fields(node: Node) -> dict[str, Any]:
-    """Return the fields of a scenario that :func:`encode` has written."""
+    """Return the fields of a scenario about nodes."""
     if not node.mapping():
         return {}
     nodes = node.get("nodes", None)
@@ -274,11 +274,11 @@ def _durations(node: Node) -> Durations | None:
 
 
 def _model_names(node: Node) -> ModelNames | None:
-    """Return the names of models; never a file's, which could have changed since."""
+    """Return the names of models; they were written in full, as a file could change later."""
     if isinstance(node.value, dict):
         return tuple((kernel, model.text()) for kernel, model in node.items())
     if node.value is not None and "{kernel}" not in node.text():
-        raise node.expected("a text with {kernel} in it, or a model for each kernel")
+        raise node.expected("a text with {kernel} in it, or a mapping from kernels to models")
     return _text(node)
 
 
@@ -300,10 +300,10 @@ def _old_native(kind: type[S], node: Node) -> S:
 
 
 def _place(entry: Node) -> str | None:
-    """Return the path of something if it is still there, else its name."""
+    """Return the path in an entry if it still exists, else its name."""
     made = entry.get(MADE, None)
     if made.value is not None:
-        raise made.error(f"it was made in Python ({made.value}), and is not kept with the run")
+        raise made.error(f"made in Python ({made.value}), and not kept with the run")
     from tasksim.base.files import exists
 
     path, name = _text(entry["path"]), _text(entry["name"])

@@ -34,11 +34,11 @@ Seconds = tuple[tuple[str, float], ...]
 """Seconds per kernel, or per ``ARCHITECTURE:KERNEL``."""
 
 Durations: TypeAlias = "Seconds | Word"
-"""Such seconds, or a word for the durations of a recorded run."""
+"""Seconds by name, or a word for the durations of a recorded run."""
 
 
 def durations_of(given: Any) -> Durations:
-    """Return *given* as one of the words about a recorded run, or as :func:`seconds_by_name` does.
+    """Return *given* if it is a word for durations of a recorded run, else its seconds by name.
 
     >>> durations_of("measured"), durations_of({"potrf": 1})
     ('measured', (('potrf', 1.0),))
@@ -82,7 +82,7 @@ def seconds_by_name(given: Any) -> Seconds:
 
                 raise InputError(
                     f"{option('durations')}: got '{item}'; "
-                    "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; or, of a recorded run, "
+                    "legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; or, for a recorded run, "
                     f"{' or '.join(WORDS)}"
                 )
             pairs.append((name, value))
@@ -113,7 +113,7 @@ def seconds_by_name(given: Any) -> Seconds:
 
 
 def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
-    """Return those seconds that kernels of *graph* have, in the order of its kernels.
+    """Return the seconds of the kernels of *graph*, in the order of its kernels.
 
     Kernels that tasksim knows but the graph happens to lack (``tiles=1`` has no gemm) are
     left out.
@@ -133,7 +133,7 @@ def seconds_of_graph(given: Seconds, graph: TaskGraph) -> dict[str, float]:
 
 
 def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]:
-    """Return the kernels of *graph* of which neither *seconds* nor its tasks say what they take."""
+    """Return the kernels of *graph* without a duration, in *seconds* or in their tasks."""
     given = {_kernel(name) for name in seconds}
     named = zip(graph.kernels, graph.parameter_names, strict=True)
     return [kernel for kernel, names in named if kernel not in given and DURATION not in names]
@@ -142,11 +142,11 @@ def kernels_without(graph: TaskGraph, seconds: Mapping[str, float]) -> list[str]
 def known_durations(
     graph: TaskGraph, platform: Platform, seconds: Mapping[str, float], models: Models | None = None
 ) -> Models:
-    """Return models of the durations that :func:`seconds_of_graph` has returned.
+    """Return models of the durations that :func:`seconds_of_graph` returned.
 
-    What is said of an architecture comes before what is said of a kernel alone, and what is said
-    of one device before what is said of its kind. A kernel that has durations on some
-    architectures only can run only there. Other kernels are left to *models*.
+    A duration on an architecture takes precedence over one of the kernel alone, and one on a single
+    device over one on its kind. A kernel with durations on some architectures only can run only
+    there. Other kernels get their durations from *models*.
 
     Raises
     ------
@@ -155,9 +155,9 @@ def known_durations(
     """
     from tasksim.models.kinds.given import ConstantLibrary, ConstantModel
 
-    # The architectures of models, by what can be said: all, those of a kind, one. Of kinds that no
-    # worker is of (any more, after --set) something can be said, in vain. A kind of workers that
-    # shares its models with another kind cannot be told from it.
+    # The architectures of models by the names that users may give: all, those of a kind, a single
+    # one. Kinds without a worker (any more, after --set) are legal, without effect. A kind of
+    # workers that shares its models with another kind cannot be told from it.
     users: dict[str, set[str]] = {}
     for group in platform.classes:
         users.setdefault(group.models, set()).add(group.architecture)
@@ -176,12 +176,12 @@ def known_durations(
         where[name] = legal[architecture]
     model_of = dict(zip(graph.kernels, graph.model_names, strict=True))
     given: dict[str, dict[str, float]] = {model_of[_kernel(name)]: {} for name in seconds}
-    # What is said of fewer architectures comes last, and so counts.
+    # Names of fewer architectures come later, and so take precedence.
     for name in sorted(seconds, key=lambda name: -len(where[name]) if ":" in name else -inf):
         given[model_of[_kernel(name)]] |= dict.fromkeys(where[name], seconds[name])
     if models is None:
         return ConstantLibrary(given)
-    from tasksim.models.files.store import ModelLibrary  # where there are models, it is loaded
+    from tasksim.models.files.store import ModelLibrary  # already imported if there are models
 
     if isinstance(models, ModelLibrary):
         return models.with_models(
@@ -194,7 +194,7 @@ def known_durations(
 
 
 class _Completed:
-    """Constants, with the models of *others* for kernels without one."""
+    """Constant durations, with the models of *others* for kernels without one."""
 
     def __init__(self, constants: ConstantLibrary, others: Models) -> None:
         self._constants, self._others = constants, others
@@ -204,7 +204,7 @@ class _Completed:
         return self._of(kernel).model(kernel, architecture)
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:
-        """Return what far data cost *kernel*; None if nothing is known of it."""
+        """Return the cost of far data for *kernel*; None if it is unknown."""
         return self._of(kernel).locality(kernel, architecture)
 
     def _of(self, kernel: str) -> Models:
@@ -228,7 +228,7 @@ def _seconds(given: Any, name: str) -> float:
         except InputError as error:
             raise InputError(f"{option('durations')}: {name}: {error}") from None
     elif isinstance(given, str) and decimal_number(given.strip()) is None:
-        value = nan  # it only looks like a number, as 1_000 and infinity do
+        value = nan  # not a plain number: 1_000, infinity
     if not (value >= 0 and isfinite(value)):
         raise InputError(f"{option('durations')}: {name}: got {given}; legal: a finite time from 0")
     return value
@@ -239,6 +239,6 @@ def _is_dense_kernel(name: str) -> bool:
 
     if name in flop_kernels():
         return True
-    from tasksim.kernels.dense import kernel_names  # what executes them, too
+    from tasksim.kernels.dense import kernel_names  # imported late: it can execute them, too
 
     return name in kernel_names()

@@ -31,7 +31,7 @@ contain."""
 
 
 def changed_files(run: Run) -> list[str]:
-    """Return the files that a recorded *run* depends on and that are not as they were."""
+    """Return the files that a recorded *run* depends on and that have changed since."""
     from tasksim.base.documents.json_document import Node
 
     known = Node(run.config, ("config",)).get("sha256", {})
@@ -39,21 +39,21 @@ def changed_files(run: Run) -> list[str]:
 
 
 def fingerprint(scenario: Setup, resolver: Resolver | None = None) -> str:
-    """Return what tells *scenario* from all others that may have another answer.
+    """Return the identity of *scenario*, different for scenarios that may have other results.
 
-    The same question asked otherwise, by path instead of by name, has the same fingerprint; when
-    a file that it depends on changes, or tasksim does, it has another one.
+    A path in place of a name does not change the fingerprint; another content of a file that the
+    scenario depends on, or another version of tasksim, does.
 
     Parameters
     ----------
     scenario : Scenario
     resolver : Resolver, optional
-        Reads what several scenarios name only once; for thousands of them.
+        Reads files that several scenarios share only once; for thousands of scenarios.
 
     Raises
     ------
     InputError
-        If a file is not there, or models or a scheduler were made in Python.
+        If a file is missing, or models or a scheduler were made in Python.
     """
     return next(fingerprints(scenario, [scenario.seed], resolver))
 
@@ -63,7 +63,7 @@ def fingerprints(
 ) -> Iterator[str]:
     """Yield the fingerprint of *scenario* with each of *seeds* instead of its own.
 
-    What the others have in common is looked at once. Raises as :func:`fingerprint`.
+    Their common part is digested once. Raises as :func:`fingerprint`.
     """
     import json
 
@@ -83,18 +83,19 @@ def fingerprints(
 
 
 def _shared_part(scenario: Setup, resolver: Resolver) -> Any:
-    """Return the digest so far of what scenarios share that differ in scheduler and seed alone.
+    """Return the unfinished digest that scenarios share if only scheduler and seed differ.
 
-    It is that of a text in JSON, whose keys are sorted, up to where these two stand.
+    It is the digest of a JSON text with sorted keys, up to these two keys.
     """
     key = tuple(value for name, value in vars(scenario).items() if name not in _OWN)
-    if scenario.clock == "native" or not all(map(is_plain, key)):  # natively, models hang on it
+    # The models of a native scenario depend on its scheduler.
+    if scenario.clock == "native" or not all(map(is_plain, key)):
         return _digested(scenario, resolver)
     return resolver.once(("fingerprint", *key), lambda: _digested(scenario, resolver)).copy()
 
 
 def _digested(scenario: Setup, resolver: Resolver) -> Any:
-    """Return that digest, from what a scenario and its files say."""
+    """Return that digest, from the fields and files of a scenario."""
     import json
 
     names = scenario.model_names
@@ -121,7 +122,7 @@ def _digested(scenario: Setup, resolver: Resolver) -> Any:
 def _graph_content(scenario: Setup, resolver: Resolver) -> Any:
     graph = scenario.graph
     if isinstance(graph, Run):
-        raise InputError(f"{scenario.label}: a run in memory has no lasting name; save it")
+        raise InputError(f"{scenario.label}: a run in memory has no fingerprint; save it")
     if isinstance(graph, TaskGraph):
         return _graph_digest(graph)
     key = ("graph content", graph, scenario.settings)
@@ -140,7 +141,7 @@ def _graph_digest(graph: TaskGraph) -> str:
     for field in fields(graph):
         value = getattr(graph, field.name)
         if field.name == "by_rank" and not value:
-            continue  # graphs had no such field when the answers in older stores were computed
+            continue  # fingerprints in older stores are of graphs without this field
         whole.update(field.name.encode())
         parts = value if isinstance(value, tuple) else (value,)
         for part in parts:
@@ -149,7 +150,7 @@ def _graph_digest(graph: TaskGraph) -> str:
 
 
 def _platform_content(scenario: Setup, resolver: Resolver) -> Any:
-    """Return what a platform says, wherever it is written, and as it is after changes."""
+    """Return the content of a platform after its changes, wherever its file is."""
     named = resolver.platform(scenario)
     key = ("platform content", id(named))
     return resolver.once(key, lambda: (named, _said_of(named)))[1]
@@ -187,7 +188,7 @@ def _models_content(scenario: Setup, resolver: Resolver) -> Any:
         return None
     platform = resolver.platform(scenario)
     if models is None and platform.models is None and not native:
-        return None  # the tasks say what they take
+        return None  # the tasks have durations of their own
     key = ("models content", scenario.models, id(platform), scenario.library)
     make = lambda: (platform, _folder_digests(models_path(scenario, platform)))  # noqa: E731
     return resolver.once(key, make)[1]

@@ -40,23 +40,23 @@ class Replays:
     Parameters
     ----------
     scenarios : tuple of Scenario
-        What was asked.
+        The replayed scenarios.
     makespan_s : ndarray of float64
-        The makespans, seconds.
+        Makespans in seconds.
     busy_s : ndarray of float64
-        How long the workers executed tasks, all together, seconds.
+        Time in seconds in which workers executed tasks, summed over the workers.
     copied_bytes : ndarray of int64
-        How much was copied between memories.
+        Bytes copied between memories.
     copies : ndarray of int64
-        In how many copies.
+        Number of copies.
     evictions : ndarray of int64
-        How many copies were dropped to make room.
+        Number of copies dropped to make room.
     engine : tuple of str
-        What replayed each, ``compiled`` or ``simpy``.
+        Engine of each replay, ``compiled`` or ``simpy``.
 
     See Also
     --------
-    simulate_many : makes them.
+    simulate_many : Makes them.
 
     Examples
     --------
@@ -84,20 +84,20 @@ class Replays:
         return f"<Replays: {len(self)} scenarios>"
 
     def run(self, index: int) -> Run:
-        """Return the whole run of a scenario, with all its tables: it is replayed again.
+        """Replay a scenario again, and return its run with all tables.
 
         Parameters
         ----------
         index : int
-            Its place among the scenarios.
+            Index of the scenario.
         """
         return self.scenarios[index].solve()
 
     def critical_counts(self) -> NDArray[np.int64]:
-        """Return in how many of the runs each task was on the practical critical path.
+        """Return the number of runs in which each task was on the practical critical path.
 
-        Each run is replayed again, for its tables. Raises :exc:`InputError` if the scenarios are
-        not all about as many tasks.
+        Each run is replayed again, for its tables. Raises :exc:`InputError` if the graphs of the
+        scenarios differ in their number of tasks.
         """
         from tasksim.engine.batch import task_tables
         from tasksim.run.critical import tasks_on_path
@@ -107,7 +107,7 @@ class Replays:
         for scenario, item in zip(self.scenarios, items, strict=True):
             if len(item.graph) != len(counts):
                 raise InputError(
-                    f"tasks are counted over runs of one graph: {scenario.label} has"
+                    f"critical tasks are counted over runs of one graph: {scenario.label} has"
                     f" {len(item.graph)} tasks, the first scenario {len(counts)}"
                 )
         for tasks in task_tables(items, threads=_cores()):
@@ -129,20 +129,19 @@ class Replays:
 def simulate_many(
     scenarios: Iterable[Scenario], *, threads: int | None = None, engine: Engine = "auto"
 ) -> Replays:
-    """Simulate many scenarios; what they have in common is made once.
+    """Simulate many scenarios, and make what they have in common once.
 
-    Graphs, platforms, models and what these say of all tasks are shared; without noise, costs are.
-    The same numbers as those of :func:`simulate`, one by one; a warning that holds for several of
-    them is issued once.
+    The scenarios share graphs, platforms, models, estimates and, without noise, costs. The numbers
+    are those of :func:`simulate`; a warning about several scenarios is issued once.
 
     Parameters
     ----------
     scenarios : iterable of Scenario
-        Simulated ones; schedulers by name, or objects.
+        Scenarios with the simulated clock; their schedulers are names or objects.
     threads : int, optional
-        How many are replayed at a time; by default as many as there are cores to use.
+        Number of simultaneous replays. Default: the number of usable cores.
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays, as for :func:`simulate`.
+        Engine of the replays, as for :func:`simulate`.
 
     Returns
     -------
@@ -157,8 +156,8 @@ def simulate_many(
 
     See Also
     --------
-    simulate : one, with all its tables.
-    Scenario.vary, Scenario.variants : make scenarios of one.
+    simulate : Simulate one scenario, with all its tables.
+    Scenario.vary, Scenario.variants : Make scenarios from one.
 
     Examples
     --------
@@ -192,7 +191,7 @@ def _simulated(scenario: Scenario) -> Scenario:
 
 
 def _resolved(scenarios: Sequence[Scenario]) -> list[Resolved]:
-    """Return the scenarios resolved; those that differ in chance alone are resolved once."""
+    """Return the resolved scenarios; those that differ only in seed or noise share one result."""
     resolver = Resolver()
     known: dict[Hashable, Resolved] = {}
     found = []
@@ -209,7 +208,7 @@ def _simulations(scenarios: Sequence[Scenario], resolved: Sequence[Resolved]) ->
 
 
 def _identity(value: Any) -> Hashable:
-    """Return texts and numbers as they are, and of all else which object it is."""
+    """Return a hashable identity: texts and numbers themselves, the id of any other object."""
     return value if isinstance(value, str | int | tuple) else id(value)
 
 

@@ -1,4 +1,4 @@
-"""Places and names of the kernel models of a graph, and the alternatives to them."""
+"""Locations and names of the kernel models of a graph, and the remedies where they are missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MACHINE = "mymachine"
 
 
 def with_model_names(graph: TaskGraph, names: ModelNames) -> TaskGraph:
-    """Return *graph* with its kernels' models called as *names* has it.
+    """Return *graph* with the names of its kernels' models replaced by *names*.
 
     Kernels that tasksim knows and the graph happens to lack (``tiles=1`` has no gemm) may be named.
     """
@@ -45,10 +45,10 @@ def require_models(
     completed: bool = True,
     further: bool = False,
 ) -> None:
-    """Raise :exc:`InputError` for kernels without a model, and propose what to do.
+    """Raise :exc:`InputError` for kernels without a model, with remedies.
 
-    The models may have other names; else, durations may complete them, if *completed*: *further*
-    ones, where some are given. Kernels whose tasks have a duration need no model.
+    A remedy is other names of the models, or, if *completed*, durations (*further* ones, if some
+    are given already). Kernels whose tasks have durations of their own need no model.
     """
     known = models.kernels()
     kernels = zip(graph.model_names, graph.parameter_names, strict=True)
@@ -60,7 +60,7 @@ def require_models(
         options = [f"{flag} '{text}'" for text in _other_names(graph, known)]
         if options:
             raise InputError(
-                f"{error}; for models called otherwise: {' or '.join(options)}"
+                f"{error}; if the models have other names: {' or '.join(options)}"
             ) from None
         named = zip(graph.kernels, graph.model_names, strict=True)
         missing = [kernel for kernel, name in named if name in needed and name not in known]
@@ -72,10 +72,10 @@ def require_models(
 
 
 def models_path(scenario: Setup, platform: Platform, graph: TaskGraph | None = None) -> Path:
-    """Return where the models of a scenario are that has some: as named, or the platform's.
+    """Return the path of a scenario's models: the named ones, or those of the platform.
 
-    Natively, those of this machine. Raises :exc:`InputError` if there are none; with what would do
-    for *graph*, if that is known.
+    A native scenario uses those of this machine. Raises :exc:`InputError` if there are none, with
+    remedies for *graph*, if it is known.
     """
     library = None if scenario.library is None else Path(scenario.library)
     if isinstance(scenario.models, str):
@@ -91,14 +91,14 @@ def models_path(scenario: Setup, platform: Platform, graph: TaskGraph | None = N
         return libraries.find("models", platform.name, library=library)
     except InputError as error:
         raise InputError(
-            f"scheduler {scenario.scheduler_label} needs kernel models, and there are none of this "
-            f"machine ({platform.name}); give {option('models', 'DIR')}, or measure them: "
+            f"scheduler {scenario.scheduler_label} needs kernel models, and this machine "
+            f"({platform.name}) has none; give {option('models', 'DIR')}, or measure them: "
             "tasksim calibrate GRAPH"
         ) from error
 
 
 def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) -> str:
-    """Return what to give where neither the scenario nor its platform names models."""
+    """Return the remedies if neither the scenario nor its platform names models."""
     if graph is None:
         durations = option("durations", "KERNEL=SECONDS,...")
         return f"give {option('models', 'DIR')}, or {durations}"
@@ -111,7 +111,7 @@ def _instead(graph: TaskGraph | None, platform: Platform, library: Path | None) 
 
 
 def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
-    """Return the ``model_names`` with which each kernel of *graph* has a model among *known*."""
+    """Return values of ``model_names`` that give each kernel of *graph* a model among *known*."""
     from tasksim.formats.starpu.examples import EXAMPLES
     from tasksim.models.modelnames import KERNEL, text_of
 
@@ -119,7 +119,7 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
         return []
     first = graph.kernels[0]
     around = [name.partition(first) for name in known if first in name]
-    # 'potrf' instead of 'potrf_float32' would be the model of another precision.
+    # 'potrf' in place of 'potrf_float32' would be the model of another precision.
     longer = graph.model_names[0].startswith(f"{first}_")
     patterns = [
         f"{before}{KERNEL}{after}" for before, _, after in around if before or after or not longer
@@ -134,11 +134,11 @@ def _other_names(graph: TaskGraph, known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*complete, *examples]))
 
 
-# What ends the message of an error: remedies, complete but for seconds, which only users know
+# Remedies at the end of messages, complete except for the seconds, which only users know
 
 
 def _as_durations(kernels: Sequence[str]) -> str:
-    """Return the option that says what *kernels* take.
+    """Return the option for durations of *kernels*.
 
     >>> _as_durations(["pack", "relax"])
     'durations=pack=SECONDS,relax=SECONDS'
@@ -149,9 +149,9 @@ def _as_durations(kernels: Sequence[str]) -> str:
 def _as_models(
     graph: TaskGraph, kernels: Sequence[str], architectures: Sequence[str], library: Path | None
 ) -> str:
-    """Return the option for the first models by name that *kernels* of *graph* all have.
+    """Return the option for the first models, by name, that know all *kernels* of *graph*.
 
-    ``DIR`` stands for the name where there are none.
+    Without such models, ``DIR`` takes the place of the name.
     """
     from tasksim.models.files.store import ModelLibrary
 
@@ -167,13 +167,13 @@ def _as_models(
 
 
 def _calibration(graph: TaskGraph, then: str) -> str:
-    """Return how the kernels of *graph* are measured; nothing if they cannot be executed.
+    """Return the command that measures the kernels of *graph*; empty if they do not execute.
 
     Parameters
     ----------
     graph : TaskGraph
     then : str
-        The option that takes what was measured: ``platform`` or ``models``.
+        The option that takes the result: ``platform`` or ``models``.
     """
     words = _as_words(graph)
     if words is None:
@@ -183,7 +183,7 @@ def _calibration(graph: TaskGraph, then: str) -> str:
 
 
 def _as_words(graph: TaskGraph) -> str | None:
-    """Return the generator of *graph* with its settings but for defaults; None if none executes."""
+    """Return the generator of *graph* with its settings; None if there is none that executes."""
     import shlex
 
     from tasksim.graph.apps.registry import GENERATORS
@@ -196,7 +196,7 @@ def _as_words(graph: TaskGraph) -> str | None:
         return None
     defaults = {parameter.name: parameter.default for parameter in generator.parameters}
     given = dict(graph.arguments)
-    if not set(given) <= set(defaults):  # a file's, whose graph only is called so
+    if not set(given) <= set(defaults):  # a graph from a file that has a generator's name
         return None
     settings = [f"{key}={value}" for key, value in given.items() if defaults[key] != value]
     return shlex.join([graph.name, *settings])

@@ -44,14 +44,14 @@ class RankedScenario:
     Parameters
     ----------
     scenario : Scenario
-        A native one.
+        A scenario with the native clock.
     ranks : Ranks
     grid : Grid
-        How the ranks are arranged.
+        Rows and columns of the ranks.
     owner : str
-        Which of them owns what, as :func:`tasksim.graph.distribution.owners.owners_of` has it.
+        Distribution of the data, as in :func:`tasksim.graph.distribution.owners.owners_of`.
     check_accesses : bool, default False
-        Whether each rank runs its tasks one at a time, and looks at what they write.
+        Run the tasks of each rank one at a time, and check their writes.
 
     Raises
     ------
@@ -89,9 +89,10 @@ class RankedScenario:
 
     @cached_property
     def is_measurable(self) -> bool:
-        """Whether what workers waited for a core is what others took; all ranks ask together.
+        """Whether the time that workers waited for a core is that of other programs.
 
-        Ranks that communicate need a core for that, besides those of their workers.
+        Ranks that communicate need a core for that, besides those of their workers. All ranks must
+        ask together.
         """
         from tasksim.native.calm_moments import is_measurable
 
@@ -102,14 +103,14 @@ class RankedScenario:
 
     @property
     def shared_cores(self) -> int | None:
-        """The cores that all ranks share, if they are of one machine that has too few for them."""
+        """Number of cores that all ranks share, if they are on one machine with too few cores."""
         workers, (_, here) = len(self.platforms[self.ranks.rank].workers), self.ranks.here
         if here < self.ranks.size or not shares_cores(self.ranks, workers):
             return None
         return len(self.ranks.cores)
 
     def run(self, *, check: bool) -> Checked | None:
-        """Execute it; return the run on rank 0, checked if that is asked for, None on others."""
+        """Execute the scenario; return the run, checked with *check*, on rank 0, None on others."""
         scenario = self.resolved.scenario
         scheduler = scenario.policy()
         replay = replay_under(scheduler, _alone_makespan_s)
@@ -129,11 +130,11 @@ class RankedScenario:
     def run_calmly(
         self, *, check: bool, patience_s: float = PATIENCE_S
     ) -> tuple[Checked, Calmness] | None:
-        """Execute it until others took hardly anything from any rank; likewise.
+        """Execute the scenario until a run is calm on all ranks; return as :meth:`run`.
 
-        Where the system does not tell, or ranks have no core to communicate, one rank per machine
-        probes its cores before and after; the slowest of them counts. When *patience_s* is over,
-        the calmest run counts.
+        If the system does not report the time of other programs, or ranks have no core to
+        communicate, one rank per machine probes its cores before and after the run, and the slowest
+        rank counts. After *patience_s*, the calmest run counts.
         """
         from tasksim.native.calm_moments import (
             Gate,
@@ -187,7 +188,7 @@ class RankedScenario:
         return replace(run, wall_s=run.makespan_s, bounds=bounds_of(graph, run))
 
     def _said(self, record: ClusterRecord) -> dict[str, Any]:
-        """Return how ranks were arranged, what is between them, and how well clocks are known."""
+        """Return the grid of ranks, their network, and the error of their clocks."""
         machine, library = self.platforms[0].name, self.resolved.scenario.library
         network = known_network(machine, library)
         return {
@@ -221,7 +222,7 @@ class RankedScenario:
 
 
 def _alone_makespan_s(run: Run, graph: TaskGraph, scheduler: str | Scheduler) -> float:
-    """Return the makespan of *run*, of *graph*, without others, by a replay on its nodes."""
+    """Return the makespan of *run*, of *graph*, without other programs, replayed on its nodes."""
     replayed = Scenario(
         replace(run, graph=graph), durations="alone", scheduler=scheduler, seed=run.seed or 0
     )

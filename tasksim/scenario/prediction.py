@@ -30,17 +30,17 @@ class KernelShare:
     Parameters
     ----------
     kernel, architecture : str
-        Which.
+        Names.
     share : float
-        Of the variance of makespans, what goes along with its mean duration.
+        Share of the variance of makespans that is explained by its mean duration.
     mean_s : float
-        The mean duration of its tasks, as the model says.
+        Mean duration of its tasks, predicted by the model.
     run_low_s, run_high_s : float
-        Between which the mean duration of its tasks in one run is.
+        Prediction interval of the mean duration of its tasks in one run.
     deviation : float
-        The standard deviation of that mean from run to run, as a share of it.
+        Standard deviation of that mean from run to run, relative to it.
     swing_s : float
-        How much longer the makespan is where its tasks take one such deviation longer.
+        Increase of the makespan if its tasks take one such deviation longer.
     """
 
     kernel: str
@@ -60,49 +60,49 @@ class Prediction:
     Parameters
     ----------
     label : str
-        What was asked.
+        Label of the scenario.
     sources : tuple of str
-        What was drawn: of ``models``, ``runs``, ``tasks`` what is known to be uncertain.
+        Sources of uncertainty that were drawn, of ``models``, ``runs`` and ``tasks``.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     seed : int
-        Of all luck.
+        Seed of all draws.
     replications : int
-        How many there were.
+        Number of replications.
     mean_s : float
-        The mean of the makespan over all replications, seconds.
+        Mean makespan over all replications, in seconds.
     median_s : float
-        Its median.
+        Median makespan.
     mean_low_s : float
-        The least that the mean of many runs is at the level.
+        Lower end of the confidence interval of the mean of many runs.
     mean_high_s : float
-        The most that it is.
+        Upper end of it.
     run_low_s : float
-        The least that the next run takes at the level.
+        Lower end of the prediction interval of the next run.
     run_high_s : float
-        The most that it takes.
+        Upper end of it.
     means_s : float
-        The makespan of a run in which every task takes its mean.
+        Makespan of a run in which every task takes its mean duration.
     error_s : float
-        How far the mean may be off because replications are few, at the *level*.
+        Half width of the confidence interval of *mean_s*, due to the number of replications.
     largest_error_s : float
-        The largest such error of all numbers.
+        Largest such half width of all numbers.
     shares : dict
         Source -> its share of the variance of makespans.
     kernels : tuple of KernelShare
-        What each kernel adds to it, the largest first.
+        Contribution of each kernel to the variance, the largest first.
     found : Replicates
         The replications themselves.
     until : float or None
-        The precision that was asked for.
+        The requested precision.
     interrupted : bool
-        Whether somebody ended it before it was done.
+        Whether Ctrl-C ended the replications early.
     notes : tuple of str
-        What is not known, or taken as known.
+        Uncertainties that are unknown, and so left out.
 
     See Also
     --------
-    how_sure : makes them.
+    how_sure : Makes them.
 
     Examples
     --------
@@ -141,45 +141,45 @@ class Prediction:
         level = f"{100 * self.level:g} %"
         shares = ", ".join(f"{_WORDS[name]} {100 * s:.0f} %" for name, s in self.shares.items())
         return (
-            f"makespan {duration_text(self.mean_s)}; the mean run: "
+            f"makespan {duration_text(self.mean_s)}; mean of runs: "
             f"{_between(self.mean_low_s, self.mean_high_s)} ({level}); one run: "
             f"{_between(self.run_low_s, self.run_high_s)}; shares: {shares}"
         )
 
     @property
     def bias_s(self) -> float:
-        """Mean makespan of runs minus that of a run in which every task takes its mean.
+        """Mean makespan of runs minus the makespan with every task at its mean duration.
 
-        A makespan is a maximum: a late task delays others, an early one hurries nobody.
+        A makespan is a maximum: a late task delays others, an early task speeds up none.
         """
         return self.mean_s - self.means_s
 
     @property
     def converged(self) -> bool | None:
-        """Whether the precision that was asked for was reached; None if none was."""
+        """Whether the requested precision was reached; None if none was requested."""
         return None if self.until is None else self.largest_error_s <= self.until * self.mean_s
 
     def text(self) -> str:
-        """Return it for people, a few lines."""
+        """Return the prediction as a few lines of text."""
         bias = 100 * self.bias_s / self.means_s if self.means_s else 0.0
         lines = [
             str(self),
             f"{self.replications} replications: the mean is known to "
             f"{_percent(self.error_s, self.mean_s)}, all numbers to "
-            f"{_percent(self.largest_error_s, self.mean_s)}; runs take {bias:+.2f} % longer in the "
-            "mean than one of mean times",
+            f"{_percent(self.largest_error_s, self.mean_s)}; runs take {bias:+.2f} % longer on "
+            "average than a run with mean durations",
         ]
         named = ", ".join(
             f"{k.kernel} on {k.architecture} {100 * k.share:.0f} %"
             for k in self.kernels[:MOST_NAMED]
         )
-        return "\n".join([*lines, f"the spread goes along with {named}"])
+        return "\n".join([*lines, f"spread explained by kernels: {named}"])
 
     def warnings(self) -> list[str]:
-        """Return what is to be said besides: what is not known, what was not reached."""
+        """Return warnings: unknown uncertainties, an interruption, a precision not reached."""
         said = list(self.notes)
         if self.interrupted:
-            said.append(f"interrupted: of {self.replications} replications only")
+            said.append(f"interrupted after {self.replications} replications")
         if self.converged is False:
             said.append(
                 f"after {self.replications} replications the numbers are known to "
@@ -188,7 +188,7 @@ class Prediction:
         return said
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, without the replications."""
+        """Return the prediction as plain data, without the replications."""
         names = (
             "mean_s", "median_s", "mean_low_s", "mean_high_s", "run_low_s", "run_high_s", "level",
             "shares", "sources", "replications", "seed", "means_s", "bias_s", "error_s",
@@ -216,7 +216,7 @@ def predicted(
     interrupted: bool,
     seed: int,
 ) -> Prediction:
-    """Return what the replications that were *found* say."""
+    """Return the prediction from the replications *found*."""
     models = "models" in replicator.sources
     said = summary(found, level, models=models)
     off = errors(found, level, models=models)
@@ -244,7 +244,7 @@ def predicted(
 
 
 def _error(found: Replicates, level: float) -> float:
-    """Return how far the mean may be off: groups are independent of each other."""
+    """Return the half width of the confidence interval of the mean, over independent groups."""
     without = summary(found, level, models=False)
     return (without.mean_high_s - without.mean_low_s) / 2
 
@@ -273,23 +273,23 @@ class Difference:
     Parameters
     ----------
     mean_s : float
-        Of the difference of makespans, seconds; negative where the second is faster.
+        Mean difference of the makespans in seconds; negative if the second is faster.
     mean_low_s : float
-        The least that the difference of means of many runs is at the level.
+        Lower end of the confidence interval of the mean difference over many runs.
     mean_high_s : float
-        The most that it is.
+        Upper end of it.
     run_low_s : float
-        The least that two runs of the same luck differ by at the level.
+        Lower end of the prediction interval of the difference of two runs with the same draws.
     run_high_s : float
-        The most that they do.
+        Upper end of it.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     first_wins : float
-        The probability that the first is faster in a run of the same luck; ties count half.
+        Probability that the first is faster in a run with the same draws; ties count half.
 
     See Also
     --------
-    difference : makes them.
+    difference : Makes them.
 
     Examples
     --------
@@ -312,19 +312,19 @@ class Difference:
     first_wins: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the difference as plain data."""
         return asdict(self)
 
 
 def difference(first: Prediction, second: Prediction) -> Difference:
-    """Return how two predictions of the same luck differ: schedulers, say, or what-ifs.
+    """Return the difference of two predictions with the same draws, as of two schedulers.
 
     Parameters
     ----------
     first : Prediction
-        One of them.
+        A prediction, whose makespans are subtracted.
     second : Prediction
-        The other, of the same seed and of the same sources of uncertainty.
+        A prediction with the same seed and sources of uncertainty, from which they are subtracted.
 
     Returns
     -------
@@ -333,11 +333,11 @@ def difference(first: Prediction, second: Prediction) -> Difference:
     Raises
     ------
     InputError
-        If their luck is not the same.
+        If their draws are not the same.
 
     See Also
     --------
-    how_sure : makes predictions.
+    how_sure : Makes predictions.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def difference(first: Prediction, second: Prediction) -> Difference:
     for what in ("seed", "sources"):
         a, b = getattr(first, what), getattr(second, what)
         if a != b:
-            raise InputError(f"{what}: {a} and {b}; predictions are compared with the same luck")
+            raise InputError(f"{what}: {a} and {b}; legal: predictions with the same draws")
     groups = min(len(p.found.makespans_s) for p in (first, second))
     mine, other = (p.found.part(slice(groups)) for p in (first, second))
     apart = other.makespans_s - mine.makespans_s
@@ -377,4 +377,4 @@ def _between(low_s: float, high_s: float) -> str:
 
 
 def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.2g} %" if whole and np.isfinite(part) else "nobody knows what"
+    return f"{100 * part / whole:.2g} %" if whole and np.isfinite(part) else "an unknown error"

@@ -59,29 +59,29 @@ def simulate(
     graph : str, Path or TaskGraph
         A generator with its settings (``"cholesky tiles=20"``), a file, or a graph.
     platform : str, Path, Platform or None, default None
-        A name, a file, or a platform; *workers* may be given instead.
+        A name, a file, or a platform; *workers* may take its place.
     models : str, Path, mapping, models or None, default None
-        Kernel models: a name, a folder or file, or what was loaded of one; or seconds per kernel
+        Kernel models: a name, a folder or file, or loaded models; or seconds per kernel
         (``{"potrf": 1.0, "gemm": "6 ms"}``). None: those of the platform. The scheduler's
         estimates are their means.
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0
-        For the scheduler's random choices and for the noise. Same seed, same run.
+        Seed of the scheduler's random choices and of the noise; the same seed gives the same run.
     noise : {"none", "model"}, default "none"
-        What a task costs: its model's mean, or a draw from its model's distribution.
+        Cost of a task: its model's mean, or a draw from its model's distribution.
     check : bool, default False
         Verify every invariant of the result.
     simultaneous_pushes : {"serial", "blind"}, default "serial"
-        Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
-        schedulers that choose a worker at push choose before any choice counts.
+        Whether a push sees earlier pushes of the same instant (serial), or, as in StarPU-SimGrid,
+        schedulers that choose a worker at push do not see them (blind).
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays: SimPy's engine, the compiled core, or the core where it is there and knows
-        all that is asked. The result is the same to the last bit; ``run.engine`` says which it
-        was, ``run.engine_why`` why it was not the core,
-        or that the core called a scheduler written in Python.
+        Engine of the replay: SimPy's, the compiled core, or (auto) the core if it is built and
+        supports the scenario. The result is the same to the last bit. ``run.engine`` names the
+        engine, and ``run.engine_why`` says why it was not the core, or that the core called a
+        scheduler written in Python.
     config : mapping, optional
-        Stored in the run instead of the scenario.
+        Configuration to store in the run, in place of the scenario.
     **scenario
         Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
         *model_names*, *library*, *changes*; *network*, *nodes*, *grid*, *owner*.
@@ -93,22 +93,22 @@ def simulate(
     Raises
     ------
     InputError
-        If an argument is illegal, a kernel has no model, a task no worker that can run it, or a
-        datum a home that is none of the memories.
+        If an argument is illegal, a kernel has no model, no worker can run a task, or the home of a
+        datum is not a memory of the platform.
     SchedulerError
-        If the scheduler drops or repeats a task, or gives one to a worker that cannot run it.
+        If the scheduler drops or repeats a task, or gives a task to a worker that cannot run it.
     CheckFailed
         If *check* finds an invariant broken.
 
     Warns
     -----
     UserWarning
-        If noise is asked for and models have no distribution to draw from.
+        If *noise* is "model", and models have no distribution.
 
     See Also
     --------
-    execute : runs the graph for real.
-    Scenario : the same question as an object, to be varied, kept and asked again.
+    execute : Run the graph for real.
+    Scenario : The same question as an object, which can be varied and stored.
 
     Examples
     --------
@@ -164,38 +164,39 @@ def execute(
     Parameters
     ----------
     graph : str, Path or TaskGraph
-        One whose kernels execute: cholesky, lu, qr, fmm, chain, fork-join, random-layered, or an
-        application of one's own; with its settings (``"cholesky tiles=20"``), a file, or a graph.
+        A graph whose kernels execute: a generator (cholesky, lu, qr, fmm, chain, fork-join,
+        random-layered) or your own application, with its settings (``"cholesky tiles=20"``), a
+        file, or a graph.
     platform : str, Path, Platform or None, default None
-        Its workers become threads; all of them are cores of this machine. None: this machine,
-        with as many *workers* as are given, by default all usable cores.
+        A platform whose workers are all cores; each becomes a thread. None: this machine, with
+        *workers* threads, by default one per usable core.
     scheduler : str, Scheduler or class, default "lws"
         The same schedulers as in a simulation.
     models : str, Path, mapping, models or None, default None
-        What the scheduler believes, where it asks for estimates; as in :func:`simulate`. None:
-        the models of the platform or of this machine.
+        Models for the estimates of schedulers that need them, as in :func:`simulate`. None: the
+        models of the platform or of this machine.
     program : Program, optional
-        The graph bound to its data; made here by default. Its data are reset first.
+        The graph bound to its data, which are reset first. Default: bound here.
     estimates : sequence of sequences of float, optional
-        Instead of models: seconds, ``[class][task]``.
+        Estimates in place of models: seconds, ``[class][task]``.
     seed : int, default 0
-        For random choices, and for the data.
+        Seed of random choices, and of the data.
     pin : bool, default True
-        Pin each thread to a core, where there are enough and the system allows it.
+        Pin each thread to a core, if there are enough cores and the system allows it.
     runtime : {"auto", "python", "compiled"}, default "auto"
-        What is between two tasks: the compiled core, or Python, which takes ten times as long; by
-        default the core where it is there.
+        Code between two tasks: the compiled core, or Python, which takes ten times as long. Auto:
+        the core if it is built.
     check : bool, default False
-        Verify the run, and the residual of what was computed.
+        Verify the run, and the residual of the computation.
     check_accesses : bool, default False
-        Run tasks one at a time, and fail at one that writes what it does not declare to write.
+        Run tasks one at a time, and fail if a task writes data without declaring it.
     isolate : bool, default False
-        Run in a child process, which a kernel may bring down: *program*, *estimates* and
-        *progress* are not for this.
+        Run in a child process, so that a kernel that crashes ends only this process; without
+        *program*, *estimates* and *progress*.
     progress : callable, optional
-        Called a few times per second with the number of tasks done and of all tasks.
+        Called a few times per second with the number of finished tasks and of all tasks.
     config : mapping, optional
-        Stored in the run instead of the scenario.
+        Configuration to store in the run, in place of the scenario.
     **scenario
         Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
         *model_names*, *library*, *changes*.
@@ -207,17 +208,17 @@ def execute(
     Raises
     ------
     InputError
-        If an argument is illegal, or a worker is a device: those can be simulated only.
+        If an argument is illegal, or a worker is a device, which can only be simulated.
     TaskFailed
-        If a kernel fails; names the task and its kernel.
+        If a kernel fails; the message names the task and its kernel.
     SchedulerError
         If the scheduler breaks a rule.
     CheckFailed
-        If *check* finds anything wrong.
+        If *check* finds a wrong result.
 
     See Also
     --------
-    simulate : predicts the run.
+    simulate : Predict the run.
 
     Examples
     --------
@@ -267,10 +268,10 @@ def bounds(
     graph : str, Path or TaskGraph
         As in :func:`simulate`.
     platform : str, Path, Platform, array_like or None, default None
-        As in :func:`simulate`; or seconds of each task on each class of workers, shape (classes,
-        tasks), infinite where it cannot run.
+        As in :func:`simulate`; or the seconds of each task on each class of workers, of shape
+        (classes, tasks), infinite if the class cannot run the task.
     models : str, Path, mapping, models, array_like or None, default None
-        As in :func:`simulate`; or, after such seconds, how many workers each class has.
+        As in :func:`simulate`; or, with such seconds, the number of workers of each class.
     **scenario
         Other parameters of :class:`tasksim.Scenario`: *settings*, *workers*, *durations*,
         *model_names*, *library*, *changes*.
@@ -283,11 +284,11 @@ def bounds(
     Raises
     ------
     InputError
-        If an argument is illegal, or a task cannot run anywhere; the message names it.
+        If an argument is illegal, or a task cannot run anywhere; the message names the task.
 
     See Also
     --------
-    simulate : a run that keeps the bounds.
+    simulate : Predict a run, which has its bounds, too.
 
     Examples
     --------
@@ -330,7 +331,7 @@ def durations(
     Returns
     -------
     ndarray, shape (classes, tasks)
-        Infinite where a class has no model of the task's kernel, that is, cannot run it.
+        Infinite if a class has no model of the task's kernel, and so cannot run it.
 
     Raises
     ------
@@ -339,7 +340,7 @@ def durations(
 
     See Also
     --------
-    bounds : what no schedule of these durations can beat.
+    bounds : Lower bounds on the makespan with these durations.
 
     Examples
     --------

@@ -28,23 +28,23 @@ __all__ = ["Blamed", "blame_of", "recorded_runs", "recorded_samples", "scenario_
 
 
 def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
-    """Return the scenario that a simulated *run*, read from *where*, answers.
+    """Return the scenario of a simulated *run* that was read from *where*.
 
-    Files are looked for where they were, then by the names under which the libraries have them.
+    Files are searched at their recorded paths, then by name in the libraries.
 
     Parameters
     ----------
     run : Run
     where : Path
-        Of the run, for messages.
+        Path of the run, for messages.
     trust : bool, default False
-        Whether a generator or a scheduler that the run names as ``MODULE:NAME`` is imported.
+        Import a generator or a scheduler that the run names as ``MODULE:NAME``.
 
     Raises
     ------
     InputError
-        If the run is not simulated, does not say how to make it again, or names code to be
-        imported and *trust* is not given.
+        If the run is not simulated, does not have its scenario, or names code to import and *trust*
+        is not given.
     """
     if run.kind != "simulated":
         raise InputError(f"{where}: a {run.kind} run cannot be repeated, only a simulated one")
@@ -52,8 +52,8 @@ def scenario_of(run: Run, where: Path, *, trust: bool = False) -> Scenario:
         found = decode(Scenario, run.config, where, trust=trust)
     except FormatError as error:
         raise InputError(
-            f"{where}: it does not say how to repeat the run: {error}; "
-            "'tasksim simulate -o' writes runs that do"
+            f"{where}: the run has no scenario to repeat: {error}; "
+            "'tasksim simulate -o' writes runs that have one"
         ) from None
     if not trust:
         schedulers.refuse_foreign(run.scheduler, where)
@@ -68,17 +68,17 @@ class Blamed(NamedTuple):
 
 
 def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
-    """Return the causes of the makespan of a *run*, by the models that it used.
+    """Return the causes of the makespan of a *run*, computed with its models.
 
-    What the tasks of a run that is not simulated cost is the mean of their configuration in it.
+    In a run that is not simulated, a task costs the mean duration of its configuration.
 
     Parameters
     ----------
     run : Run
     where : Path
-        Of the run, for messages.
+        Path of the run, for messages.
     best : Path, optional
-        The folder of a result of :func:`tasksim.optimize`, whose plan is replayed.
+        Folder of a result of :func:`tasksim.optimize`, whose plan is replayed.
 
     Raises
     ------
@@ -117,11 +117,10 @@ def blame_of(run: Run, where: Path, best: Path | None = None) -> Blamed:
 
 
 def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> list[RecordedRun]:
-    """Return *runs*, and where each was read from, with their graphs.
+    """Return *runs* with their graphs; each run comes with the path it was read from.
 
-    A graph that several runs have is made once. *trust* is as for
-    :func:`~tasksim.formats.recorded.graph_of`, which says
-    what is raised.
+    A graph of several runs is made once. *trust* and the errors are as for
+    :func:`~tasksim.formats.recorded.graph_of`.
     """
     from tasksim.formats.recorded import graph_of
 
@@ -130,7 +129,7 @@ def recorded_runs(runs: Sequence[tuple[Path, Run]], *, trust: bool = False) -> l
     for path, run in runs:
         if (
             run.graph is not None
-        ):  # kept with the run: another run may have the same name for its own
+        ):  # stored with the run: another run may use the same name for another graph
             found.append(RecordedRun(path, run, graph_of(run, path, trust=trust)))
             continue
         key = json.dumps(
@@ -155,24 +154,24 @@ def recorded_samples(
     runs : str, Path or a sequence of these
         Folders of runs.
     repeated : {"each", "mean"}, default "each"
-        Several runs of one graph: each execution of a task is a sample, or the mean of its
+        Samples from several runs of one graph: each execution of a task, or the mean of its
         executions, which has less noise.
     architecture : str, optional
-        Of the workers whose tasks count; needed where a kernel ran on several.
+        Architecture of the workers whose tasks count; required if a kernel ran on several.
     trust : bool, default False
-        Whether a generator that a run names as ``MODULE:NAME`` is imported to get its graph.
+        Import a generator that a run names as ``MODULE:NAME`` to get its graph.
 
     Returns
     -------
     dict of str to Samples
-        By kernel, the one with the longest total first. Durations are without the time that other
-        programs took, where processor times were recorded.
+        Samples by kernel, the kernel with the longest total duration first. If processor times
+        were recorded, durations exclude the time of other programs.
 
     Raises
     ------
     InputError
         If a run cannot be read, or lacks its graph; if no task ran on the *architecture*, or a
-        kernel ran on several and none is given.
+        kernel ran on several and *architecture* is missing.
 
     See Also
     --------
@@ -193,7 +192,7 @@ def recorded_samples(
 
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if not isinstance(given, list | tuple) or not given:
-        raise InputError(f"runs: got {short(runs)}; legal: folders of runs, in a list")
+        raise InputError(f"runs: got {short(runs)}; legal: a list of run folders")
     one_of(repeated, ("each", "mean"), "repeated")
     paths = [path_of(run, "runs") for run in given]
     recorded = recorded_runs([(path, load_run(path)) for path in paths], trust=trust)

@@ -1,7 +1,7 @@
 """Runs of a scenario, solved once or repeated natively.
 
-Native repetitions are interleaved: every scenario is run once, then every one again, so that a
-slow minute of the machine does not fall on one of them. With a gate, only runs in calm moments
+Native repetitions are interleaved: every scenario runs once, then every scenario again, so that a
+slow minute of the machine does not affect only one of them. With a gate, only runs in calm moments
 count.
 
 ::
@@ -56,13 +56,13 @@ class ScenarioRuns:
     Parameters
     ----------
     scenario : Scenario
-        What was asked.
+        The scenario.
     runs : tuple of Run, default ()
-        In the order in which they were made.
+        Its runs in the order of execution.
 
     See Also
     --------
-    solved, measure : make them.
+    solved, measure : Make them.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class ScenarioRuns:
 
     @property
     def alone_s(self) -> float | None:
-        """The median makespan that native runs would have had alone; None if nobody knows."""
+        """The median makespan that native runs would have had alone; None if it is unknown."""
         found = [run.disturbance.alone_s for run in self.runs if run.disturbance is not None]
         known = [alone_s for alone_s in found if alone_s is not None]
         return statistics.median(known) if known else None
@@ -99,19 +99,19 @@ class ScenarioRuns:
 
     @property
     def median_run(self) -> Run:
-        """The run whose makespan is the median (of an even number: the lower one)."""
+        """The run with the median makespan (the lower one of an even number)."""
         ordered = sorted(self.runs, key=lambda run: run.makespan_s)
         return ordered[(len(ordered) - 1) // 2]
 
 
 def solved(scenario: Setup, resolver: Resolver | None = None) -> ScenarioRuns:
-    """Return *scenario* with one run, made now.
+    """Solve *scenario*, and return it with its run.
 
     Parameters
     ----------
     scenario : Scenario
     resolver : Resolver, optional
-        Makes what several scenarios name only once.
+        Makes the objects that several scenarios share only once.
     """
     from tasksim.scenario.resolved import Resolver
     from tasksim.scenario.solving import solve
@@ -126,8 +126,9 @@ class ErrorSummary:
     Attributes
     ----------
     median, worst : float
-        Of the absolute errors.
+        Median and largest absolute error.
     mean_signed : float
+        Mean of the signed errors.
     """
 
     median: float
@@ -139,13 +140,13 @@ class ErrorSummary:
         """Return the summary of signed relative *errors*; :exc:`InputError` if there are none."""
         signed = list(errors)
         if not signed:
-            raise InputError("no errors to summarise: nothing was predicted and measured")
+            raise InputError("no errors to summarise: no run was both predicted and measured")
         sizes = [abs(error) for error in signed]
         return cls(statistics.median(sizes), max(sizes), statistics.mean(signed))
 
 
 Progress = Callable[[str, float], None]
-"""Callback with the current activity and the share that is done."""
+"""Callback with a description of the current work and the finished share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +156,13 @@ class Repetitions:
     Parameters
     ----------
     scenarios : list of ScenarioRuns
-        Of each its ``runs``, their ``median_s`` and ``spread``, and the ``median_run``.
+        Each scenario with its ``runs``, ``median_s``, ``spread`` and ``median_run``.
     calm : Calmness, optional
-        How many runs counted, were repeated, and were disturbed.
+        Numbers of runs that counted, were repeated, and were disturbed.
 
     See Also
     --------
-    execute_many : makes them.
+    execute_many : Makes them.
 
     Examples
     --------
@@ -187,24 +188,24 @@ def measure(
 ) -> Repetitions:
     """Run each of *scenarios* natively, *repetitions* times.
 
-    One run of each graph comes first and is not counted: it touches the memory, and verifies what
-    is computed. The data of a graph are bound once.
+    A first run of each graph does not count: it touches the memory and verifies the result. The
+    data of a graph are bound once.
 
     Parameters
     ----------
     scenarios : sequence of Scenario
-        With the native clock.
+        Scenarios with the native clock.
     repetitions : int
-        Runs of each; they are interleaved.
+        Number of runs of each scenario; runs of all scenarios are interleaved.
     gate : Gate, optional
-        Of :func:`~tasksim.native.calm_moments.run_gate`: runs count from which others took hardly
-        anything. By default all runs count.
+        A gate of :func:`~tasksim.native.calm_moments.run_gate`: only runs count in which other
+        programs took hardly any time. By default all runs count.
     patience_s : float, default 0.0
-        With a *gate*, how long calm moments are waited for, at most.
+        With a *gate*, longest time to wait for calm moments, in seconds.
     check : bool, default True
         Verify every run, not only the first of each graph.
     resolver : Resolver, optional
-        Makes what several scenarios name only once.
+        Makes the objects that several scenarios share only once.
     progress : callable, optional
         Called before each run, or with a *gate* after it.
 
@@ -237,29 +238,29 @@ def execute_many(
     check: bool = False,
     progress: Progress | None = None,
 ) -> Repetitions:
-    """Run scenarios for real, in turn, each several times; return the runs of each.
+    """Run each scenario natively several times, interleaved; return the runs of each.
 
-    They are interleaved, so that a slow minute of the machine does not fall on one of them. One
-    run of each graph comes first, is verified, and does not count.
+    Runs are interleaved, so that a slow minute of the machine does not affect only one scenario. A
+    first run of each graph is verified and does not count.
 
     Parameters
     ----------
     scenarios : sequence of Scenario
-        With ``clock="native"``, all on as many workers.
+        Scenarios with ``clock="native"`` and the same number of workers.
     repetitions : int, default 3
-        Runs of each.
+        Number of runs of each scenario.
     patience_s : float, default 0.0
-        How long moments are waited for, at most, in which others take hardly anything of the
+        Longest time in seconds to wait for moments in which other programs take hardly any of the
         workers' time; 0: all runs count.
     check : bool, default False
         Verify every run, not only the first of each graph.
     progress : callable, optional
-        Called with what goes on, and the share that is done.
+        Called with a description of the current work and the finished share.
 
     Raises
     ------
     InputError
-        If there is none, one is not native, or they have other numbers of workers.
+        If there is no scenario, one is not native, or their numbers of workers differ.
     CheckFailed
         If a run computes something wrong.
 
@@ -273,12 +274,12 @@ def execute_many(
 
     See Also
     --------
-    execute : one run.
-    simulate_many : the same questions, simulated.
+    execute : Run one scenario.
+    simulate_many : Simulate many scenarios.
     """
     given: object = scenarios
     if not isinstance(given, list | tuple) or not given:
-        raise InputError(f"scenarios: got {short(given)}; legal: scenarios in a list")
+        raise InputError(f"scenarios: got {short(given)}; legal: a list of scenarios")
     for scenario in scenarios:
         expect(scenario, Scenario, "scenarios")
         if scenario.clock != "native":
@@ -289,7 +290,7 @@ def execute_many(
     counts = {len(resolver.resolve(scenario).platform.workers) for scenario in scenarios}
     if len(counts) > 1:
         told = ", ".join(map(str, sorted(counts)))
-        raise InputError(f"scenarios: got {told} workers; legal: all on as many")
+        raise InputError(f"scenarios: got {told} workers; legal: the same number for all")
     gate = run_gate(counts.pop()) if patience_s else None
     return measure(
         scenarios, repetitions, gate=gate, patience_s=patience_s, check=check, resolver=resolver,
@@ -298,13 +299,13 @@ def execute_many(
 
 
 def calm_warning(calm: Calmness | None) -> str | None:
-    """Return a warning that others disturbed runs that count; None if nobody did."""
+    """Return a warning about disturbed runs that count; None if there are none."""
     if calm is None or not calm.disturbed:
         return None
     return (
         f"the machine was not calm: in {calm.disturbed} of {calm.kept} runs {calm.worst}. Such runs"
-        " take longer than the same runs alone: the error is then that of the machine as much as"
-        " that of the prediction, so try again when it is quiet"
+        " take longer than undisturbed ones, so the error is partly the machine's and not the"
+        " prediction's; try again when it is quiet"
     )
 
 
@@ -362,7 +363,7 @@ def _label(scenario: Setup) -> str:
 
 
 def _told(progress: Progress | None) -> Callable[[int, int], None] | None:
-    """Return what tells how many runs are done in calm moments; the share never falls."""
+    """Return a callback that reports the runs done in calm moments; the share never falls."""
     if progress is None:
         return None
     return partial(_tell, progress, [0])

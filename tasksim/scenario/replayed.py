@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tasksim.platform.description import Platform
     from tasksim.run.measured import MeasuredDurations, Word
 
-__all__ = ["Replayed", "known_network", "no_run"]
+__all__ = ["Replayed", "known_network"]
 
 AnySetup = TypeVar("AnySetup", bound=Setup)
 _CLUSTER = "network", "nodes", "grid", "owner"
@@ -34,15 +34,15 @@ _CLUSTER = "network", "nodes", "grid", "owner"
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """A recorded run that stands for its graph.
+    """A recorded run in place of a graph.
 
     Attributes
     ----------
     run : Run
     where : Path
-        What it was read from; of a run in memory its label, for messages.
+        Path that it was read from, or the label of a run in memory, for messages.
     library : Path or None
-        Where the platform that it names is looked for first.
+        Library to search first for its platform.
     """
 
     run: Run
@@ -51,7 +51,7 @@ class Replayed:
 
     @classmethod
     def of(cls, graph: str | Run, library: Path | None) -> Replayed:
-        """Return the run that *graph* is or names; :exc:`InputError` if its records are wrong."""
+        """Return the given or named run; raise :exc:`InputError` if its records are wrong."""
         from tasksim.formats.runs import load_run
         from tasksim.run.runchecks import check_records
 
@@ -69,20 +69,20 @@ class Replayed:
         return graph_of(self.run, self.where)
 
     def platform(self, settings: Sequence[str] = (), *, alone: bool = False) -> Platform:
-        """Return where it ran, with changes as ``--set`` has them; with *alone*, undisturbed."""
+        """Return the platform of the run with *settings*; with *alone*, without other programs."""
         from tasksim.formats.recorded import platform_of
 
         return platform_of(self.run, self.where, self.library, settings, alone=alone)
 
     def placed(self, scenario: AnySetup) -> AnySetup:
-        """Return *scenario* with the nodes of the run, where it had several.
+        """Return *scenario* with the nodes of the run, if it had several.
 
-        What the scenario itself says of where to run counts: a platform, workers, nodes or a grid.
+        A platform, workers, nodes or a grid of the scenario itself take precedence.
 
         Raises
         ------
         InputError
-            If the ranks had not all as many workers, or nobody knows what was between them.
+            If the ranks had different numbers of workers, or their network is unknown.
         """
         words = (scenario.platform, scenario.workers, scenario.nodes, scenario.grid)
         if scenario.clock == "native" or words != (None,) * len(words):
@@ -94,7 +94,7 @@ class Replayed:
         return _as_simulated(scenario, run, said) if isinstance(said, dict) else scenario
 
     def cores(self, scenario: Setup) -> int | None:
-        """Return the cores that the ranks of the run shared, if *scenario* asks for as many."""
+        """Return the number of cores that the ranks shared, if *scenario* has as many nodes."""
         if scenario.platform is not None:
             return None
         cores = self.run.config.get(SHARED_CORES)
@@ -102,21 +102,21 @@ class Replayed:
         return cores if isinstance(cores, int) and scenario.nodes in (None, nodes) else None
 
     def durations(self, what: Word) -> MeasuredDurations:
-        """Return what its tasks took."""
+        """Return the durations of its tasks."""
         from tasksim.run.measured import MeasuredDurations
 
         return MeasuredDurations(self.run, self.graph, what, self._speeds)
 
     @cached_property
     def submitted_s(self) -> NDArray[np.float64]:
-        """When each of its tasks was submitted."""
+        """Submission time of each of its tasks."""
         times = np.zeros(len(self.graph))
         times[self.run.tasks.task] = self.run.tasks.submitted_s
         return times
 
     @property
     def _speeds(self) -> dict[str, float]:
-        """Speeds of its workers, as far as its platform is still known."""
+        """Speeds of its workers; empty if its platform is no longer known."""
         try:
             platform = self.platform()
         except InputError:
@@ -124,16 +124,8 @@ class Replayed:
         return {name: platform.compute_speed(name) for name in platform.speeds}
 
 
-def no_run(word: Word, graph: str) -> InputError:
-    """Return the error for durations of a run that are asked of what is none."""
-    return InputError(
-        f"{option('durations')} {word}: graph {graph} is no recorded run; legal: the folder of "
-        "one, or KERNEL=SECONDS,..."
-    )
-
-
 def known_network(machine: str, library: str | Path | None) -> str | None:
-    """Return the path of what was calibrated between ranks of a *machine*; None if nothing was."""
+    """Return the path of the calibrated network of a *machine*; None if there is none."""
     folder = None if library is None else Path(library)
     found = libraries.names("networks", ".yaml", folder)
     return str(found[machine].resolve()) if machine in found else None
@@ -144,8 +136,8 @@ def _as_ranks(scenario: AnySetup, run: Run, where: Path) -> AnySetup:
     each = set(workers.values())
     if len(each) > 1:
         raise InputError(
-            f"{where}: its ranks had {', '.join(map(str, sorted(each)))} workers; say where to "
-            f"replay it: {option('workers', 'N')} and {option('nodes', 'N')}"
+            f"{where}: its ranks had {', '.join(map(str, sorted(each)))} workers; to replay it, "
+            f"give {option('workers', 'N')} and {option('nodes', 'N')}"
         )
     said: Any = run.config.get("ranks")
     said = said if isinstance(said, dict) else {}
@@ -155,24 +147,24 @@ def _as_ranks(scenario: AnySetup, run: Run, where: Path) -> AnySetup:
         network = _own_network(run)
     if network is None:
         raise InputError(
-            f"{where}: it ran over {len(workers)} ranks, and no library has the network "
-            f"{run.platform} between them; give {option('network', 'NETWORK')}, or "
-            f"{option('library', 'FOLDER')} of where 'mpiexec -n {len(workers)} tasksim calibrate "
-            "network --library FOLDER' has written it"
+            f"{where}: a run over {len(workers)} ranks, and no library has their network "
+            f"{run.platform}; give {option('network', 'NETWORK')}, or measure it by "
+            f"'mpiexec -n {len(workers)} tasksim calibrate network --library FOLDER' and give "
+            f"{option('library', 'FOLDER')}"
         )
     words = {"nodes": len(workers), "grid": said.get("grid"), "workers": each.pop()}
     return scenario.vary(network=network, owner=_owner(scenario, said), **words)
 
 
 def _own_network(run: Run) -> str:
-    """Return a network in which messages take what they took in the *run* itself; warn of that."""
+    """Return a network with the message times of the *run* itself, with a warning."""
     from tasksim.run.messageline import network_of_messages
 
-    assert run.messages is not None  # whoever asks has looked
+    assert run.messages is not None  # the caller has checked
     ranks = len({worker.node for worker in run.workers})
     warnings.warn(
-        f"no library has the network {run.platform} between the ranks: without what others took, "
-        "messages take what undisturbed ones took in the run itself; "
+        f"no library has the network {run.platform} between the ranks: messages without the time "
+        "of other programs take as long as undisturbed messages of the run itself; "
         f"'mpiexec -n {ranks} tasksim calibrate network --library FOLDER' measures it",
         stacklevel=2,
     )
@@ -190,10 +182,10 @@ def _as_simulated(scenario: AnySetup, run: Run, said: dict[str, Any]) -> AnySetu
     if isinstance(workers, int):
         words["workers"] = workers
     if isinstance(path, str) and path.endswith((".yaml", ".yml")):
-        words["platform"] = path  # which may say the nodes, too
+        words["platform"] = path  # it may be a cluster file, with nodes of its own
     return scenario.vary(**words)
 
 
 def _owner(scenario: Setup, said: dict[str, Any]) -> str:
-    """Return who owns what: as the scenario says, if that is not the default, or as it was."""
+    """Return the distribution of the data: the scenario's, or the run's if it has the default."""
     return scenario.owner if scenario.owner != "row" else str(said.get("owner", "row"))

@@ -58,15 +58,15 @@ class Resolved:
     graph : TaskGraph
     platform : Platform
     models : models or None
-        What tasks take. None: natively, where the scheduler asks for no estimates.
+        Models of the durations. None for a native run whose scheduler needs no estimates.
     library : ModelLibrary or None
-        The models, where they are files; None for durations that were given alone.
+        The models if they are files; None if all durations are given.
     seconds : dict of str -> float, or None
-        Seconds per kernel, or ``ARCHITECTURE:KERNEL``, where given: they come before models.
+        Given seconds per kernel, or per ``ARCHITECTURE:KERNEL``; they override models.
     engine : dict
-        Further fields of its :class:`~tasksim.engine.simulation.Simulation`.
+        Further fields of the :class:`~tasksim.engine.simulation.Simulation`.
     cluster : Cluster or None
-        The nodes, where they are asked for; each is the platform.
+        The nodes of a simulation over several, each a copy of the platform.
     """
 
     scenario: Setup
@@ -79,7 +79,7 @@ class Resolved:
     cluster: Cluster | None = None
 
     def bounds(self) -> dict[str, float]:
-        """Return the lower bounds on the makespan, the same as those of a simulation."""
+        """Return the lower bounds on the makespan, the same as in a simulated run."""
         from tasksim.engine.pricing import Prices
         from tasksim.run.bounds import bounds
 
@@ -89,7 +89,7 @@ class Resolved:
         return bounds(self.graph, means, workers).to_json()
 
     def bounds_on_nodes(self) -> dict[str, float]:
-        """Return lower bounds that know of nodes and messages; none on a single node."""
+        """Return the lower bounds that include nodes and messages; empty for a single node."""
         cluster = self.cluster
         if cluster is None or len(cluster.nodes) == 1 or len(set(map(id, cluster.nodes))) > 1:
             return {}
@@ -105,9 +105,9 @@ class Resolved:
         return cluster_bounds(cut, fastest, workers, cluster.network).to_json()
 
     def simulation(self, scenario: Setup | None = None) -> Simulation:
-        """Return what an engine is asked.
+        """Return the input of an engine.
 
-        *scenario* may be one that differs from this one in scheduler, seed and noise.
+        A given *scenario* may differ from this one in scheduler, seed and noise.
         """
         from tasksim.engine.simulation import Simulation
 
@@ -132,9 +132,9 @@ class Resolved:
         return 1 if self.cluster is None else len(self.cluster.nodes)
 
     def sources(self) -> dict[str, str]:
-        """Return per kernel what says how long it takes; empty where that is the same for all.
+        """Return the source of each kernel's durations; empty if all kernels have the same source.
 
-        ``given``, ``models``, or the ``tasks`` themselves.
+        A source is ``given``, ``models``, or ``tasks`` for durations of the tasks themselves.
         """
         models, given = self.models, {name.rpartition(":")[2] for name in self.seconds or ()}
         if models is None or not hasattr(models, "model"):
@@ -149,7 +149,7 @@ class Resolved:
         return found if len(set(found.values())) > 1 else {}
 
     def files(self) -> list[Path]:
-        """Return the files that its run depends on."""
+        """Return the files that a run of this scenario depends on."""
         paths = graph_files(self.scenario)
         if self.platform.path is not None:
             paths.append(self.platform.path)
@@ -165,28 +165,28 @@ class Resolved:
     def known_models(self) -> Models:
         """Return the models; :exc:`InputError` if there are none."""
         if self.models is None:
-            raise InputError(f"{self.scenario.label}: no models say what tasks take")
+            raise InputError(f"{self.scenario.label}: there are no models of the durations")
         return self.models
 
     def advice(self, *topics: str) -> dict[str, list[str]]:
-        """Return by topic the lines that a simulation warns with; by default of all topics.
+        """Return the warnings of a simulation by topic; by default of all topics.
 
         ``without_models``
-            Workers that run nothing, as no kernel has a model there.
+            Workers that stay idle because no kernel has a model for them.
         ``extrapolated``
-            Kernels whose models are asked beyond what they were fitted to.
+            Kernels whose models have to extrapolate.
         ``beyond_contention``
-            Where more workers slow each other down than was measured.
+            Memory domains with more workers than contention was measured for.
         ``without_noise``
-            Where noise is asked for, kernels that have no distribution to draw from.
+            With noise, kernels whose models have no distribution.
         ``clocked``
-            Kernels that are taken for computing, at another frequency than measured.
+            Kernels whose time all counts as computing, at another frequency than measured.
         ``numa``
-            Kernels whose remote accesses cost nothing, as their share of memory is not known.
+            Kernels whose remote accesses cost nothing, because their memory share is unknown.
         ``overfull``
-            Memories that have no room for the data that are at home in them.
+            Memories that are too small for the data at home in them.
         ``unused_durations``
-            Architectures that the tasks have durations for, and the platform has not.
+            Architectures with durations in the graph and without workers on the platform.
         """
         graph, platform, models, library = self.graph, self.platform, self.models, self.library
         said: dict[str, list[str]] = {topic: [] for topic in topics or ADVICE}
@@ -234,9 +234,9 @@ class Resolved:
 
 
 def resolve(scenario: Setup) -> Resolved:
-    """Return *scenario* with what its names mean.
+    """Return *scenario* with the objects that its names stand for.
 
-    Raises :exc:`InputError` if something that is named is not there, or does not go together.
+    Raises :exc:`InputError` if a name is unknown, or its parts do not go together.
     """
     return Resolver().resolve(scenario)
 
@@ -244,16 +244,16 @@ def resolve(scenario: Setup) -> Resolved:
 class Resolver:
     """Resolver of scenarios, which makes or reads each shared object once.
 
-    Files that change meanwhile are not read again: use a new resolver for a new study.
+    Files are read once, even if they change later: use a new resolver for a new study.
     """
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
 
     def resolve(self, scenario: Setup, *, estimated: bool = True) -> Resolved:
-        """Return *scenario* with what its names mean; raises as :func:`resolve` does.
+        """Return *scenario* with the objects that its names stand for; raises as :func:`resolve`.
 
-        Natively, *estimated* says whether the scheduler is to have estimates if it asks for some.
+        Without *estimated*, the scheduler of a native run gets no estimates even if it needs them.
         """
         native = scenario.clock == "native"
         if not native:
@@ -274,7 +274,7 @@ class Resolver:
         elif not native:
             models = self._given(scenario, graph, platform, costs)
             models = models or self._models(scenario, platform, graph)
-        if hasattr(models, "file_of"):  # a library of files, whose class is loaded with it
+        if hasattr(models, "file_of"):  # a ModelLibrary; its class is imported only if there is one
             library = cast("ModelLibrary", models)
             graph, platform = self._with_library(scenario, graph, platform, library, bool(seconds))
         parts = (graph, platform, library)
@@ -284,15 +284,15 @@ class Resolver:
                 from tasksim.scenario.advice import refuse_misspelt_synchronous
 
                 refuse_misspelt_synchronous(*parts)
-            self._known[key] = parts  # while they are there, so are their ids
+            self._known[key] = parts  # kept alive, so that their ids stay unique
         engine = dict(scenario.engine)
         if engine.pop("submission", "costs") == "recorded":
             replayed = self.replayed(scenario)
             if replayed is None or native:
                 what = "a native run" if native else scenario.graph_label
                 raise InputError(
-                    f"{option('set')} engine.submission=recorded: legal in simulations of a "
-                    f"recorded run; got {what}"
+                    f"{option('set')} engine.submission=recorded: got {what}; legal: a simulation "
+                    "of a recorded run"
                 )
             engine["submitted_s"] = replayed.submitted_s
         cluster = self.cluster(scenario, platform)
@@ -301,14 +301,14 @@ class Resolver:
     def _completed(
         self, scenario: Setup, graph: TaskGraph, platform: Platform, seconds: dict[str, float]
     ) -> Models:
-        """Return models of given *seconds*, which leave other kernels to their own models."""
+        """Return models of the given *seconds*, with the scenario's models for other kernels."""
         missing = kernels_without(graph, seconds)
         models: Models | None = None
         if not missing:
             for name in ("models", "model_names"):
                 if getattr(scenario, name) is not None:
                     raise InputError(
-                        f"{option(name)}: {option('durations')} says what all kernels take; leave "
+                        f"{option(name)}: {option('durations')} has all kernels already; leave "
                         "one out"
                     )
         elif scenario.models is not None or platform.models is not None:
@@ -320,12 +320,12 @@ class Resolver:
                 f"{option('models', 'DIR')}"
             )
         told = graph, platform, models
-        # What is made of objects is known by them, which are kept with it.
+        # Cached by the ids of its inputs, which are kept with it so that the ids stay unique.
         key = ("given", *map(id, told), scenario.durations)
         return self.once(key, lambda: (told, known_durations(graph, platform, seconds, models)))[1]
 
     def _models(self, scenario: Setup, platform: Platform, graph: TaskGraph) -> Models:
-        """Return the models that are named, or are there for the platform."""
+        """Return the models that the scenario names, or those of the platform."""
         if scenario.models is not None and not isinstance(scenario.models, str):
             return scenario.models
         from tasksim.models.files.store import ModelLibrary
@@ -342,30 +342,30 @@ class Resolver:
         models: ModelLibrary,
         completed: bool,
     ) -> tuple[TaskGraph, Platform]:
-        """Return graph and platform with what the files say: of Python's lock, and of energies."""
+        """Return graph and platform with the files' facts about Python's lock and energies."""
         from tasksim.scenario.model_names import require_models
 
         simulated = scenario.clock != "native"
         architectures = model_architectures(platform)
         require_models(models, graph, architectures, completed=simulated, further=completed)
         if platform.power is not None:
-            from tasksim.scenario.energies import with_energies
+            from tasksim.scenario.library_facts import with_energies
 
             told = (graph, platform, models)
             key = ("energies", *map(id, told))
             platform = self.once(key, lambda: (told, with_energies(*told)))[1]
         if simulated:
-            from tasksim.scenario.turns import taking_turns
+            from tasksim.scenario.library_facts import with_lock_turns
 
             parts = graph, models, architectures
             key = ("in turns", id(graph), id(models), parts[-1])
-            graph = self.once(key, lambda: (parts, taking_turns(*parts)))[1]
+            graph = self.once(key, lambda: (parts, with_lock_turns(*parts)))[1]
         return graph, platform
 
     def cluster(self, scenario: Setup, platform: Platform) -> Cluster | None:
-        """Return the nodes that are asked for, each of them *platform*; None if none are.
+        """Return the nodes of the scenario, each a copy of *platform*; None without nodes.
 
-        Raises :exc:`InputError` if it is not known how many, or what is between them.
+        Raises :exc:`InputError` if their number or their network is unknown.
         """
         if scenario.clock == "native" or not scenario.is_on_nodes:
             return None
@@ -376,7 +376,8 @@ class Resolver:
         nodes = scenario.nodes or (grid.nodes if grid else None) or (file.count if file else None)
         if nodes is None:
             raise InputError(
-                f"how many nodes? give {option('nodes', 'N')} or {option('grid', 'PxQ')}"
+                f"the number of nodes is missing: give {option('nodes', 'N')} or "
+                f"{option('grid', 'PxQ')}"
             )
         network: Any = None if file is None else file.network
         if (text := scenario.network) is not None:
@@ -384,10 +385,12 @@ class Resolver:
             network = self.once(key, lambda: load_network(text, scenario.library))
         if network is None:
             if nodes > 1:
-                raise InputError(f"what is between the nodes? give {option('network', 'NETWORK')}")
+                raise InputError(
+                    f"the network between the nodes is missing: give {option('network', 'NETWORK')}"
+                )
             from tasksim.network.load import read_network
 
-            network = read_network("switch:bandwidth=1GB/s,latency=1us")  # a node alone never asks
+            network = read_network("switch:bandwidth=1GB/s,latency=1us")  # unused by a single node
         cores = None if file is None else file.cores
         if file is None and (replayed := self.replayed(scenario)) is not None:
             cores = replayed.cores(scenario)
@@ -412,7 +415,7 @@ class Resolver:
         else:
             graph = named
             if scenario.settings:
-                raise InputError(f"graph {graph.name}: a graph that is made takes no settings")
+                raise InputError(f"graph {graph.name}: a TaskGraph object takes no settings")
         if scenario.model_names is None:
             return graph
         from tasksim.scenario.model_names import with_model_names
@@ -422,7 +425,7 @@ class Resolver:
         return self.once(renamed, lambda: (graph, with_model_names(graph, names)))[1]
 
     def replayed(self, scenario: Setup) -> Replayed | None:
-        """Return the recorded run that the graph is, or names, if it is one."""
+        """Return the recorded run that takes the place of the graph; None if there is none."""
         graph: Any = scenario.graph
         if not scenario.names_run:
             return None
@@ -433,19 +436,18 @@ class Resolver:
         return self.once(key, lambda: (graph, Replayed.of(graph, library)))[1]
 
     def placed(self, scenario: Setup) -> Setup:
-        """Return *scenario* on the nodes of the run that it replays, if these were several."""
+        """Return *scenario* on the nodes of the recorded run that it replays, if it had several."""
         replayed = self.replayed(scenario)
-        if replayed is None:
-            return scenario
-        return replayed.placed(scenario)
+        return scenario if replayed is None else replayed.placed(scenario)
 
     def _measured(self, scenario: Setup, word: Word) -> Models:
-        """Return what the tasks took in the recorded run that is asked for."""
+        """Return the durations of the tasks in the recorded run."""
         replayed = self.replayed(scenario)
         if replayed is None:
-            from tasksim.scenario.replayed import no_run
-
-            raise no_run(word, scenario.graph_label)
+            raise InputError(
+                f"{option('durations')} {word}: graph {scenario.graph_label} is not a recorded "
+                "run; legal: a run folder as the graph, or KERNEL=SECONDS,..."
+            )
         key = ("measured", id(replayed), word)
         return self.once(key, lambda: (replayed, replayed.durations(word)))[1]
 
@@ -456,7 +458,7 @@ class Resolver:
         platform: Platform,
         costs: GraphInput | None,
     ) -> Models | None:
-        """Return what the graph's file, its tasks or its run say, if nothing else says it."""
+        """Return durations from the graph's file, run or tasks, if no models are named."""
         if costs is not None:
             models: Models = costs.models
             return models
@@ -469,24 +471,24 @@ class Resolver:
         return GivenDurations(graph) if gives_durations(graph) else None
 
     def _costs(self, scenario: Setup) -> GraphInput | None:
-        """Return what a file of costs per processor says, if the graph is one."""
+        """Return the content of a file of costs per processor, if the graph is one."""
         if not scenario.brings_platform:
             return None
         path = str(scenario.graph)
         if scenario.model_names is not None:
-            raise InputError(f"{option('model_names')} is for models; {path} says what tasks take")
+            raise InputError(f"{option('model_names')} is for models, but {path} has durations")
         from tasksim.formats.graphs import read_graph
 
         return self.once(("costs", path), lambda: read_graph(path, scenario.settings))
 
     def platform(self, scenario: Setup) -> Platform:
-        """Return where a scenario runs; raises as :func:`resolve` does."""
+        """Return the platform of a scenario; raises as :func:`resolve`."""
         changes = scenario.platform_changes
         if isinstance(scenario.platform, Platform):
             if changes:
                 raise InputError(
                     f"{option('set')} changes a platform file: give its name or path, not a "
-                    "platform that is made"
+                    "Platform object"
                 )
             return scenario.platform
         if scenario.platform is None:
@@ -513,7 +515,7 @@ class Resolver:
         return self.once(key, lambda: load_platform(name, library, changes))
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what *make* returns, or has returned for this *key* before."""
+        """Return the result of *make*, which is called once per *key*."""
         if key not in self._known:
             self._known[key] = make()
         found: T = self._known[key]
@@ -521,14 +523,14 @@ class Resolver:
 
 
 def _has_several_durations(names: Sequence[str]) -> bool:
-    """Return whether tasks with the parameters *names* have a duration per architecture, too."""
+    """Return whether tasks with the parameters *names* have durations per architecture."""
     from tasksim.models.rows import DURATION
 
     return DURATION in names and sum(name.endswith("_s") for name in names) > 1
 
 
 def graph_files(scenario: Setup) -> list[Path]:
-    """Return the files that a graph consists of; none if it is made."""
+    """Return the files of a graph; none for a generator or an object."""
     graph = scenario.graph
     if not isinstance(graph, str) or names_generator(graph):
         return []
@@ -548,7 +550,7 @@ def _folder(library: str | None) -> Path | None:
 
 
 def network_file(text: str | None) -> str | None:
-    """Return the file that *text*, the word for a network, begins with."""
+    """Return the file at the beginning of *text*, which names a network; None if there is none."""
     from tasksim.base.files import is_file
 
     name = "" if text is None else text.partition(":")[0]
@@ -556,7 +558,7 @@ def network_file(text: str | None) -> str | None:
 
 
 def _check_place(scenario: Setup) -> None:
-    """Raise :exc:`InputError` if nothing says where a simulation runs."""
+    """Raise :exc:`InputError` if a simulation has neither a platform nor workers."""
     nowhere = scenario.platform is None and scenario.workers is None
     if nowhere and scenario.names_run:
         return
@@ -567,7 +569,7 @@ def _check_place(scenario: Setup) -> None:
             refuse_unknown(scenario.graph)
         given = scenario.durations is not None
         more = "" if given else f" or {option('platform', 'NAME')}"
-        raise InputError(f"where to run? give {option('workers', 'N')}{more}")
+        raise InputError(f"the platform is missing: give {option('workers', 'N')}{more}")
     if scenario.platform_changes and scenario.platform is None:
         raise InputError(
             f"{option('set')} changes a platform file: give {option('platform', 'NAME')}"

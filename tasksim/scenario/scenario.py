@@ -23,7 +23,7 @@ __all__ = ["Clock", "Noise", "Scenario"]
 class Scenario(Setup):
     """A task graph, its platform, and the settings of its runs.
 
-    Names stand for entries of the libraries and registries; they are looked up when the scenario is
+    Names stand for entries of the libraries and registries; the scenario looks them up when it is
     resolved or solved, not before. An object made in Python, such as a graph, can take the place of
     a name. Scenarios of names alone can be written and read, compared, sent to other processes, and
     identified by their :attr:`fingerprint`.
@@ -34,55 +34,58 @@ class Scenario(Setup):
         The name of a generator, with settings if wanted (``"cholesky tiles=20"``), or of a file or
         run folder; a graph; or a recorded run.
     settings : mapping or sequence of str, default ()
-        Of the generator: ``{"tiles": 20}`` or ``["tiles=20"]``.
+        Settings of the generator: ``{"tiles": 20}`` or ``["tiles=20"]``.
     platform : str, Path, Platform or None, default None
-        A name, a file, or a platform. None: *workers*, or where a recorded run ran; natively,
-        this machine.
+        A name, a file, or a platform. None: *workers*, or the platform of a recorded run; for the
+        native clock, this machine.
     workers : int or None, default None
-        Instead of a platform: so many, without overheads; natively threads, one per usable core.
+        Number of identical workers without overheads, instead of a platform; for the native clock,
+        number of threads, by default one per usable core.
     models : str, Path, models or None, default None
         Kernel models: a folder or file, or an object. None: those of the platform.
     durations : str, mapping or None, default None
-        Instead of models: seconds per kernel, or per ``ARCHITECTURE:KERNEL``; as text with units
-        if wanted (``"potrf=1,gemm=60 ms"``). Of a recorded run: ``"measured"``, ``"means"`` or
-        ``"alone"``: measured, less what others took.
+        Seconds per kernel, or per ``ARCHITECTURE:KERNEL``, instead of models; a text may have units
+        (``"potrf=1,gemm=60 ms"``). For a recorded run: ``"measured"``, ``"means"``, or
+        ``"alone"``, the measured durations without the time of other programs.
     model_names : str, Path, mapping or None, default None
-        Their names: ``"model_{kernel}"``, ``"gemm=model_22,..."``, a mapping, a YAML file of one.
+        Names of the models: ``"model_{kernel}"``, ``"gemm=model_22,..."``, a mapping, or a YAML
+        file of one.
     library : str, Path or None, default None
-        A folder with ``platforms/`` and ``models/`` that is searched before the others.
+        Library to search before the others: a folder with ``platforms/`` and ``models/``.
     changes : sequence of str, default ()
-        As ``--set`` has them: ``"platform.workers.cpu.count=24"``,
+        Changes as for ``--set``: ``"platform.workers.cpu.count=24"``,
         ``"engine.simultaneous_pushes=blind"``, ``"engine.submission=recorded"``,
         ``"engine.far_data=mean"``.
     scheduler : str, Scheduler or class, default "lws"
         A name, with options if wanted (``"dmda:alpha=2"``); a scheduler, or its class.
     seed : int, default 0
-        For random choices and draws: same seed, same run.
+        Seed of random choices and draws; the same seed gives the same run.
     noise : {"none", "model"}, default "none"
-        What a task costs: its model's mean, or a draw from its distribution.
+        Cost of a task: its model's mean, or a draw from its model's distribution.
     clock : {"simulated", "native"}, default "simulated"
-        Whether the graph is replayed, or executed on this machine.
+        Replay the graph, or execute it on this machine.
     pin : bool, default True
-        Natively, whether each thread keeps to a core of its own.
+        For the native clock: pin each thread to a core of its own.
     runtime : {"auto", "python", "compiled"}, default "auto"
-        Natively, what is between two tasks: the compiled core where it is there, or Python.
+        For the native clock: code between two tasks, the compiled core if it is built, or Python.
     network : str, Path or None, default None
-        Between nodes: ``"switch:bandwidth=4GB/s,latency=1us"``, a name or a file.
+        Network between the nodes: ``"switch:bandwidth=4GB/s,latency=1us"``, a name or a file.
     nodes : int or None, default None
-        How many, each of them the platform.
+        Number of nodes, each a copy of the platform.
     grid : str or None, default None
-        Their rows and columns, ``"2x4"``.
+        Rows and columns of nodes, ``"2x4"``.
     owner : str, default "row"
-        Which node owns what: ``row``, ``column``, ``diamond``, ``round-robin``, ``morton``.
+        Distribution of the data over nodes: ``row``, ``column``, ``diamond``, ``round-robin``,
+        ``morton``.
 
     Raises
     ------
     InputError
-        If a value is none of these, or two of them exclude each other.
+        If a value is illegal, or two values exclude each other.
 
     See Also
     --------
-    tasksim.simulate, tasksim.execute : the same in one call.
+    tasksim.simulate, tasksim.execute : Make and solve a scenario in one call.
 
     Examples
     --------
@@ -103,29 +106,30 @@ class Scenario(Setup):
         progress: Progress | None = None,
         engine: Engine = "auto",
     ) -> Run:
-        """Return the run: simulated, or executed on this machine.
+        """Return the run of the scenario, simulated or executed on this machine.
 
         Parameters
         ----------
         check : bool, default False
-            Verify every invariant of the run; natively also what was computed.
+            Verify every invariant of the run, and the result of a native run.
         progress : callable, optional
-            Natively, called a few times per second with how many tasks are done, and of how many.
+            Called by a native run, a few times per second, with the number of finished tasks and
+            of all tasks.
         engine : {"auto", "simpy", "compiled"}, default "auto"
-            What replays a simulated run; the result is the same to the last bit. ``auto``: the
-            compiled core where it is there and knows all that is asked, else SimPy's engine.
+            Engine of a simulated run; the result is the same to the last bit. ``auto``: the
+            compiled core if it is built and supports the scenario, else SimPy's engine.
 
         Returns
         -------
         Run
-            With this scenario in its ``config``, so that it can be made again.
+            Its ``config`` has this scenario, so that the run can be repeated.
 
         Raises
         ------
         InputError
-            If something that is named is not there, or does not go together.
+            If a name is unknown, or its parts do not go together.
         CheckFailed
-            If *check* finds anything wrong.
+            If *check* finds a wrong result.
         """
         from tasksim.scenario.resolved import resolve
         from tasksim.scenario.solving import solve
@@ -162,8 +166,8 @@ class Scenario(Setup):
     def fingerprint(self) -> str:
         """SHA-256 of the scenario and of the files it names, which identifies it.
 
-        Cheap: no graph is made and no model is read. Raises :exc:`InputError` if something was
-        made in Python, which has no lasting name.
+        It is cheap: it makes no graph and reads no model. Raises :exc:`InputError` if the scenario
+        has an object that was made in Python.
         """
         from tasksim.scenario.fingerprints import fingerprint
 
@@ -172,9 +176,9 @@ class Scenario(Setup):
     # JSON
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data, as ``run.json`` has them; see :mod:`tasksim.scenario.document`.
+        """Return plain JSON data, as in ``run.json``; see :mod:`tasksim.scenario.document`.
 
-        Raises :exc:`InputError` if something was made in Python, which has no lasting name.
+        Raises :exc:`InputError` if the scenario has an object that was made in Python.
         """
         from tasksim.scenario.document import encode
 
@@ -182,20 +186,20 @@ class Scenario(Setup):
 
     @classmethod
     def from_json(cls, data: Any, *, trust: bool = False) -> Scenario:
-        """Return the scenario that :meth:`to_json` has written, also an earlier version of it.
+        """Return the scenario in data that :meth:`to_json`, or an earlier version of it, wrote.
 
         Parameters
         ----------
         data : dict
             Plain JSON data.
         trust : bool, default False
-            Whether a generator or a scheduler that they name as ``MODULE:NAME`` is imported;
-            else only registered names are legal.
+            Import a generator or a scheduler given as ``MODULE:NAME``; otherwise only registered
+            names are legal.
 
         Raises
         ------
         InputError
-            If it is none, or names what would have to be imported.
+            If the data are not a scenario, or name code to import without *trust*.
         """
         from tasksim.scenario.document import decode
 

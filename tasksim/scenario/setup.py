@@ -83,7 +83,7 @@ class InForm(Generic[Given, Kept]):
 
 
 def _name_or(kind: type | None, what: str) -> Callable[[Any], Any]:
-    """Return the form of names and paths, text; an object of a *kind*, and None, stay as they are.
+    """Return a converter of names and paths to text, which keeps None and objects of a *kind*.
 
     Messages call the value *what*.
     """
@@ -100,14 +100,14 @@ def _name_or(kind: type | None, what: str) -> Callable[[Any], Any]:
 
 
 def _text(text: str, what: str) -> str:
-    """Return a name or path; refuse what no system has for one."""
+    """Return a name or path; refuse one that no system allows."""
     if "\0" in text:
         raise InputError(f"{what}: got {short(text)}; legal: a name or path, no null characters")
     return text
 
 
 def _texts(given: Any, what: str = "settings") -> tuple[str, ...]:
-    """Return ``KEY=VALUE`` texts for a mapping, or for texts; *what* they are called in messages.
+    """Return ``KEY=VALUE`` texts from a mapping or from texts; messages call them *what*.
 
     >>> _texts({"tiles": 20, "priorities": "none"})
     ('tiles=20', 'priorities=none')
@@ -128,7 +128,7 @@ def _change_texts(given: Any) -> tuple[str, ...]:
 
 
 def _model_names(given: object) -> ModelNames | None:
-    """Return *given* as names of models; raise :exc:`InputError` for what is none."""
+    """Return *given* as names of models; raise :exc:`InputError` if it is something else."""
     if given is None:
         return None
     from tasksim.models.modelnames import model_names_of
@@ -143,14 +143,14 @@ def _graph(given: Any) -> Any:
     if not isinstance(given, Path | str):
         raise InputError(
             f"graph: got {short(given)}; legal: the name of a generator, a file, a TaskGraph, or "
-            "a Run of one"
+            "a Run"
         )
     _text(str(given), "graph")
     return given
 
 
 def _models(given: Any) -> Any:
-    """Return models, their name, or a mapping, which :class:`Setup` takes for durations."""
+    """Return models, their name, or a mapping, which :class:`Setup` turns into durations."""
     if isinstance(given, Mapping) or hasattr(given, "model"):
         return given
     return _name_or(None, "models")(given)
@@ -161,14 +161,14 @@ def _scheduler(given: Any) -> Any:
     has = [callable(getattr(given, method, None)) for method in ("push", "pop")]
     if not (isinstance(given, str) or all(has)):
         raise InputError(
-            f"scheduler: got {short(given)}; legal: a name, a Scheduler, or its class: what has "
+            f"scheduler: got {short(given)}; legal: a name, or a Scheduler or its class, with "
             "push(task) and pop(worker)"
         )
     return given
 
 
 def is_plain(value: object) -> bool:
-    """Return whether a value of a scenario is no object: it has a hash of its own."""
+    """Return whether a value of a scenario is plain data with a hash, and no object."""
     return value is None or isinstance(value, str | int | float | tuple)
 
 
@@ -211,7 +211,7 @@ class Setup:
     owner: str = "row"
 
     def __post_init__(self) -> None:
-        """Bring the values that belong together into one form, and check them."""
+        """Convert the values that depend on each other, and check them."""
         values, graph = vars(self), self.graph
         models: Any = self.models
         if isinstance(graph, Path):
@@ -245,12 +245,12 @@ class Setup:
                 if getattr(self, other) is not None:
                     raise InputError(
                         f"{option(other)} and {option('durations', self.durations)} exclude each "
-                        "other: a recorded run says what each of its tasks took"
+                        "other: the durations are those of the recorded run"
                     )
-        self.engine  # noqa: B018  # raises for options that do not exist
+        self.engine  # noqa: B018  # raises for unknown options
 
     def _check_nodes(self) -> None:
-        """Raise :exc:`InputError` for nodes, a grid or an owner that none can be."""
+        """Raise :exc:`InputError` for illegal nodes, grids and owners."""
         if self.nodes is not None:
             whole_number(self.nodes, option("nodes"), 1, MAX_NODES)
         if not isinstance(self.owner, str) or not self.owner:
@@ -266,18 +266,18 @@ class Setup:
             )
 
     def __hash__(self) -> int:
-        """Return a hash of the names; objects count with their types only."""
+        """Return a hash of the names; of objects, only the types count."""
         values = (getattr(self, field.name) for field in fields(self))
         return hash(tuple(v if is_plain(v) else type(v).__name__ for v in values))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
 
-    # What the values say
+    # Derived values
 
     @property
     def graph_label(self) -> str:
-        """The graph as one writes it: ``cholesky tiles=20``."""
+        """The graph as on the command line: ``cholesky tiles=20``."""
         graph = self.graph
         if isinstance(graph, Run):
             return graph.graph_label
@@ -294,7 +294,7 @@ class Setup:
 
     @property
     def label(self) -> str:
-        """In a line what is asked: ``cholesky tiles=20, xeon-2c, 2x2 nodes, dm``."""
+        """The scenario on one line: ``cholesky tiles=20, xeon-2c, 2x2 nodes, dm``."""
         where = self.platform if self.platform is not None else self.workers
         if isinstance(where, int):
             where = f"{where} worker{'s' if where > 1 else ''}"
@@ -313,7 +313,7 @@ class Setup:
 
     @property
     def names_run(self) -> bool:
-        """Whether the graph is a recorded run, or names one."""
+        """Whether the graph is a recorded run, or the name of one."""
         if not isinstance(self.graph, str):
             return isinstance(self.graph, Run)
         if names_generator(self.graph):
@@ -324,7 +324,7 @@ class Setup:
 
     @property
     def brings_platform(self) -> bool:
-        """Whether the graph names a file of costs per processor, which brings a platform along."""
+        """Whether the graph is a file of costs per processor, which has its own platform."""
         graph = self.graph
         if not isinstance(graph, str) or names_generator(graph) or self.names_run:
             return False
@@ -333,7 +333,7 @@ class Setup:
         return graph_format(graph).brings_platform
 
     def policy(self) -> str | Scheduler:
-        """Return the scheduler for one run: of a class, a new one."""
+        """Return the scheduler of one run; a class gives a new one each time."""
         given = self.scheduler
         if not isinstance(given, type):
             return given
@@ -347,7 +347,7 @@ class Setup:
 
     @property
     def needs_estimates(self) -> bool:
-        """Whether the scheduler, or what its name stands for, asks what tasks will take."""
+        """Whether the scheduler needs estimates of durations."""
         scheduler: object = self.scheduler
         if isinstance(scheduler, str):
             from tasksim.schedulers.registry import create
@@ -357,9 +357,9 @@ class Setup:
 
     @cached_property
     def engine(self) -> dict[str, Any]:
-        """The options of the engine that :attr:`changes` set.
+        """Options of the engine in :attr:`changes`.
 
-        Raises :exc:`InputError` for options and values that do not exist.
+        Raises :exc:`InputError` for unknown options and values.
         """
         found: dict[str, Any] = {}
         for text in self.changes:
@@ -381,7 +381,7 @@ class Setup:
 
     @property
     def is_on_nodes(self) -> bool:
-        """Whether nodes and what is between them are asked for."""
+        """Whether the scenario has nodes and a network."""
         words = self.network, self.nodes, self.grid
         return words != (None, None, None) or self.cluster_file is not None
 
@@ -397,7 +397,7 @@ class Setup:
 
     @property
     def node_grid(self) -> Grid | None:
-        """The grid of nodes that is asked for; None: the one that is as square as can be."""
+        """The given grid of nodes; None for the default, the one nearest to a square."""
         if self.grid is None:
             return None
         from tasksim.graph.distribution.owners import Grid
@@ -408,17 +408,17 @@ class Setup:
             raise InputError(f"{option('grid')}: got {self.grid!r:.60}; legal: {legal}")
         return Grid(int(found[1]), int(found[2]))
 
-    # Others like it
+    # Variants
 
     def vary(self, changes: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
-        """Return the scenario with some things changed.
+        """Return the scenario with some values changed.
 
         Parameters
         ----------
         changes : mapping, optional
             Path -> value: ``graph.KEY`` is a setting of the generator, ``platform.PATH`` and
-            ``engine.OPTION`` are as ``--set`` has them, anything else is a parameter of the
-            scenario. The last word on a path counts.
+            ``engine.OPTION`` are as for ``--set``, anything else is a parameter of the scenario.
+            A later value for a path replaces an earlier one.
         **values
             Parameters of the scenario, by name.
 
@@ -451,17 +451,17 @@ class Setup:
                 raise unknown("parameter of a scenario", path, legal)
         for one, other in (("workers", "platform"), ("platform", "workers")):
             if new.get(one) is not None and other not in new:
-                new[other] = None  # each says where to run: the new word replaces the old one
+                new[other] = None  # a scenario has either: the new one replaces the old one
         return replace(self, **new)
 
     def with_seed(self, seed: int) -> Self:
-        """Return the scenario with another seed; fast, as all else was checked before."""
+        """Return the scenario with another seed; fast, because it checks nothing again."""
         found = object.__new__(type(self))
         vars(found).update(vars(self), seed=seed)
         return found
 
     def with_changes(self, texts: Iterable[str]) -> Self:
-        """Return the scenario with ``--set`` texts besides its own; the last word on a path counts.
+        """Return the scenario with further ``--set`` texts, which replace those of the same path.
 
         Examples
         --------
@@ -479,7 +479,7 @@ class Setup:
         Parameters
         ----------
         axes : mapping
-            Path -> values, paths as in :meth:`vary`.
+            Path -> values, with paths as in :meth:`vary`.
 
         Returns
         -------
@@ -509,7 +509,7 @@ class Setup:
 
 
 def _with_texts(texts: tuple[str, ...], new: Iterable[tuple[str, str, str]]) -> tuple[str, ...]:
-    """Return *texts* with *new* ones, in parts, in the place of what they say of the same path."""
+    """Return *texts* with *new* ones, given as parts, which replace texts of the same path."""
     for key, equals, value in new:
         keys = [text.partition("=")[0].strip() for text in texts]
         text = f"{key}{equals}{value}"

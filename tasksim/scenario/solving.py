@@ -47,11 +47,11 @@ class Checked:
     ----------
     run : Run
     residual : Residual or None
-        Of what was computed; None if there is nothing to check, or nobody asked.
+        Residual of the computation; None if there is nothing to check, or no check.
     errors : mapping of str -> float
         Other errors of the result, by name.
     problem : CheckFailed or None
-        What is wrong.
+        Error for a failed check.
     """
 
     run: Run
@@ -68,11 +68,11 @@ def solve(
     engine: Engine = "auto",
     digests: bool = True,
 ) -> Run:
-    """Return the run of a scenario; :exc:`CheckFailed` if *check* finds anything wrong.
+    """Return the run of a scenario; raise :exc:`CheckFailed` if *check* finds a wrong result.
 
-    *engine* replays it, if it is simulated: ``auto``, ``simpy`` or ``compiled``. Without *digests*
-    its configuration lacks those of its files, for which all of them are read: only a run that is
-    kept needs them.
+    *engine* is the engine of a simulated run: ``auto``, ``simpy`` or ``compiled``. *digests* adds
+    those of the files to the configuration; that reads all files, and only a run that is written
+    needs it.
     """
     if resolved.scenario.clock == "simulated":
         config = encode(resolved.scenario, resolved, digests=digests)
@@ -93,10 +93,10 @@ def execute(
     estimates: Sequence[Sequence[float]] | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Return the native run of a scenario, with its lower bounds, and how long it would be alone.
+    """Execute a scenario; return the run with its lower bounds and its makespan alone.
 
-    *program* is the graph bound to its data, made here by default; *estimates* what the scheduler
-    believes, by default what the scenario's models say.
+    *program* is the graph bound to its data, by default bound here; *estimates* are those of the
+    scheduler, by default predictions of the scenario's models.
     """
     from tasksim.native.execute import execute as run_natively
     from tasksim.scenario.alone import replay_under, with_alone
@@ -127,12 +127,12 @@ def execute_checked(
     estimates: Sequence[Sequence[float]] | None = None,
     progress: Progress | None = None,
 ) -> Checked:
-    """Return the native run of a scenario, see :func:`execute`, and what checking it told."""
+    """Execute a scenario as :func:`execute`; return the run with the outcome of its checks."""
     if program is None:
         program = bound(resolved)
     done = execute(resolved, program=program, estimates=estimates, progress=progress)
     residual = program.check()
-    # Some programs know more of their result than whether it is right.
+    # Some programs have further errors beside the residual.
     errors: Mapping[str, float] = getattr(program, "errors", dict)()
     return Checked(done, residual, errors, _problem(done, resolved.graph, residual))
 
@@ -140,8 +140,8 @@ def execute_checked(
 def bound(resolved: Resolved, *, check_accesses: bool = False) -> Program:
     """Return the graph of a scenario bound to its data.
 
-    With *check_accesses*, its tasks run one at a time, and fail if they write what they do not
-    declare to write.
+    With *check_accesses*, its tasks run one at a time, and fail if they write data without
+    declaring it.
     """
     from tasksim.kernels.program import bind
 
@@ -150,7 +150,7 @@ def bound(resolved: Resolved, *, check_accesses: bool = False) -> Program:
 
 
 def watched(program: Program) -> Program:
-    """Return *program* with its tasks one at a time, their accesses checked."""
+    """Return *program* with its tasks run one at a time and their accesses checked."""
     from tasksim.kernels.access_check import AccessCheckedProgram
 
     return AccessCheckedProgram(program)
@@ -159,9 +159,9 @@ def watched(program: Program) -> Program:
 def execute_isolated(
     resolved: Resolved, *, check: bool = True, check_accesses: bool = False
 ) -> Checked:
-    """Return a native run that was made in a child process, which a kernel may bring down.
+    """Execute a scenario in a child process, so that a kernel that crashes ends only the child.
 
-    Raises :exc:`TaskFailed`, with the tasks under way, if one does.
+    Raises :exc:`TaskFailed`, with the running tasks, if a kernel crashes.
     """
     from tasksim.native.isolation import BoardedProgram, isolated, new_board
 
@@ -183,10 +183,9 @@ def execute_calmly(
     patience_s: float = PATIENCE_S,
     progress: Progress | None = None,
 ) -> tuple[Checked, Calmness]:
-    """Return a native run from which others took hardly anything, and whether there was one.
+    """Execute a scenario until a run is calm: other programs took hardly any time from it.
 
-    It is run again until there is, or *patience_s* is over; then the calmest run counts, and the
-    calmness says what others took from it.
+    After *patience_s*, the calmest run counts. The returned calmness says how calm it was.
     """
     from tasksim.native.calm_moments import gate_of, measure_calmly
     from tasksim.run.disturbance import others_share
@@ -204,16 +203,16 @@ def execute_calmly(
 
 
 def _with_graph(run: Run, resolved: Resolved) -> Run:
-    """Return *run*, with its graph where its configuration cannot name it, or only with code.
+    """Return *run* with its graph, if its configuration cannot name it, or only as user code.
 
-    Of an application of one's own, the graph is kept: nothing is imported to read the run.
+    The graph of a user's application is kept, because reading a run imports no user code.
     """
     kept = MADE in run.config["graph"] or is_own(resolved.graph.name)
     return replace(run, graph=resolved.graph) if kept else run
 
 
 def estimates_of(resolved: Resolved) -> Any:
-    """Return what the scheduler believes, None if it does not ask."""
+    """Return the estimates for the scheduler; None if it needs none."""
     if resolved.models is None:
         return None
     from tasksim.engine.durations import durations
@@ -222,7 +221,7 @@ def estimates_of(resolved: Resolved) -> Any:
 
 
 def bounds_of(graph: TaskGraph, run: Run) -> dict[str, float]:
-    """Return the lower bounds for the durations that the tasks had."""
+    """Return the lower bounds on the makespan of *run*, with the recorded durations."""
     from tasksim.run.bounds import bounds
 
     return bounds(graph, run.tasks.duration_s[None, :], [len(run.workers)]).to_json()

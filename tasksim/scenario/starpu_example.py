@@ -27,8 +27,7 @@ __all__ = ["Suggestion", "suggested"]
 EXAMPLE_TILES_PER_SIDE: Final = 16
 """Tile rows of the suggested graph: enough tasks for a dozen workers."""
 _TILES_OF_GEMM: Final = 3
-"""Number of tiles that a gemm works on; a matrix of as many rows of tiles has tasks of all
-kernels."""
+"""Number of tiles of a gemm; a matrix with this number of tile rows has tasks of all kernels."""
 _USUAL_SIZES: Final = (960, 640, 320, 1024, 512, 256)
 """Usual tile sizes of StarPU's examples, for models without measured sizes."""
 
@@ -42,9 +41,9 @@ class Suggestion(NamedTuple):
 
 
 def suggested(models: ModelLibrary, platform: Platform) -> Suggestion | None:
-    """Return an example of StarPU whose kernels all have models there, or None.
+    """Return an example of StarPU whose kernels all have models on *platform*; None if none has.
 
-    The size of its tiles is one that all models were measured with: the one with most samples.
+    Its tile size is one that all models were measured with, the one with the most samples.
     """
     for example in EXAMPLES:
         for names in example.model_names(models.kernels()):
@@ -62,7 +61,7 @@ def suggested(models: ModelLibrary, platform: Platform) -> Suggestion | None:
 def _tile_size(
     example: Example, names: ModelNames, models: ModelLibrary, platform: Platform
 ) -> int | None:
-    """Return a size of tiles that all models were measured with, or None."""
+    """Return a tile size that all models were measured with; None if there is none."""
 
     def graph(size: int) -> TaskGraph:
         made = generate(example.graph, tiles=_TILES_OF_GEMM, tile_size=size, dtype=example.dtype)
@@ -81,7 +80,7 @@ def _tile_size(
 
 
 def _sizes(gemm: KernelModel, dtype: Dtype) -> Iterator[int]:
-    """Yield the sizes of tiles that *gemm* was measured with, those with most samples first."""
+    """Yield the tile sizes that *gemm* was measured with, those with the most samples first."""
     entries = sorted(getattr(gemm, "entries_", ()), key=lambda e: (e.count, e.size), reverse=True)
     elements = [int(entry.size) / (_TILES_OF_GEMM * item_bytes(dtype)) for entry in entries]
     yield from (isqrt(int(n)) for n in elements if n and isqrt(int(n)) ** 2 == n)

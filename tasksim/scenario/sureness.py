@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["UNCERTAINTIES", "Uncertain", "how_sure", "how_sure_of"]
 
 Uncertain = Literal["none", "models", "runs", "tasks", "both", "all"]
-"""Sources of uncertainty; ``both`` stands for all known ones: models, runs and tasks."""
+"""Sources of uncertainty; ``both`` and ``all`` stand for all known ones: models, runs and tasks."""
 UNCERTAINTIES: Final = get_args(Uncertain)
-USUAL: Final = 400
-"""Default number of replications, for quantiles of 133 groups; 40 groups are far too few."""
-MOST: Final = 20_000
+DEFAULT_REPLICATIONS: Final = 400
+"""Default number of replications: quantiles need more than 40 groups, and have 133."""
+MAX_REPLICATIONS: Final = 20_000
 """Number of replications after which a requested precision is given up."""
-ROUND: Final = 402
-"""Number of replications between two checks of the precision: groups of one, two or three fill
-it."""
-LEAST: Final = 12
-"""Minimum number of replications for any statement: four groups of three."""
-_CHOICES: Final = 3
-"""Index of a scheduler's random choices, after those of the sources."""
+REPLICATIONS_PER_CHECK: Final = 402
+"""Number of replications between two checks of the precision, a multiple of the group sizes 1, 2
+and 3."""
+MIN_REPLICATIONS: Final = 12
+"""Minimum number of replications for an interval: four groups of three."""
+_CHOICES_STREAM: Final = 3
+"""Index of the random stream of a scheduler's choices, after those of the three sources."""
 
 
 def how_sure(
@@ -55,34 +55,34 @@ def how_sure(
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
-    """Predict the makespan and say how sure that is, by simulating with what is uncertain drawn.
+    """Predict the makespan with its uncertainty, by replications with random draws.
 
-    Models are drawn as other samples of the same kernels may have given them, runs as slow or fast
-    as those of the calibration were, tasks with the noise of the samples. The luck of a
-    replication does not depend on the scheduler, so that predictions of the same *seed* compare
+    Models are drawn as if fitted to other samples of the same kernels, runs as slow or fast as
+    those of the calibration, tasks with the noise of the samples. The draws of a replication do not
+    depend on the scheduler, so predictions with the same *seed* can be compared
     (:func:`difference`).
 
     Parameters
     ----------
     scenario : Scenario
-        A simulated one, without noise; its seed is that of all luck.
+        A scenario with the simulated clock and without noise; its seed is that of all draws.
     uncertainty : {"both", "models", "runs", "tasks", "all", "none"}, default "both"
-        What is drawn. ``both``, or ``all``: whatever is known of the three.
+        Sources to draw; ``both`` and ``all``: all known ones.
     replications : int, optional
-        How many; with *until*, at most. Default: 400, with *until* 20 000.
+        Number of replications; with *until*, the largest number. Default: 400; with *until*,
+        20,000.
     until : float, optional
-        Go on until each number is known within this share of the mean, as 0.01.
+        Continue until each number is known within this share of the mean, as 0.01.
     level : float, default 0.95
-        Of the intervals.
+        Confidence level of the intervals.
     probes : float or sequence of float, optional
-        How others slow the machine just before the run that is predicted, as a
-        :class:`tasksim.native.slowdown_probe.SlowdownProbe` tells, or the last few slowdowns, the
-        latest last, which tell how restless it is; by default those of no moment, but of any like
-        the calibration's.
+        Slowdown by other programs just before the predicted run, as measured by
+        :class:`tasksim.native.slowdown_probe.SlowdownProbe`; or the last few slowdowns, the
+        latest last, which show how much it varies. Default: slowdowns as during the calibration.
     threads : int, optional
-        How many replay at a time; by default as many as there are cores to use.
+        Number of simultaneous replays. Default: the number of usable cores.
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays, as for :func:`simulate`.
+        Engine of the replays, as for :func:`simulate`.
 
     Returns
     -------
@@ -91,16 +91,16 @@ def how_sure(
     Raises
     ------
     InputError
-        If an argument is illegal, or nothing is known of what is asked for.
+        If an argument is illegal, or the requested uncertainty is unknown.
     ModelError
-        If a model does not say how well it is known; the message names it, and what to do.
+        If a model has no uncertainty; the message names the model and the remedy.
     KeyboardInterrupt
-        If interrupted before there is anything to say; later, what there is is returned.
+        If interrupted before the first interval; later, the result so far is returned.
 
     See Also
     --------
-    simulate : one run, of means.
-    difference : of two predictions.
+    simulate : Simulate one run with mean durations.
+    difference : Compare two predictions.
 
     Examples
     --------
@@ -129,21 +129,21 @@ def how_sure_of(
     threads: int | None = None,
     engine: Engine = "auto",
 ) -> Prediction:
-    """Return what :func:`how_sure` does, of a scenario that is resolved."""
+    """Return the result of :func:`how_sure` for a resolved scenario."""
     scenario = resolved.scenario
     one_of(uncertainty, UNCERTAINTIES, "uncertainty")
     one_of(engine, ENGINES, "engine")
     level = _share(level, "level")
     until = None if until is None else _share(until, "until")
     if replications is None:
-        replications = USUAL if until is None else MOST
-    replications = whole_number(replications, "replications", low=LEAST)
+        replications = DEFAULT_REPLICATIONS if until is None else MAX_REPLICATIONS
+    replications = whole_number(replications, "replications", low=MIN_REPLICATIONS)
     if scenario.noise != "none":
         raise InputError(
             f"{scenario.label}: noise is {scenario.noise!r}, which uncertainty draws, too: give one"
         )
     if uncertainty == "none":
-        raise InputError("uncertainty: 'none' leaves nothing to be sure of; ask simulate")
+        raise InputError("uncertainty: 'none' leaves nothing to draw; use simulate")
     if threads is not None:
         threads = whole_number(threads, "threads", low=1)
     sources = SOURCES if uncertainty in ("both", "all") else (uncertainty,)
@@ -151,29 +151,19 @@ def how_sure_of(
     replicator = Replicator(
         resolved.graph, resolved.platform, models, sources, scenario.seed, probes
     )
-    return _replicated(resolved, replicator, replications, until, level, threads, engine)
-
-
-def _replicated(
-    resolved: Resolved,
-    replicator: Replicator,
-    replications: int,
-    until: float | None,
-    level: float,
-    threads: int | None,
-    engine: Engine,
-) -> Prediction:
     from tasksim.native.cores import usable_cores
 
-    scenario = resolved.scenario
     series = _Series(resolved, replicator, threads or len(usable_cores()), engine)
     members = len(replicator.sources)
     groups = math.ceil(replications / members)
-    round_of = groups if until is None else math.ceil(ROUND / members)
+    per_check = groups if until is None else math.ceil(REPLICATIONS_PER_CHECK / members)
     while series.done < groups and not series.interrupted:
-        series.go_on(min(round_of, groups - series.done))
-        if until is not None and _reached(series.found(), replicator, level, until):
-            break
+        series.go_on(min(per_check, groups - series.done))
+        if until is not None:
+            found = series.found()
+            off = errors(found, level, models="models" in replicator.sources)
+            if max(off) <= until * float(found.makespans_s.mean()):
+                break
     return predicted(
         series.found(),
         replicator,
@@ -184,11 +174,6 @@ def _replicated(
         interrupted=series.interrupted,
         seed=scenario.seed,
     )
-
-
-def _reached(found: Replicates, replicator: Replicator, level: float, until: float) -> bool:
-    off = errors(found, level, models="models" in replicator.sources)
-    return max(off) <= until * float(found.makespans_s.mean())
 
 
 class _Series:
@@ -216,7 +201,7 @@ class _Series:
         return len(self._spans) // len(self._members)
 
     def go_on(self, groups: int) -> None:
-        """Replicate so many more *groups*; interrupted, keep what is done."""
+        """Replicate *groups* more groups; if interrupted, keep the complete ones."""
         which = [
             self._which(group, member)
             for group in range(self.done, self.done + groups)
@@ -237,14 +222,14 @@ class _Series:
             whole = len(self._spans) // len(self._members) * len(self._members)
             ended -= len(self._spans) - whole
             del self._spans[whole:]
-            if whole < LEAST:
+            if whole < MIN_REPLICATIONS:
                 raise
         for ratios, of_models in noted[:ended]:
             self._ratios.append(ratios)
             self._of_models.append(of_models)
 
     def found(self) -> Replicates:
-        """Return what came out so far."""
+        """Return the results so far."""
         shape = self.done, len(self._members)
         return Replicates(
             np.reshape(self._spans, shape),
@@ -253,7 +238,7 @@ class _Series:
         )
 
     def _which(self, group: int, member: tuple[int, ...]) -> Replication:
-        """Return the luck of a *member* of a group: what is not asked for is never drawn."""
+        """Return the draws of a *member* of a group, without the sources that are not requested."""
         inner = dict(zip(self._replicator.sources[1:], member[1:], strict=True))
         return Replication(group, inner.get("runs", 0), inner.get("tasks", 0))
 
@@ -264,7 +249,7 @@ class _Series:
 
     def _choices(self, which: Replication) -> int:
         """Return the seed of a scheduler's random choices."""
-        of = np.random.SeedSequence(self._item.seed, spawn_key=(_CHOICES, *which))
+        of = np.random.SeedSequence(self._item.seed, spawn_key=(_CHOICES_STREAM, *which))
         return int(of.generate_state(1, np.uint64)[0])
 
 

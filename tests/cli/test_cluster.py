@@ -116,8 +116,8 @@ def test_a_file_of_a_cluster_that_is_wrong_is_refused(tasksim, tmp_path, nodes, 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--nodes 4", "what is between the nodes? give --network"),
-        (f"--network {SWITCH}", "how many nodes? give --nodes N or --grid PxQ"),
+        ("--nodes 4", "the network between the nodes is missing: give --network"),
+        (f"--network {SWITCH}", "the number of nodes is missing: give --nodes N or --grid PxQ"),
         (f"--network {SWITCH} --nodes 5 --grid 2x2", "--grid 2x2 has 4 nodes, --nodes 5"),
         (f"--network {SWITCH} --grid 2", "--grid: got '2'; legal: ROWSxCOLUMNS"),
         (f"--network {SWITCH} --nodes 1000000", "--nodes: got 1000000"),

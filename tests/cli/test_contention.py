@@ -45,7 +45,7 @@ def test_two_cores_take_what_was_measured(tasksim, slowed, engine):
 def test_more_cores_are_a_guess_that_is_said(tasksim, slowed):
     done = tasksim(LINE.format("auto", "--set platform.workers.cpu.count=24"))
     assert done.json["guessed"] == [
-        "contention in ram: a guess: 24 workers share memory; kernels beside each other were "
+        "contention in ram: a guess: 24 workers share memory; contention of kernels was "
         "measured on up to 2 cores, bandwidth of up to 2 cores"
     ]
     assert "Warning: contention in ram: a guess" in done.err

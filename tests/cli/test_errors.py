@@ -53,7 +53,7 @@ MISTAKES = {
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf": (
         "--durations: got 'potrf'; legal: KERNEL=SECONDS,[ARCHITECTURE:]KERNEL=SECONDS; "
-        "or, of a recorded run, measured or means or alone"
+        "or, for a recorded run, measured or means or alone"
     ),
     f"simulate cholesky tiles=1 {W} --durations potrf=1,potrf=2": (
         "--durations: potrf is given twice"
@@ -62,13 +62,13 @@ MISTAKES = {
         "--durations: potrf: '1 sec' is not a time: write e.g. '10 us'; "
         "legal units: ns, us, ms, s, min, h, did you mean 's'?"
     ),
-    f"simulate cholesky tiles=2 {D}": "where to run? give --workers N",
-    "simulate cholesky tiles=2": "where to run? give --workers N or --platform NAME",
+    f"simulate cholesky tiles=2 {D}": "the platform is missing: give --workers N",
+    "simulate cholesky tiles=2": "the platform is missing: give --workers N or --platform NAME",
     f"simulate cholesky tiles=2 {W} --platform identical-8 {D}": (
         "--platform and --workers exclude each other: a platform has workers"
     ),
     f"simulate cholesky tiles=2 {W} {D} --models x": (
-        "--models: --durations says what all kernels take; leave one out"
+        "--models: --durations has all kernels already; leave one out"
     ),
     f"simulate cholesky tiles=2 {W}": (
         "no kernel models: identical workers have none; give --models xeon-2c, or --durations "
@@ -87,7 +87,7 @@ MISTAKES = {
         "--set changes a platform file: give --platform NAME"
     ),
     f"simulate cholesky tiles=2 {W} {D} --model-names x_{{kernel}}": (
-        "--model-names: --durations says what all kernels take; leave one out"
+        "--model-names: --durations has all kernels already; leave one out"
     ),
     f"simulate cholesky tiles=2 {W} --models . --model-names x": (
         "--model-names: got 'x'; legal: a text with {kernel} in it, such as 'prefix_{kernel}'; "
@@ -116,7 +116,7 @@ MISTAKES = {
     "calibrate cholesky tiles=2 tiles=3": (
         "cholesky: tiles is given twice; several values have commas: tiles=A,B"
     ),
-    "bounds cholesky tiles=2": "where to run? give --workers N or --platform NAME",
+    "bounds cholesky tiles=2": "the platform is missing: give --workers N or --platform NAME",
 }
 
 

@@ -58,7 +58,7 @@ def test_models_that_are_called_otherwise_are_found_for_the_user(tasksim, tmp_pa
         save_kernel(tmp_path / "mine", name, {"cpu": entry}, machine=Machine("laptop"))
     line = "simulate {} tiles=2 tile_size=1 --workers 1 --models ./mine --json"
     (error,) = tasksim(line.format("cholesky")).errors
-    assert error.endswith("; for models called otherwise: --model-names 'chol_{kernel}_goto'")
+    assert error.endswith("; if the models have other names: --model-names 'chol_{kernel}_goto'")
     assert tasksim(line.format("cholesky") + " --model-names chol_{kernel}_goto").code == 0
     (error,) = tasksim(line.format("qr")).errors
     assert "--model-names" not in error
@@ -76,7 +76,7 @@ def test_workers_of_which_no_kernel_has_a_model_are_told(tasksim, tmp_path):
     save_kernel(tmp_path / "mine", "potrf", entries, machine=Machine("laptop"))
     called = tasksim("simulate cholesky tiles=1 tile_size=1 --platform typo.yaml")
     assert called.err == (
-        "Warning: no kernel of cholesky has a model on cuda: workers there run nothing\n"
+        "Warning: no kernel of cholesky has a model on cuda: workers there stay idle\n"
     )
 
 

@@ -81,8 +81,8 @@ def test_some_schedulers_need_models(tasksim, monkeypatch):
     called = tasksim("run cholesky tiles=2 tile_size=16 --scheduler dm --workers 1")
     assert called.code == 2
     assert called.errors == [
-        "Error: scheduler dm needs kernel models, and there are none of this machine "
-        "(no-such-machine); give --models DIR, or measure them: tasksim calibrate GRAPH"
+        "Error: scheduler dm needs kernel models, and this machine (no-such-machine) has none; "
+        "give --models DIR, or measure them: tasksim calibrate GRAPH"
     ]
 
 

@@ -27,7 +27,7 @@ def test_json():
 def test_text_and_what_is_not_known():
     result = _run("--uncertainty", "all", "--replications", "60", "--level", "80%")
     assert result.exit_code == 0
-    assert "the mean run: " in result.stdout
+    assert "mean of runs: " in result.stdout
     assert "(80 %)" in result.stdout
     assert "run to run: nothing is known of potrf on cpu" in result.stderr
 
@@ -93,6 +93,6 @@ def test_what_is_done_when_interrupted_is_kept(monkeypatch, tmp_path):
     monkeypatch.setattr("tasksim.native.cores.usable_cores", lambda: [0])
     result = _run("--uncertainty", "both", "-o", str(tmp_path / "run"))
     assert result.exit_code == 130
-    assert "the mean run: " in result.stdout
-    assert "interrupted: of 298 replications only" in result.stderr
+    assert "mean of runs: " in result.stdout
+    assert "interrupted after 298 replications" in result.stderr
     assert (tmp_path / "run" / "run.json").is_file()

@@ -97,7 +97,7 @@ def test_a_recorded_run_is_submitted_again_as_it_was():
 
 
 def test_times_of_what_was_not_recorded():
-    with pytest.raises(InputError, match=r"engine.submission=recorded: legal in simulations of a"):
+    with pytest.raises(InputError, match=r"submission=recorded: got .*; legal: a simulation of a"):
         tasksim.simulate(
             "chain length=3", workers=1, durations={"task": 1.0},
             changes=["engine.submission=recorded"],

@@ -99,7 +99,7 @@ def test_the_error_proposes_durations_of_what_has_no_model():
 @pytest.mark.parametrize("more", [{"models": "xeon-24c"}, {"model_names": "x_{kernel}"}])
 def test_models_that_nobody_would_ask_are_refused(more):
     asked = Scenario("cholesky tiles=2", workers=1, durations=dict.fromkeys(CHOLESKY, 1.0), **more)
-    with pytest.raises(InputError, match="durations says what all kernels take; leave one out"):
+    with pytest.raises(InputError, match="durations has all kernels already; leave one out"):
         resolve(asked)
 
 

@@ -101,7 +101,7 @@ WRONG = {
     ),
     "simulate, nowhere": (
         lambda: tasksim.simulate(GRAPH),
-        "where to run. give workers=N or platform=NAME",
+        "the platform is missing: give workers=N or platform=NAME",
     ),
     "execute, workers": (lambda: tasksim.execute(GRAPH, workers=0), "workers: got 0"),
     "execute, pin": (lambda: tasksim.execute(GRAPH, workers=1, pin="no"), "pin: got 'no'"),

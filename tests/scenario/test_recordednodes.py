@@ -53,7 +53,7 @@ def test_what_is_said_counts(over_ranks, words, nodes):
 
 
 def test_without_a_network_it_is_said_what_to_give(over_ranks):
-    with pytest.raises(InputError, match=r"over 4 ranks.* elsewhere .*network"):
+    with pytest.raises(InputError, match=r"over 4 ranks.* network elsewhere;"):
         replayed(over_ranks)
 
 

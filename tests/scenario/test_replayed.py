@@ -121,7 +121,7 @@ def test_scenarios_of_runs_are_written_and_read(noisy):
 
 
 def test_measured_durations_of_what_is_no_run():
-    with pytest.raises(InputError, match="no recorded run; legal: the folder of one"):
+    with pytest.raises(InputError, match="not a recorded run; legal: a run folder"):
         tasksim.simulate("cholesky tiles=2", workers=1, durations="measured")
 
 

@@ -55,7 +55,7 @@ def test_objects_may_stand_for_names():
         ({"durations": {"potrf": -1}}, "durations: potrf: got -1; legal: a finite time from 0"),
         ({"durations": {"potrf": "1_0"}}, "durations: potrf: "),
         ({"durations": 3}, "durations: got 3"),
-        ({"scheduler": 3}, r"scheduler: got 3 \(int\); legal: a name, a Scheduler, or its class"),
+        ({"scheduler": 3}, r"scheduler: got 3 \(int\); legal: a name, or a Scheduler or its class"),
         ({"seed": "a"}, r"seed: got 'a' \(str\); legal: a whole number from 0"),
         ({"seed": -1}, "seed: got -1"),
         ({"noise": "Model"}, r"noise: got 'Model' .*did you mean 'model'.*legal: none, model"),

@@ -167,7 +167,7 @@ def test_what_is_done_is_kept_when_interrupted(monkeypatch):
     sure = tasksim.how_sure(_scenario(), replications=400, threads=1)
     assert sure.interrupted
     assert sure.replications == 98  # whole groups of two
-    assert any(line == "interrupted: of 98 replications only" for line in sure.warnings())
+    assert any(line == "interrupted after 98 replications" for line in sure.warnings())
     drawn[:] = [None] * 95
     with pytest.raises(KeyboardInterrupt):
         tasksim.how_sure(_scenario(), replications=400, threads=1)

@@ -1,4 +1,4 @@
-"""Power of a platform's workers, from the energies of kernels in model files."""
+"""Facts in model files beside durations: energies of kernels, and those that hold Python's lock."""
 
 from __future__ import annotations
 
@@ -11,22 +11,45 @@ from tasksim.base.errors import InputError
 from tasksim.engine.durations import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.models.files.store import ModelLibrary
     from tasksim.models.kernelmodel import KernelModel
     from tasksim.platform.description import Platform
 
-__all__ = ["with_energies"]
+__all__ = ["with_energies", "with_lock_turns"]
+
+
+def with_lock_turns(
+    graph: TaskGraph, models: ModelLibrary, architectures: Sequence[str]
+) -> TaskGraph:
+    """Return *graph* with the tasks that hold Python's lock marked to run one at a time.
+
+    The files of *models* say which kernels hold the lock, by measurement.
+    """
+    known = models.kernels()
+    holders = {
+        kernel
+        for kernel, name in zip(graph.kernels, graph.model_names, strict=True)
+        if name in known
+        for found in [models.file(name).architectures]
+        if any(found[a].holds_lock for a in architectures if a in found)
+    }
+    if not holders:
+        return graph
+    from tasksim.graph.commutation import taking_turns
+
+    return taking_turns(graph, holders)
 
 
 def with_energies(graph: TaskGraph, platform: Platform, models: ModelLibrary) -> Platform:
-    """Return *platform* with the power of kernels whose energy *models* know.
+    """Return *platform* with the power of the kernels whose energy is in *models*.
 
-    That is what a worker draws when idle, and the joules of all tasks of the kernel over the
-    seconds that they take on it, both by their models: exact where tasks of a kernel are alike, or
-    all run on one architecture. What the platform's file says of a kernel holds against models.
+    The power of a kernel on a worker is its idle power plus the joules of all tasks of the kernel
+    divided by their seconds on that worker, both predicted by the models. That is exact if the
+    tasks of a kernel are identical, or all run on one architecture. Power in the platform's file
+    takes precedence over models.
     """
     assert platform.power is not None
     powers = dict(platform.power.architectures)
@@ -43,7 +66,7 @@ def with_energies(graph: TaskGraph, platform: Platform, models: ModelLibrary) ->
 def _watts(
     graph: TaskGraph, platform: Platform, models: ModelLibrary, architecture: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield the kernels of *graph* with known energy, and what they draw beside idleness."""
+    """Yield the kernels of *graph* with known energy, and their watts above idle."""
     groups = [group for group in platform.classes if group.architecture == architecture]
     labels = [group.models for group in groups for _ in group.workers]
     asked = Asked(graph)
@@ -58,7 +81,7 @@ def _watts(
 def _of_tasks(
     asked: Asked, kernel: int, models: ModelLibrary, architecture: str
 ) -> tuple[float, float] | None:
-    """Return joules and seconds of all tasks of *kernel*; None where energy is not known."""
+    """Return joules and seconds of all tasks of *kernel*; None if their energy is unknown."""
     name = asked.graph.model_names[kernel]
     try:
         energy = models.energy(name, architecture)
