@@ -117,13 +117,13 @@ def first_answer(browser, script, questions, folder):
     return json.loads(browser.evaluate("answers"))
 
 
-def ask_node(questions, folder):
-    """Return the answers to *questions*, of the core in Node."""
-    script, asked, answers = (folder / name for name in ("ask.mjs", "asked.json", "answers.json"))
-    script.write_text(bundle("core") + SCRIPT + OF_NODE)
+def ask_node(questions, folder, script=OF_NODE):
+    """Return the answers to *questions*, of the core in Node; *script* writes them."""
+    program, asked, answers = (folder / name for name in ("ask.mjs", "asked.json", "answers.json"))
+    program.write_text(bundle("core") + SCRIPT + script)
     asked.write_text(json.dumps({"questions": encoded(questions)}))
     done = subprocess.run(
-        [NODE, script, WASM, asked, answers], capture_output=True, text=True, timeout=300
+        [NODE, program, WASM, asked, answers], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return decoded(json.loads(answers.read_text()))

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -15,7 +16,7 @@ from equal import in_bytes
 from questions import drawn_question
 from scripted import machine
 
-from tasksim.base.errors import TasksimError
+from tasksim.base.errors import SchedulerError, TasksimError
 from tasksim.core import interface
 from tasksim.core.interface import DONE, MORE
 from tasksim.core.library import status
@@ -24,6 +25,7 @@ from tasksim.engine.batch import totals
 from tasksim.engine.choice import Question, _compiled
 from tasksim.engine.simulation import Simulation
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.builder import GraphBuilder
 from tasksim.models.kinds.given import ConstantLibrary
 from tasksim.platform.description import Overheads, Platform
 from tasksim.schedulers.central import Eager
@@ -124,6 +126,24 @@ def test_no_event_is_no_progress_and_no_end():
     replay._go_on = patient
     assert replay.run(random.Random(0)) > 0
     assert calls[:5] == [MORE] * 5
+
+
+@pytest.mark.parametrize("tasks", [0, 1])
+def test_a_negative_number_of_events_ends_a_replay(tasks):
+    """Where the core cannot say itself that all tasks are done: as WebAssembly."""
+    builder = GraphBuilder("few")
+    for _ in range(tasks):
+        builder.insert("gemm")
+    costs = np.ones((1, tasks))
+    replay = _compiled(
+        Question(builder.build(), Platform.identical(2), create("eager"), costs, costs)
+    )
+    replay._go_on = partial(lambda go_on, handle, events: go_on(handle, -1), replay._go_on)
+    if not tasks:
+        assert replay.run(random.Random(0)) == 0.0
+        return
+    with pytest.raises(SchedulerError, match="dropped gemm #0"):
+        replay.run(random.Random(0))
 
 
 class Own(Eager):

@@ -10,12 +10,8 @@
 #include "problem.h"
 #include "runtime/ledger.h"
 
-namespace {
-
 [[noreturn]] __attribute__((import_module("tasksim"), import_name("refuse"))) void refuse(
     std::int32_t status, std::int64_t task, std::int64_t worker, std::int64_t number);
-
-}  // namespace
 
 // The functions that compilers call for `throw`, and for objects that live as long as a thread.
 extern "C" {
