@@ -226,6 +226,13 @@ def test_a_text_by_hand(tmp_path):
     assert "1 lines are none of events, and are left out" in found.notes
 
 
+def test_a_paradigm_that_the_archive_defines_is_read(tmp_path):
+    """Score-P defines the paradigms; then it is printed by name and number."""
+    head = HEAD.replace("Paradigm: OPENMP", 'Paradigm: "OpenMP" <2>')
+    (tmp_path / "trace.txt").write_text(head + ENTER + LEAVE)
+    assert [kernel for kernel, *_ in tasks_of(read_trace(tmp_path / "trace.txt"))] == ['a "b" c']
+
+
 @pytest.mark.parametrize("what", BAD)
 def test_what_is_wrong_is_told_with_its_line(tmp_path, what):
     text, message = BAD[what]

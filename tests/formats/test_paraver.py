@@ -99,6 +99,13 @@ def test_an_imported_trace_is_replayed_with_its_own_durations(tmp_path):
     assert again.makespan_s == pytest.approx(850e-9)  # as recorded
 
 
+def test_collective_calls_in_old_traces_are_told(tmp_path):
+    old = OMPSS.replace("c:1:1:2:1:2\n", "c:1:1:2:1:2\n4:1:1:1:1:60:91:32:0:10:0\n")
+    found = trace(tmp_path, old, OMPSS_PCF)
+    assert stretches(found) == stretches(trace(tmp_path, OMPSS, OMPSS_PCF))
+    assert "1 records of collective calls (type 4) are not used" in found.notes
+
+
 def test_without_labels_kernels_are_called_by_number(tmp_path):
     found = trace(tmp_path, OMPSS)
     assert found.run.kernel_names == ("task 5", "task 6")
@@ -242,7 +249,7 @@ BAD = {
     "nodes": (HEADER.replace("1(2):", "x:"), r"1:40: nodes: got 'x'; legal: as 2\(4,4\), or 0"),
     "threads": (HEADER.replace("(2:1)", "(2)"), r"1:47: application: got '1\(2\)'; legal: as"),
     "applications": (HEADER.replace(":1:1(", ":3:1("), "1:45: 3 applications, but threads of 1"),
-    "record": (HEADER + "4:1:1\n", r"2:1: record: got '4:1:1'; legal: 1 \(state\), 2 \(events\)"),
+    "record": (HEADER + "9:1:1\n", r"2:1: record: got '9:1:1'; legal: 1 \(state\), 2 \(events\)"),
     "fields": (HEADER + EVENT + "2:1:1:1:1:5:9200011\n", "3:1: events of 7 fields; legal: 2:CPU"),
     "value": (HEADER + EVENT[:-2] + "x\n", "2:21: got 'x'; legal: a whole number"),
     "large": (HEADER + EVENT[:-1] + "0" * 25 + "\n", "2:21: value: got '10+'; legal: 64 bits"),

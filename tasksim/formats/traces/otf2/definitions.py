@@ -19,7 +19,8 @@ _CLOCK: Final = re.compile(
     rf"CLOCK_PROPERTIES +Ticks per Seconds: {_NUMBER}, Global Offset: {_NUMBER},"
 )
 _REGION: Final = re.compile(
-    rf'REGION +{_NUMBER}  Name: "(.*)" <\d+> \(Aka\. .*, Role: (\w+), Paradigm: (\w+), Flags: '
+    rf'REGION +{_NUMBER}  Name: "(.*)" <\d+> \(Aka\. .*, Role: (\w+), '
+    r'Paradigm: (?:"[^"]*" <\d+>|\w+), Flags: '
 )
 _LOCATION: Final = re.compile(
     rf'LOCATION +{_NUMBER}  Name: "(.*)" <\d+>, Type: (\w+), # Events: \d+, '

@@ -38,6 +38,8 @@ RUNNING: Final = 1
 """State of a thread that runs the program's own code, as all tools of BSC number it."""
 OTHERS: Final = ("#", "c:", "i:", "d:")
 """Beginnings of lines that are no records: comments, communicators, and what is rare."""
+COLLECTIVE: Final = "4"
+"""Record of a collective call among processes, in traces of tools before 2005."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 """Bounds of the values that are kept; larger ones, of unsigned 64 bits, wrap around."""
 _ACCELERATORS: Final = ("cuda", "opencl", "hip", "gpu")
@@ -92,7 +94,7 @@ class _Content:
         self.header = Header(0, 1)
         self.rows: dict[str, int] = {}
         self.last_ns = 0
-        self.other_events = self.other_states = 0
+        self.other_events = self.other_states = self.collectives = 0
         self.events = tuple(array("q") for _ in range(5))
         self.states = tuple(array("q") for _ in range(5))
         self.communications = tuple(array("q") for _ in range(6))
@@ -108,6 +110,8 @@ class _Content:
             reader = readers.get(fields[0])
             if reader is not None:
                 reader(fields, number)
+            elif fields[0] == COLLECTIVE:
+                self.collectives += 1
             elif line and not line.startswith(OTHERS):
                 legal = "1 (state), 2 (events), 3 (communication), c (communicator), # (comment)"
                 self._found.bad(f"record: got '{line[:40]}'; legal: {legal}", number, column=1)
@@ -301,6 +305,8 @@ def _stretches(found: Records, content: _Content, labels: Labels, workers: list[
         found.note(f"{others} events of other types say nothing of tasks, and are not used")
     if states:
         found.note(f"{states} states are not used: {why}")
+    if content.collectives:
+        found.note(f"{content.collectives} records of collective calls (type 4) are not used")
     return stretches
 
 
