@@ -73,10 +73,10 @@ def record(
 
     PROGRAM is a Python script, which is run as 'python PROGRAM ARGUMENT...' would run it, or a
     compiled program that uses OpenMP, which is run as it is. Tasks are what the script submits to
-    executors of concurrent.futures and pools of multiprocessing, its calls of joblib.Parallel, the
-    processes that it starts, and what it computes with Dask's threads; or the tasks of OpenMP. The
-    run that is kept has its task graph and its platform beside it, with what the program's runtime
-    cost between tasks. What comes after PROGRAM is the program's.
+    executors of concurrent.futures and pools of multiprocessing, its calls of joblib.Parallel and
+    of Parsl's apps, the processes that it starts, and what it computes with Dask's threads; or the
+    tasks of OpenMP. The run that is kept has its task graph and its platform beside it, with what
+    the program's runtime cost between tasks. What comes after PROGRAM is the program's.
     """
     from tasksim.recording.openmp.elf import is_elf
 

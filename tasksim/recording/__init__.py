@@ -1,1 +1,1 @@
-"""Recording of programs that use pools, processes, joblib, Dask or asyncio, as runs."""
+"""Recording of programs that use pools, processes, joblib, Parsl, Dask or asyncio, as runs."""

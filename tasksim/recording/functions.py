@@ -17,6 +17,8 @@ _LIBRARIES = (
     "joblib._utils",
     "joblib.externals.loky",
     "joblib.parallel",
+    "parsl.",
+    "tasksim.recording.",
 )
 """Modules of libraries that use pools for tasks of their own, by their beginnings."""
 _WRAPPERS = {"_FuncWrapper": "function", "CloudpickledObjectWrapper": "_obj"}

@@ -20,6 +20,7 @@ __all__ = [
     "JOBLIB",
     "MAIN_THREAD",
     "MULTIPROCESSING",
+    "PARSL",
     "Datum",
     "Log",
     "RecordedTask",
@@ -28,6 +29,7 @@ __all__ = [
 FUTURES: Final = "concurrent.futures"
 DASK: Final = "dask"
 JOBLIB: Final = "joblib"
+PARSL: Final = "parsl"
 MULTIPROCESSING: Final = "multiprocessing"
 ASYNCIO: Final = "asyncio"
 

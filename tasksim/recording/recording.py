@@ -14,6 +14,7 @@ from tasksim.recording.dask_graphs import DaskWatch
 from tasksim.recording.futures import record_futures
 from tasksim.recording.joblib_calls import JoblibWatch
 from tasksim.recording.log import Log
+from tasksim.recording.parsl_apps import ParslWatch
 from tasksim.recording.patches import Patches
 from tasksim.recording.pools import PoolWatch
 from tasksim.recording.processes import ProcessWatch
@@ -34,15 +35,15 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def record(name: str = "recorded", *, asyncio: bool = False) -> Recording:
-    """Return a recording of what a program gives to pools, processes, joblib or Dask.
+    """Return a recording of what a program gives to pools, processes, joblib, Parsl or Dask.
 
     Inside the ``with`` block, what is submitted to a
     :class:`concurrent.futures.ThreadPoolExecutor` or a
     :class:`concurrent.futures.ProcessPoolExecutor` is a task; so are the calls that are given to
     ``joblib.Parallel``, :class:`multiprocessing.pool.Pool` and
-    :class:`multiprocessing.pool.ThreadPool`, each :class:`multiprocessing.Process`, and what Dask's
-    threads compute. No result changes. Nothing of joblib or Dask is imported unless the program
-    does.
+    :class:`multiprocessing.pool.ThreadPool`, those of Parsl's apps, each
+    :class:`multiprocessing.Process`, and what Dask's threads compute. No result changes. Nothing of
+    joblib, Parsl or Dask is imported unless the program does.
 
     A task depends on the tasks whose results, or futures, are among its arguments, in lists,
     tuples, sets and dictionaries too; and on those whose end the thread that submitted it had seen
@@ -137,6 +138,7 @@ class Recording:
             PoolWatch(*parts),
             ProcessWatch(*parts),
             DaskWatch(self._log, self._patches),
+            ParslWatch(*parts),
             *([AsyncioWatch(*parts)] if asyncio else []),
         ]
         self._warns = True

@@ -1,0 +1,97 @@
+"""Recording of the apps that a program calls with Parsl.
+
+A call of an app is a task, on whatever executor: a thread calls it as it is, and pickled on its way
+to another process it is a timed call there, as :class:`~tasksim.recording.calls.RecordedCall` does
+it. Futures among its arguments are what it waits for.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from tasksim.recording.calls import RecordedCall, Submission
+from tasksim.recording.functions import function_and_name
+from tasksim.recording.imports import WhenImported
+from tasksim.recording.log import PARSL
+from tasksim.recording.results import mark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tasksim.recording.log import Log, RecordedTask
+    from tasksim.recording.patches import Patches
+    from tasksim.recording.results import Results
+
+__all__ = ["ParslWatch"]
+
+
+class ParslWatch:
+    """Recorder of Parsl's apps, active once the program imports Parsl."""
+
+    def __init__(self, log: Log, patches: Patches, results: Results) -> None:
+        self._log = log
+        self._patches = patches
+        self._results = results
+        self._import = WhenImported("parsl.dataflow.dflow", self._begin)
+
+    def start(self) -> None:
+        """Wait until the program imports Parsl; nothing is imported here."""
+        self._import.watch()
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._import.stop()
+
+    def _begin(self) -> None:
+        from parsl.dataflow.dflow import DataFlowKernel
+        from parsl.dataflow.memoization import id_for_memo
+
+        # What is cached is found by the app's own function.
+        id_for_memo.register(_NamedCall)(
+            lambda call, output_ref=False: id_for_memo(call.__wrapped__, output_ref)
+        )
+        self._patches.set(DataFlowKernel, "submit", self._submitting(DataFlowKernel.submit))
+
+    def _submitting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces ``DataFlowKernel.submit``, which gets every call of an app."""
+
+        @functools.wraps(original)
+        def submit(self_: Any, func: Any, app_args: Any, **kwargs: Any) -> Any:
+            if not self._log.is_open:
+                return original(self_, func, app_args, **kwargs)
+            task = self._task(func, app_args, kwargs.get("app_kwargs") or {})
+            with Submission(self._log, task):
+                future = original(self_, _NamedCall(self._log, task, func), app_args, **kwargs)
+            mark(future, task)
+            future.add_done_callback(functools.partial(_note_exception, task))
+            return future
+
+        return submit
+
+    def _task(self, function: Any, args: Any, kwargs: Any) -> RecordedTask:
+        """Return the task of a call."""
+        reads = self._results.among(*args, *kwargs.values())
+        return self._log.submit(_named(function), reads, PARSL)
+
+
+def _note_exception(task: RecordedTask, future: Any) -> None:
+    """Note that a task raised, which Parsl brings home as a result."""
+    task.raised = future.exception() is not None
+
+
+def _named(function: Any) -> tuple[str, str]:
+    """Return the name of an app; one that runs a command carries the function that writes it."""
+    inner = inspect.unwrap(function)
+    if isinstance(inner, functools.partial) and inner.args and callable(inner.args[0]):
+        inner = inner.args[0]
+    return function_and_name(inner)
+
+
+class _NamedCall(RecordedCall):
+    """A recorded call with the name of its function, by which Parsl calls it."""
+
+    def __init__(self, log: Log, task: RecordedTask, function: Any) -> None:
+        super().__init__(log, task, function)
+        functools.update_wrapper(self, function)
