@@ -2,7 +2,8 @@
 
     python benchmarks/openmp.py                           # some minutes, on a calm machine
     python benchmarks/openmp.py --tries 200 --programs fib,lu
-    python benchmarks/openmp.py --coarse                  # larger tasks
+    python benchmarks/openmp.py --sizes coarse            # larger tasks
+    python benchmarks/openmp.py --sizes other             # sizes between
     python benchmarks/openmp.py --costs                   # half a minute
 
 The programs of ``examples/openmp`` are compiled and recorded on one thread and on two, in turn, as
@@ -18,7 +19,9 @@ Printed, as medians with the worst in brackets:
 - *creation*: by how much longer the creation of all tasks took: on one thread, the runtime executes
   each at once, and puts it in no queue;
 - *start*: how long the second thread took to start, which one thread does not know of;
-- *with all*: the prediction with work that much longer, and half of the start.
+- *with all*: the prediction with work that much longer, and half of the start;
+- *costs*: what recordings on one thread predict for two with the runtime's costs, as
+  ``tasksim calibrate openmp`` measures them, at the begin and without any of these programs.
 
 Then the costs of recording: processor time per task of 50 us, and once per program.
 """
@@ -33,16 +36,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from tasksim import Platform, simulate
 from tasksim.base.errors import InputError
 from tasksim.recording.openmp.openmp_recording import PreparedProgram
 from tasksim.recording.openmp.pieces import Role
 from tasksim.recording.openmp.program import run_program
 from tasksim.recording.openmp.runtime import find_program, find_recorder
+from tasksim.recording.openmp.runtime_costs import measure_runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,6 +70,14 @@ COARSE_ARGUMENTS: Final = {
 }  # fmt: skip
 """Sizes for which tasks take 0.1 ms and more, and runs 20 to 100 ms; the other programs have small
 tasks only."""
+OTHER_ARGUMENTS: Final = {
+    "cholesky.c": "14 36", "lu.c": "10 60", "qr.c": "9 40", "sparselu.c": "13 40",
+    "strassen.c": "192 2", "sort.c": "300000 4000", "fib.c": "32 20", "nqueens.c": "11 4",
+    "stencil.c": "12 25 30000", "health.c": "7 3 4", "taskloop.cpp": "100 24000",
+    "pipeline.f90": "250 6",
+}  # fmt: skip
+"""Sizes between these two, for which a run takes 2 to 15 ms."""
+SIZES: Final = {"fine": ARGUMENTS, "coarse": COARSE_ARGUMENTS, "other": OTHER_ARGUMENTS}
 COMPILERS: Final = {".c": "gcc", ".cpp": "g++", ".f90": "gfortran"}
 MAX_OFF_CORE: Final = 0.02
 """Share of the threads' time without a core up to which a recording is calm."""
@@ -104,6 +118,7 @@ class Row(NamedTuple):
     creation_s: float
     start_s: float
     with_all: float
+    with_costs: float
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", default="", help="some of them, by comma; default: all")
     parser.add_argument("--keep", type=int, default=3, help="calm recordings of each, default 3")
-    parser.add_argument("--coarse", action="store_true", help="tasks of 0.1 ms and more")
+    parser.add_argument("--sizes", choices=list(SIZES), default="fine", help="default fine")
     parser.add_argument("--costs", action="store_true", help="only the costs of recording")
     parser.add_argument("--tries", type=int, default=40, help="at most, default 40")
     parser.add_argument("--pause", type=float, default=0.05, help="seconds between, default .05")
@@ -123,13 +138,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = given.programs.split(",") if given.programs else [Path(n).stem for n in ARGUMENTS]
     os.environ["KMP_USE_YIELD"] = "0"
     print(f"load {os.getloadavg()[0]:.1f}, {len(os.sched_getaffinity(0))} cores")
+    measured = measure_runtime()
+    print(f"costs of the runtime: {measured.section()}")
+    team = replace(Platform.identical(2), overheads=measured.overheads)
     print(
         f"{'':9} {'tasks':>5} {'itself, 1':>17} {'itself, 2':>17} {'spread':>8} "
-        f"{'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8}"
+        f"{'1 for 2':>8} {'tasks':>6} {'creation':>9} {'start':>7} {'with all':>8} {'costs':>7}"
     )
     rows = []
     with tempfile.TemporaryDirectory(prefix="tasksim-benchmark-") as folder:
-        for name, sizes in (COARSE_ARGUMENTS if given.coarse else ARGUMENTS).items():
+        for name, sizes in SIZES[given.sizes].items():
             if Path(name).stem not in chosen:
                 continue
             program = compiled(EXAMPLES / name, Path(folder))
@@ -137,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not all(calm):
                 print(f"{Path(name).stem:9} no calm recording in {given.tries} tries")
                 continue
-            rows.append(row_of(Path(name).stem, *calm))
+            rows.append(row_of(Path(name).stem, *calm, team))
             print(line(rows[-1]), flush=True)
         if rows:
             summary(rows)
@@ -200,13 +218,19 @@ def busy_s(recording: OpenMPRecording) -> tuple[float, float]:
     return float(run.tasks.duration_s.sum()) - start_s(recording) - creation_s, creation_s
 
 
-def row_of(name: str, one: list[OpenMPRecording], two: list[OpenMPRecording]) -> Row:
+def row_of(
+    name: str, one: list[OpenMPRecording], two: list[OpenMPRecording], team: Platform
+) -> Row:
     """Return the figures of a program."""
     real_s = statistics.median(recording.run.makespan_s for recording in two)
     predicted_s = statistics.median(recording.simulate(2).makespan_s for recording in one)
     (tasks_1, creation_1), (tasks_2, creation_2) = (
         map(statistics.median, zip(*map(busy_s, recordings), strict=True))
         for recordings in (one, two)
+    )
+    costed_s = statistics.median(
+        simulate(each.run, team, scheduler="libomp", durations="measured").makespan_s
+        for each in one
     )
     late_s = statistics.median(map(start_s, two))
     longer = (tasks_2 + creation_2) / (tasks_1 + creation_1)
@@ -221,6 +245,7 @@ def row_of(name: str, one: list[OpenMPRecording], two: list[OpenMPRecording]) ->
         creation_2 - creation_1,
         late_s,
         (predicted_s * longer + late_s / 2) / real_s - 1,
+        costed_s / real_s - 1,
     )
 
 
@@ -234,7 +259,8 @@ def line(row: Row) -> str:
     return (
         f"{row.name:9} {row.tasks:5} {shown(row.one)} {shown(row.two)} "
         f"{max(map(abs, row.spread)):8.1%} {row.predicted:+8.1%} {row.longer:6.2f} "
-        f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%}"
+        f"{1e6 * row.creation_s:6.0f} us {1e6 * row.start_s:4.0f} us {row.with_all:+8.1%} "
+        f"{row.with_costs:+7.1%}"
     )
 
 
@@ -246,6 +272,7 @@ def summary(rows: list[Row]) -> None:
         "spread": [max(map(abs, row.spread)) for row in rows],
         "1 for 2": [abs(row.predicted) for row in rows],
         "with all": [abs(row.with_all) for row in rows],
+        "costs": [abs(row.with_costs) for row in rows],
     }
     for name, errors in columns.items():
         print(f"{name:10} median {statistics.median(errors):.2%}, worst {max(errors):.2%}")

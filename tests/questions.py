@@ -43,12 +43,13 @@ ESTIMATES_S = (
 OVERHEADS = (
     Overheads(),
     Overheads(submission_s=1e-5, task_s=1e-6, wakeup_s=2e-6),
+    Overheads(task_s=1e-6, start_s=3e-4),
     Overheads(progress_s=1e-6),
     Overheads(
         submission_s=1e-6, push_s=1e-6, fetch_s=1e-6, progress_s=1e-6, kernel_s=1e-5, copy_s=1e-5
     ),
 )
-"""The runtime's own costs: none, the basic ones, one of machines, all those of StarPU-SimGrid."""
+"""Costs of the runtime: none, basic ones, late cores, one of machines, all of StarPU-SimGrid."""
 ALLOCATIONS = (
     Allocation(chunk_bytes=16.0, unit_bytes=1.0, largest_bytes=0.0),
     Allocation(chunk_bytes=16.0, unit_bytes=4.0, largest_bytes=8.0),

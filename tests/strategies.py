@@ -74,6 +74,7 @@ def platforms(draw, max_workers=5):
                 Overheads(),
                 Overheads(task_s=0.25),
                 Overheads(submission_s=0.5, task_s=0.125, wakeup_s=0.25),
+                Overheads(wakeup_s=0.25, start_s=1.5),
             ]
         )
     )
@@ -121,11 +122,12 @@ COSTS = (
     Overheads(),
     Overheads(progress_s=1e-6),
     Overheads(submission_s=1e-5, task_s=1e-6, wakeup_s=2e-6),
+    Overheads(task_s=1e-6, start_s=3e-4),
     Overheads(
         submission_s=1e-6, push_s=1e-6, fetch_s=1e-6, progress_s=1e-6, kernel_s=1e-5, copy_s=1e-5
     ),
 )
-"""The runtime's own costs: none, one, the basic ones, all those of StarPU-SimGrid."""
+"""The runtime's own costs: none, one, the basic ones, late cores, all those of StarPU-SimGrid."""
 
 ALLOCATIONS = (
     Allocation(chunk_bytes=16.0, unit_bytes=1.0, largest_bytes=0.0),

@@ -18,8 +18,16 @@ __all__ = ["MemoryTool", "compiled", "core_frequency", "loaded"]
 LINKED: Final = ("-shared", "-pthread")
 
 
-def compiled(source: str, target: Path, purpose: str, flags: Sequence[str] = ("-O2",)) -> Path:
-    """Compile *source* to the shared library *target*, and return *target*.
+def compiled(
+    source: str,
+    target: Path,
+    purpose: str,
+    flags: Sequence[str] = ("-O2",),
+    linked: Sequence[str] = LINKED,
+) -> Path:
+    """Compile *source* to *target*, by default a shared library, and return *target*.
+
+    Flags and libraries of *linked* come last when it is linked.
 
     Raises
     ------
@@ -31,7 +39,8 @@ def compiled(source: str, target: Path, purpose: str, flags: Sequence[str] = ("-
         compiler = find_compiler()
         name = target.with_suffix("").name
         compiler.run(compiler.compile(f"{name}.cpp", f"{name}.o", flags), target.parent)
-        compiler.run([*compiler.command, *LINKED, f"{name}.o", "-o", target.name], target.parent)
+        command = [*compiler.command, f"{name}.o", "-o", target.name, *linked]
+        compiler.run(command, target.parent)
     except NotBuilt as error:
         raise TasksimError(f"{purpose} needs a small C++ program: {error}") from error
     return target

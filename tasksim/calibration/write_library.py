@@ -218,7 +218,7 @@ def _like(platform: Platform) -> dict[str, Any]:
     cost = platform.overheads
     seconds = {
         "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
-        "push": cost.push_s,
+        "push": cost.push_s, "start": cost.start_s,
     }  # fmt: skip
     return {
         "memories": {memory.name: {} for memory in platform.memories},

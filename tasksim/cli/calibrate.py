@@ -43,6 +43,8 @@ NETWORK = "network"
 """Word in place of graphs and kernels that requests a measurement of messages."""
 MEMORY = "memory"
 """Word that requests latencies and bandwidths of this machine."""
+OPENMP = "openmp"
+"""Word that requests the costs of the OpenMP runtime on this machine."""
 POWER = "power"
 """Word before kernels that requests the power of this machine."""
 
@@ -60,6 +62,7 @@ POWER = "power"
         "tasksim calibrate memory --library mylibrary",
         "tasksim calibrate power gemm m=256 n=256 k=256 potrf n=256 --library mylibrary",
         "mpiexec -n 2 tasksim calibrate network --library mylibrary",
+        "tasksim calibrate openmp --library mylibrary",
         "tasksim calibrate --from runs/omp --name here",
     ],
 )
@@ -182,6 +185,8 @@ def calibrate(
     and many to one, and writes networks/MACHINE.yaml, which --network reads. 'memory' measures
     latency and bandwidth of each level of memory, and adds them to the machine's platform file;
     'power', with KERNELs behind it, adds what the machine draws, where its counters can be read.
+    'openmp' measures what the OpenMP runtime costs on two threads and not on one, with which
+    recordings on one thread predict more, and writes platforms/MACHINE-openmp.yaml.
 
     With --from, kernels are those of recorded runs: OpenMP programs, Python programs, imported
     traces, native runs. Their parameters are those of the recording, durations are without the
@@ -213,6 +218,11 @@ def calibrate(
         from tasksim.cli.calibrate_machine import calibrate_memory
 
         calibrate_memory(library, name, workers=workers, as_json=as_json)
+        return
+    if items == (OPENMP,):
+        from tasksim.cli.calibrate_machine import calibrate_openmp
+
+        calibrate_openmp(library, name, as_json=as_json)
         return
     if items[0] == POWER:
         from tasksim.cli.calibrate_machine import calibrate_power
@@ -268,6 +278,7 @@ OPTIONS_WITH_FROM = {"runs", "library", "name", "terms", "predicted", "replace",
 OPTIONS_OF_MACHINE = {
     NETWORK: {"library", "name", "max_time", "quick", "as_json"},
     MEMORY: {"library", "name", "workers", "as_json"},
+    OPENMP: {"library", "name", "as_json"},
     POWER: {"library", "name", "workers", "as_json"},
 }
 """Options that are allowed together with each word that measures the machine itself."""

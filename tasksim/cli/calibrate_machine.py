@@ -1,7 +1,8 @@
-"""The ``tasksim calibrate memory``, ``network`` and ``power`` commands."""
+"""The ``tasksim calibrate memory``, ``network``, ``openmp`` and ``power`` commands."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.native.energymeter import EnergyMeter
 
-__all__ = ["calibrate_memory", "calibrate_network", "calibrate_power"]
+__all__ = ["calibrate_memory", "calibrate_network", "calibrate_openmp", "calibrate_power"]
 
 
 def calibrate_memory(
@@ -62,6 +63,48 @@ def _memory_text(levels: Sequence[Level]) -> Iterator[str]:
         rates = ", ".join(f"{rate / 1e9:.3g}" for rate in level.bandwidth_bytes_per_s)
         latency = f"{1e9 * level.latency_s:.3g} ns"
         yield f"{level.name:6} {size:>10}  {level.cores:10}  {latency:>9}   {rates} GB/s"
+
+
+def calibrate_openmp(library: Path, name: str | None, *, as_json: bool) -> None:
+    """Measure the OpenMP runtime, and write its costs to a platform file in *library*."""
+    from tasksim.base.units import format_time
+    from tasksim.native.this_machine import machine_name, named_machine
+    from tasksim.recording.openmp.runtime_costs import measure_runtime, write_runtime
+
+    path = library / "platforms" / f"{named_machine(name or f'{machine_name()}-openmp')}.yaml"
+    refuse_unwritable(path)
+    with showing("openmp") as progress:
+        found = measure_runtime(progress=progress)
+    replaced = write_runtime(path, found)
+    cost = found.overheads
+    if as_json:
+        seconds = {
+            field: seconds for field, seconds in asdict(cost).items() if field in OPENMP_COSTS
+        }
+        told = {"runtime": found.runtime, **seconds, "notes": list(found.notes), "output": path}
+        print_json(told)
+    else:
+        click.echo(f"on two threads of {found.runtime}, beyond what one takes:")
+        for field, text in OPENMP_COSTS.items():
+            name = field.removesuffix("_s")
+            click.echo(f"{name:10} {format_time(getattr(cost, field)):>8}  {text}")
+    for text in found.notes:
+        note(f"Note: {text}")
+    if replaced:
+        before = ", ".join(f"{name} {seconds}" for name, seconds in replaced.items())
+        note(f"Note: {path} had overheads of another runtime, which are replaced: {before}")
+    note(f"Wrote {path}")
+
+
+OPENMP_COSTS = {
+    "creation_s": "to create a task",
+    "dependence_s": "per datum in its depend clauses",
+    "task_s": "to fetch a task",
+    "fetch_s": "per datum in its depend clauses, to fetch it and to release others",
+    "wakeup_s": "until a waiting thread notices a task",
+    "start_s": "to start the second thread, once",
+}
+"""Costs of an OpenMP runtime, and what the command says of each."""
 
 
 QUICK_S = 4.0

@@ -100,6 +100,7 @@ class Graph(ctypes.Structure):
         " p:kernel,priority,successor_ptr,successors,access_ptr,"
         "access_handle,access_mode,handle_size,handle_home,hint_after,hint_handle,"
         "hint_ptr,hint_waits,hint_drops,at_once"
+        " i:starts"
     )
 
 
@@ -109,7 +110,7 @@ class Platform(ctypes.Structure):
     _fields_ = _fields(
         "i:workers,classes,memories,links p:class_of,memory_of,node_of,pipeline,nominal_speed"
         " d:submission_s,task_s,wakeup_s"
-        " i:submission,task,wakeup,push,fetch,progress,kernel,copy,allocate,free"
+        " i:submission,task,wakeup,push,fetch,progress,kernel,copy,start,allocate,free"
         " d:unit_bytes,chunk_bytes,largest_bytes,usable,pin_s p:memory_bytes"
         " i:fetches,prefetches,idle,serialised p:fixed_s,per_byte_s,direct,path i:paths,path_links"
         " p:path_latency,path_weight,path_limit,path_ptr,path_link,path_times,capacity"

@@ -167,6 +167,8 @@ Graph::Graph(const tasksim_graph &given) {
   hint_after = array(given.hint_after, given.hints);
   hint_handle = array(given.hint_handle, given.hints);
   if (given.at_once) at_once = array(given.at_once, tasks);
+  expect(given.starts >= 0 && given.starts <= given.tasks);
+  starts = static_cast<int>(given.starts);
   expect_within(kernel, 0, kernels - 1);
   expect_within(successors, 0, tasks - 1);
   expect_within(access_handle, 0, handles - 1);
@@ -258,7 +260,7 @@ Platform::Platform(const tasksim_platform &all) : given(all) {
   constexpr i64 MAX_OVERHEAD_TICKS = 86'400'000'000'000;
   for (const i64 ticks :
        {given.submission, given.task, given.wakeup, given.push, given.fetch, given.progress,
-        given.kernel, given.copy, given.allocate, given.free})
+        given.kernel, given.copy, given.start, given.allocate, given.free})
     expect(ticks >= 0 && ticks <= MAX_OVERHEAD_TICKS);
   for (const double seconds : {given.submission_s, given.task_s, given.wakeup_s})
     expect(seconds >= 0.0);

@@ -77,6 +77,11 @@ class Graph {
   std::span<const std::int32_t> home;   // per handle
   std::span<const std::int32_t> hint_after, hint_handle;
   std::span<const std::int8_t> at_once;  // per task, or empty
+  int starts;                            // tasks that are the start of a worker
+
+  // When *worker*, a core, is there, if a start takes *start* ticks. The first one is there at once,
+  // and those whose starts are tasks are there for these.
+  i64 there(int worker, i64 start) const { return worker > starts ? start : 0; }
 
   // Whether the worker of the task before it goes on to *task* without asking the runtime.
   bool goes_on_at_once(int task) const { return !at_once.empty() && at_once[task]; }

@@ -58,6 +58,7 @@ typedef struct {
   const int32_t *hint_waits;               // waits
   const int8_t *hint_drops;                // per hint
   const int8_t *at_once; // per task, whether its worker goes on to it at no cost; null: none
+  int64_t starts;        // tasks that are the start of a worker, which is there for them
 } tasksim_graph;
 
 typedef struct {
@@ -65,7 +66,7 @@ typedef struct {
   const int32_t *class_of, *memory_of, *node_of, *pipeline; // per worker; pipeline 0: a core
   const double *nominal_speed;                              // per worker: NOMINAL_SPEED of random
   double submission_s, task_s, wakeup_s;                    // for the replay of one memory
-  int64_t submission, task, wakeup, push, fetch, progress, kernel, copy; // ticks
+  int64_t submission, task, wakeup, push, fetch, progress, kernel, copy, start; // ticks
   int64_t allocate, free;                                   // ticks
   double unit_bytes, chunk_bytes, largest_bytes, usable;
   double pin_s;                                             // per MiB of main memory

@@ -32,7 +32,7 @@ def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool
     cost = OverheadTicks.of(platform.overheads)
     return (
         min(cost.push, cost.fetch, cost.progress, cost.submission) > 0
-        and cost.task == cost.wakeup == 0
+        and cost.task == cost.wakeup == cost.start == 0
         and sorted(devices) == list(range(1, len(platform.memories)))
         and not any(cores)
         and platform.memories[0].size_bytes is None

@@ -39,6 +39,7 @@ class OverheadTicks(NamedTuple):
     submission: int
     task: int
     wakeup: int
+    start: int
     push: int
     fetch: int
     progress: int
@@ -51,6 +52,7 @@ class OverheadTicks(NamedTuple):
             submission=ticks(overheads.submission_s),
             task=ticks(overheads.task_s),
             wakeup=ticks(overheads.wakeup_s),
+            start=ticks(overheads.start_s),
             push=ticks(overheads.push_s),
             fetch=ticks(overheads.fetch_s),
             progress=ticks(overheads.progress_s),

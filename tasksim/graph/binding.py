@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
-__all__ = ["Binding"]
+__all__ = ["THREAD_START", "Binding"]
+
+THREAD_START: Final = "thread start"
+"""Kernel of the tasks that are the start of a thread in a recording, held by that thread."""
 
 
 class Binding(IntEnum):

@@ -13,7 +13,7 @@ import numpy as np
 from tasksim.base.errors import CycleError, GraphError, expect
 from tasksim.base.units import format_size
 from tasksim.graph.access_mode import AccessMode
-from tasksim.graph.binding import Binding
+from tasksim.graph.binding import THREAD_START, Binding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -242,6 +242,13 @@ class TaskGraph:
         return _frozen(
             (self.continues >= 0) & (self.predecessor_count == 1), np.bool_, "goes_on_at_once"
         )
+
+    @cached_property
+    def starts(self) -> int:
+        """The number of tasks that are the start of a worker, in recorded OpenMP programs."""
+        if THREAD_START not in self.kernels or not len(self.binding):
+            return 0
+        return int((self.kernel == self.kernels.index(THREAD_START)).sum())
 
     def kernel_of(self, task: int) -> str:
         """Return the name of the kernel of *task*."""

@@ -82,6 +82,9 @@ def _overheads(section: OverheadsSection) -> Overheads:
         progress_s=section.progress,
         kernel_s=section.kernel,
         copy_s=section.copy_,
+        start_s=section.start,
+        creation_s=section.creation,
+        dependence_s=section.dependence,
     )
 
 

@@ -35,6 +35,14 @@ class Overheads:
         To queue a kernel on a device, on the worker that drives it.
     copy_s : float, default 0.0
         To start a copy, on the worker that drives the device.
+    start_s : float, default 0.0
+        Until a core other than the first is there for its first task, unless that is its start, as
+        in recordings of OpenMP programs on several threads.
+    creation_s : float, default 0.0
+        To create a task on a team of several threads, beyond what it takes on one: replays of
+        OpenMP programs that were recorded on one thread charge it where there are more workers.
+    dependence_s : float, default 0.0
+        The same, per datum in the task's ``depend`` clauses.
 
     See Also
     --------
@@ -54,11 +62,14 @@ class Overheads:
     progress_s: float = 0.0
     kernel_s: float = 0.0
     copy_s: float = 0.0
+    start_s: float = 0.0
+    creation_s: float = 0.0
+    dependence_s: float = 0.0
 
     @property
     def only_basic(self) -> bool:
-        """Whether nothing but submission, task and wake-up costs anything."""
-        basic = ("submission_s", "task_s", "wakeup_s")
+        """Whether no data, devices or pushes cost anything."""
+        basic = ("submission_s", "task_s", "wakeup_s", "start_s", "creation_s", "dependence_s")
         return not any(getattr(self, f.name) for f in fields(self) if f.name not in basic)
 
 

@@ -144,6 +144,11 @@ class OverheadsSection(Section):
     )
     kernel: float = given(_TIME, 0.0, "to queue a kernel on a device")
     copy_: float = given(_TIME, 0.0, "to start a copy", alias="copy")
+    start: float = given(_TIME, 0.0, "until a core other than the first is there")
+    creation: float = given(
+        _TIME, 0.0, "to create a task of OpenMP on several threads, more than on one"
+    )
+    dependence: float = given(_TIME, 0.0, "the same, per datum of the task")
 
 
 class LinkSection(Section):

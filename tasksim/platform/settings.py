@@ -84,6 +84,9 @@ TREE: Final[Tree] = {
         "progress": Leaf("time", 0.0),
         "kernel": Leaf("time", 0.0),
         "copy": Leaf("time", 0.0),
+        "start": Leaf("time", 0.0),
+        "creation": Leaf("time", 0.0),
+        "dependence": Leaf("time", 0.0),
     },
     "links": {
         "*": {

@@ -66,7 +66,7 @@ class Replayable:
         }
         seconds = {
             "submission": cost.submission_s, "task": cost.task_s, "wakeup": cost.wakeup_s,
-            "push": cost.push_s,
+            "push": cost.push_s, "start": cost.start_s,
         }  # fmt: skip
         return {
             "name": platform.name,

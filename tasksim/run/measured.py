@@ -8,6 +8,7 @@ import numpy as np
 
 from tasksim.base.arguments import one_of
 from tasksim.base.errors import InputError
+from tasksim.graph.binding import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +46,12 @@ class MeasuredDurations:
         Speeds of the run's workers by architecture, from its platform; 1 by default. On a
         platform with other speeds durations are scaled accordingly.
 
+    Notes
+    -----
+    An OpenMP program that was recorded on one thread had no costs of creations, as its runtime
+    executed each task at once. On a platform with more workers, what a task does between two
+    creations takes longer by that platform's costs of a creation.
+
     See Also
     --------
     tasksim.simulate : Accepts an instance as *models*; ``durations="measured"`` creates one.
@@ -81,6 +88,7 @@ class MeasuredDurations:
         self._where = np.zeros(len(graph), np.int64)
         self._where[ran.task] = where[ran.worker]
         self._rows = {name: self._row(number) for number, name in enumerate(named)}
+        self._of_one_thread = run.kind == "native" and len(run.workers) == 1
 
     def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
         """Return the duration of each task in each class of workers, shape (classes, tasks).
@@ -110,6 +118,8 @@ class MeasuredDurations:
                 f"{graph.label(int(nowhere[0]))} ran on {', '.join(self._rows)} only; platform "
                 f"{platform.name} has {', '.join(platform.architectures)}"
             )
+        if self._of_one_thread and len(platform.workers) > 1:
+            table += _creations_s(graph, platform)
         return table
 
     def model(self, kernel: str, architecture: str) -> NoReturn:
@@ -129,6 +139,23 @@ class MeasuredDurations:
         row = _means(number, self._seconds, here)
         row = np.where(np.isinf(row), _means(graph.kernel, self._seconds, here), row)
         return np.where(here, self._seconds, row) if self.what != "means" else row
+
+
+def _creations_s(graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
+    """Return what creations of OpenMP's tasks cost *platform*, per task that comes after one."""
+    cost = platform.overheads
+    found = np.zeros(len(graph))
+    if not len(graph.creator) or not (cost.creation_s or cost.dependence_s):
+        return found
+    after = np.full(len(graph) + 1, len(graph))
+    later = np.flatnonzero(graph.continues >= 0)
+    after[graph.continues[later]] = later
+    created = np.flatnonzero((graph.creator >= 0) & (graph.binding != Binding.HELD))
+    data = np.diff(graph.access_ptr)[created]
+    weights = cost.creation_s + cost.dependence_s * data
+    where = after[graph.creator[created]]
+    found += np.bincount(where, weights, len(graph) + 1)[: len(graph)]
+    return found
 
 
 def _means(

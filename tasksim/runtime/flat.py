@@ -164,6 +164,7 @@ def graph_columns(graph: TaskGraph, column: Arrays) -> dict[str, int | None]:
         "hint_after": column(graph.hint_after, i32),
         "hint_handle": column(graph.hint_handle, i32),
         "at_once": column(graph.goes_on_at_once, np.int8) if len(graph.continues) else None,
+        "starts": graph.starts,
     }
 
 

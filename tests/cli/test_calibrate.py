@@ -223,6 +223,7 @@ def test_graphs_to_be_predicted_that_are_none(tasksim, line, message):
         ("memory --terms gemm=auto", "--terms is not for 'memory'; legal: --library, --name, --wo"),
         ("network --workers 2", "--workers is not for 'network'"),
         ("power gemm m=8 n=8 k=8 --quick", "--quick is not for 'power'"),
+        ("openmp --workers 2", "--workers is not for 'openmp'; legal: --library, --name, --json"),
         ("memory cholesky", "'memory' stands alone, got 'cholesky', too"),
     ],
 )

@@ -140,6 +140,7 @@ def test_several_short_tasks_that_end_together_are_all_seen():
         ("task_s", CHAIN, CPU, [0.25, 4.5, 8.75]),
         ("task_s", CHAIN, GPU, [3, 7, 11]),  # devices have kernel_s instead
         ("wakeup_s", CHAIN, CPU, [0.25, 4.25, 8.25]),  # only the first time did it sleep
+        ("start_s", CHAIN, CPU, [0.25, 4.25, 8.25]),  # it is not the first worker
         ("push_s", CHAIN, CPU, [0.25, 4.5, 8.75]),  # each push delays the next task
         ("push_s", THREE, CPU, [0.25, 4.25, 8.25]),  # the main thread pushes during the first
         ("push_s", CHAIN, GPU, [3.25, 7.5, 11.75]),

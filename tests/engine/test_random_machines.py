@@ -50,11 +50,12 @@ OVERHEADS = (
     Overheads(),
     Overheads(progress_s=1e-6),
     Overheads(submission_s=1e-5, task_s=1e-6, wakeup_s=2e-6),
+    Overheads(task_s=1e-6, start_s=3e-4),
     Overheads(
         submission_s=1e-6, push_s=1e-6, fetch_s=1e-6, progress_s=1e-6, kernel_s=1e-5, copy_s=1e-5
     ),
 )
-"""The runtime's own costs: none, one, the basic ones, all those of StarPU-SimGrid."""
+"""The runtime's own costs: none, one, the basic ones, late cores, all those of StarPU-SimGrid."""
 ALLOCATIONS = (
     Allocation(chunk_bytes=16.0, unit_bytes=1.0, largest_bytes=0.0),
     Allocation(chunk_bytes=16.0, unit_bytes=4.0, largest_bytes=8.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from dataclasses import replace as changed
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from strategies import costs, graphs, platforms
 from tasksim.base.errors import InputError, SchedulerError
 from tasksim.engine.replay import Replay
 from tasksim.graph.apps.registry import generate
+from tasksim.graph.binding import THREAD_START, Binding
 from tasksim.graph.builder import RW, GraphBuilder, R
 from tasksim.platform.description import Overheads, Platform
 from tasksim.run.record import Run, TaskTable, WorkerInfo
@@ -114,6 +116,27 @@ def test_waking_a_sleeping_worker_takes_time():
     result = replay(builder.build(), with_overheads(2, wakeup_s=0.5, task_s=0.125), "eager")
     # The first task wakes a worker; at its end that worker is awake, the other is not.
     assert result.ledger.start.tolist() == [0.625, 1.75, 2.25]
+
+
+def test_all_workers_but_the_first_are_there_late():
+    builder = GraphBuilder("many")
+    for _ in range(4):
+        builder.insert("task")
+    costly = with_overheads(3, start_s=1.0, wakeup_s=0.25)
+    result = replay(builder.build(), costly, "eager", [[2.0] * 4])
+    assert result.ledger.start.tolist() == [0.25, 1.0, 1.0, 2.25]
+
+
+def test_a_worker_is_there_for_the_task_that_is_its_start():
+    builder = GraphBuilder("region")
+    for kernel in ("first", THREAD_START, "task", "task", "task"):
+        builder.insert(kernel)
+    nothing = np.full(5, -1, np.int32)
+    held = np.array([Binding.HELD, Binding.HELD, *[Binding.TIED] * 3], np.int8)
+    graph = changed(builder.build(), continues=nothing, creator=nothing, binding=held)
+    late = with_overheads(3, start_s=0.75)
+    result = replay(graph, late, "libomp", [[1.0, 0.5, 1.0, 1.0, 1.0]])
+    assert result.ledger.start.tolist() == [0.0, 0.0, 0.5, 0.75, 1.0]
 
 
 def test_all_ends_of_an_instant_release_before_any_worker_is_served():

@@ -32,6 +32,7 @@ STARPU = Overheads(
         ("eager", replace(STARPU, push_s=0.0), False),
         ("eager", replace(STARPU, push_s=1e-10), False),
         ("eager", replace(STARPU, wakeup_s=1e-6), False),
+        ("eager", replace(STARPU, start_s=1e-6), False),
     ],
 )
 def test_threads_are_for_schedulers_and_costs_that_they_know(scheduler, overheads, as_threads):

@@ -14,7 +14,7 @@ FILE = """
     workers: {cuda: {count: 1}, cpu: {count: 1}}
     overheads:
       {submission: 1 us, task: 2 us, wakeup: 3 us, push: 4 us, fetch: 5 us, progress: 6 us,
-       kernel: 10 us, copy: 11 us}
+       kernel: 10 us, copy: 11 us, start: 12 us, creation: 13 us, dependence: 14 us}
     allocation:
       {allocate: 175 us, free: 750 us, chunk: 32 MiB, unit: 16 KiB, largest: 4 MiB, usable: 0.9}
     copying: {fetches: 6, prefetches: 3, idle: 2, serialised: true, contention: 2}
@@ -23,7 +23,9 @@ FILE = """
 
 def test_all_costs(write):
     platform = load(write(FILE))
-    assert platform.overheads == Overheads(1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 10e-6, 11e-6)
+    assert platform.overheads == Overheads(
+        1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 10e-6, 11e-6, 12e-6, 13e-6, 14e-6
+    )
     assert platform.allocation == Allocation(175e-6, 750e-6, 2.0**25, 2.0**14, 2.0**22, 0.9)
     assert platform.copying == Copying(6, 3, 2, serialised=True, contention=2.0)
     assert platform.devices == {"cuda": Device(2, ("chol_model_potrf",))}

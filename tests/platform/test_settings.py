@@ -159,7 +159,7 @@ def test_settings_apply_to_what_is_inherited(write):
             "is a section, not a value (legal platform.overheads.submission, "
             "platform.overheads.task, platform.overheads.wakeup, platform.overheads.push, "
             "platform.overheads.fetch, platform.overheads.progress, platform.overheads.kernel, "
-            "platform.overheads.copy)",
+            "platform.overheads.copy, ...)",
         ),
         ("workers.cpu.count=2", "unknown path (got 'workers.cpu.count', legal platform.FIELD)"),
         ("platform", "must be PATH=VALUE, e.g. platform.workers.cpu.count=24"),

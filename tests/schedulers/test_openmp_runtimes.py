@@ -203,7 +203,11 @@ def question(seed, name, workers):
     costs = np.array([graph.parameters_of(task)["duration_s"] for task in range(len(graph))])
     costs = costs[None, :]
     platform = Platform.identical(workers)
-    overheads = (Overheads(), Overheads(task_s=3e-7, wakeup_s=2e-6), Overheads(push_s=1e-6))
+    overheads = (
+        Overheads(),
+        Overheads(task_s=3e-7, wakeup_s=2e-6, start_s=5e-6),
+        Overheads(push_s=1e-6, start_s=5e-6),
+    )
     platform = Platform(
         "threads", platform.workers, platform.memories, overheads=overheads[seed % 3]
     )

@@ -96,6 +96,8 @@ class MemoryView : public View {
         sleepers(platform),
         clock_(clock),
         wakeup_(ticks(platform.given.wakeup_s)),
+        graph_(graph),
+        start_(platform.given.start),
         resting_(platform.workers, true),
         woken_(platform.workers, false) {}
 
@@ -107,8 +109,9 @@ class MemoryView : public View {
     woken_[worker] = true;
     if (!resting_[worker]) return;
     resting_[worker] = false;
-    if (wakeup_)
-      clock_.after(wakeup_, NumberClock::AWAKE, worker);
+    const i64 rest = std::max(wakeup_, graph_.there(worker, start_) - clock_.now);
+    if (rest > 0)
+      clock_.after(rest, NumberClock::AWAKE, worker);
     else
       let_ask(worker);
   }
@@ -150,6 +153,8 @@ class MemoryView : public View {
  private:
   NumberClock &clock_;
   const i64 wakeup_;
+  const Graph &graph_;
+  const i64 start_;
   std::vector<char> resting_, woken_;
   std::vector<int> asking_;  // a heap
 };

@@ -53,7 +53,8 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
     """
     routine, intake = driver.routine, driver.intake
     routine.rank = driver.rank
-    yield from _sleep(driver, overheads.wakeup)
+    there = overheads.start if driver.worker > node.graph.starts else 0
+    yield from _awake(node, driver, there)
     while True:
         routine.woken = False
         routine.rank = driver.rank
@@ -62,7 +63,7 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         task = node.pop(driver)
         if task is None:
             if not (routine.woken or pinned):
-                yield from _sleep(driver, overheads.wakeup)
+                yield from _awake(node, driver, there)
             continue
         routine.rank = END_RANK
         yield from node.unlocked(task, routine)
@@ -80,11 +81,19 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
         yield from node.finish(driver, task)
 
 
-def _sleep(driver: Driver, wakeup: int) -> Steps:
-    """Sleep until something wakes the worker, which takes *wakeup* ticks."""
+def _awake(node: Node, driver: Driver, there: int) -> Steps:
+    """Sleep until something wakes the worker, which is not there before the tick *there*."""
     yield driver.routine.sleep()
-    if wakeup:
-        yield driver.routine.wait(wakeup)
+    rest = max(node.overheads.wakeup, there - node.clock.now)
+    if rest > 0:
+        yield driver.routine.wait(rest)
+
+
+def _sleep(driver: Driver, progress: int) -> Steps:
+    """Sleep until something wakes the worker, which takes *progress* ticks."""
+    yield driver.routine.sleep()
+    if progress:
+        yield driver.routine.wait(progress)
 
 
 def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:

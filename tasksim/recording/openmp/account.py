@@ -95,7 +95,7 @@ def account_of(run: Run, pieces: Pieces) -> ThreadAccount:
 
 
 def costs_of(run: Run, pieces: Pieces) -> Overheads:
-    """Return what the runtime costs in replays: per task that is fetched, per thread that wakes.
+    """Return the runtime's costs in replays: per task that is fetched, thread that wakes or starts.
 
     What was ready when its thread had done the task before was fetched: all of that time is
     charged, per piece. A piece that goes on with a task without a wait costs nothing. What became
@@ -107,7 +107,9 @@ def costs_of(run: Run, pieces: Pieces) -> Overheads:
     lost_s = np.maximum(gaps.end_s - np.maximum(gaps.begin_s, ready_s), 0.0) * gaps.share
     is_fetch = ready_s <= gaps.begin_s
     fetches = len(pieces) - (0 if run.graph is None else int(run.graph.goes_on_at_once.sum()))
+    starts = pieces.role == Role.START
     return Overheads(
+        start_s=float(np.median(run.tasks.duration_s[starts])) if starts.any() else 0.0,
         task_s=float(lost_s[is_fetch].sum()) / max(fetches, 1),
         wakeup_s=0.0 if is_fetch.all() else float(np.median(lost_s[~is_fetch])),
     )

@@ -397,7 +397,8 @@ def _notes_of_pieces(pieces: Pieces) -> list[str]:
     if counts["serial teams"]:
         found.append(
             "on a team of one thread all tasks are executed at once: tasks with 'if' that would "
-            "have been undeferred count as deferred"
+            "have been undeferred count as deferred, and what creations and starts cost on more is "
+            "not known; 'tasksim calibrate openmp' measures it, for --platform"
         )
     return found
 

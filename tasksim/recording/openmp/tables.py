@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tasksim.graph.access_mode import AccessMode
+from tasksim.graph.binding import THREAD_START
 from tasksim.graph.csr import from_pairs, pointers_of_counts
 from tasksim.graph.taskgraph import HandleBlock, TaskGraph
 from tasksim.native.this_machine import machine_name
@@ -47,7 +48,7 @@ def kernel_label(role: int, phase: int, place: str) -> str:
     if role == Role.BARRIER:
         return "barrier"
     if role == Role.START:
-        return "thread start"
+        return THREAD_START
     if role == Role.TASKWAIT:
         return "taskwait"
     if role == Role.SERIAL:

@@ -8,10 +8,11 @@ Steps<> core(Node &node, Driver &driver) {
   Intake &intake = *driver.intake;
   Rated *const shared = node.shared_cores();
   const i64 wakeup = node.overheads.wakeup, progress = node.overheads.progress;
+  const i64 there = node.graph.there(driver.worker, node.overheads.start);
   routine.forerunner = &driver;
   routine.rank = driver.rank;
   co_await SLEEP;
-  if (wakeup) co_await Wait{wakeup};
+  if (const i64 rest = std::max(wakeup, there - node.clock.now); rest > 0) co_await Wait{rest};
   for (;;) {
     routine.woken = false;
     routine.rank = driver.rank;
@@ -22,7 +23,8 @@ Steps<> core(Node &node, Driver &driver) {
     if (task == NONE) {
       if (!routine.woken && !pinned) {
         co_await SLEEP;
-        if (wakeup) co_await Wait{wakeup};
+        const i64 rest = std::max(wakeup, there - node.clock.now);
+        if (rest > 0) co_await Wait{rest};
       }
       continue;
     }

@@ -23,7 +23,7 @@ inline bool can_be_threads(const Platform &platform, const Scheduler &scheduler)
   }
   const tasksim_platform &costs = platform.given;
   return std::min({costs.push, costs.fetch, costs.progress, costs.submission}) > 0 &&
-         !costs.task && !costs.wakeup &&
+         !costs.task && !costs.wakeup && !costs.start &&
          std::all_of(devices.begin() + 1, devices.end(), [](int count) { return count == 1; }) &&
          platform.memory_bytes[0] < 0.0;
 }

@@ -18,13 +18,14 @@ export const GRAPH = structureOf("graph", `
   int64[hints+1]? hint_ptr
   int32[waits]? hint_waits
   int8[hints]? hint_drops
-  int8[tasks]? at_once`);
+  int8[tasks]? at_once
+  count starts`);
 export const PLATFORM = structureOf("platform", `
   count workers classes memories links
   int32[workers] class_of memory_of node_of pipeline
   real[workers] nominal_speed
   number submission_s task_s wakeup_s
-  count submission task wakeup push fetch progress kernel copy allocate free
+  count submission task wakeup push fetch progress kernel copy start allocate free
   number unit_bytes chunk_bytes largest_bytes usable pin_s
   real[memories] memory_bytes
   count fetches prefetches idle serialised
