@@ -97,7 +97,8 @@ def test_categories_are_learnt():
 
 @pytest.mark.slow
 def test_more_samples_make_it_better():
-    errors = [error(LearnedModel().fit(drawn(count, 1))) for count in (64, 256, 1024)]
+    # Beyond 4096, fewer folds are left out, and the process has half as many centres.
+    errors = [error(LearnedModel().fit(drawn(count, 1))) for count in (64, 256, 1024, 8192)]
     assert errors == sorted(errors, reverse=True)
 
 
