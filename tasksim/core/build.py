@@ -34,6 +34,7 @@ from tasksim.core.compiler import (
     WASM_FAST,
     WHOLE,
     Compiler,
+    NoCompiler,
     NotBuilt,
     find_compiler,
     find_wasm_compiler,
@@ -328,9 +329,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(sanitize).difference(SANITIZERS):
         parser.error(f"--sanitize: got {', '.join(unknown)}; legal: {', '.join(SANITIZERS)}")
     if options.target == "wasm":
-        if sanitize or options.optional:
-            parser.error("--target wasm takes neither --sanitize nor --optional")
-        return _built(lambda: build_wasm(options.output or WASM), "core as WebAssembly")
+        if sanitize:
+            parser.error("--target wasm takes no --sanitize")
+        ignored = NoCompiler if options.optional else ()
+        return _built(lambda: build_wasm(options.output or WASM), "core as WebAssembly", ignored)
     output = options.output or BESIDE
     if sanitize and output == BESIDE:
         parser.error("--sanitize needs --output: Python alone cannot load such a library")
@@ -348,10 +350,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return failed
 
 
-def _built(make: Callable[[], Path], what: str) -> int:
-    """Print where *make* has put *what*, or why it has not; return the exit code."""
+def _built(make: Callable[[], Path], what: str, ignored: type[NotBuilt] | tuple[()] = ()) -> int:
+    """Print where *make* has put *what*, or why it has not; return the exit code.
+
+    It is 0 for errors that are *ignored*.
+    """
     try:
         print(make())  # noqa: T201
+    except ignored as error:
+        _say(f"Note: the {what} is not built: {error}")
     except NotBuilt as error:
         _say(f"Error: the {what} is not built: {error}")
         return error.exit_code
@@ -388,7 +395,9 @@ def _parser() -> argparse.ArgumentParser:
         help=f"checks at run time, with commas: {', '.join(SANITIZERS)}; needs --output",
     )
     parser.add_argument(
-        "--optional", action="store_true", help="where tasksim looks for it; failing is no error"
+        "--optional",
+        action="store_true",
+        help="where tasksim looks for it; failing is no error, of WebAssembly's a missing compiler",
     )
     return parser
 
