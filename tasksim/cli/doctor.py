@@ -62,6 +62,7 @@ def doctor(ctx: click.Context, graph: str | None, settings: tuple[str, ...], as_
         "packages": packages,
         "missing": missing,
         "core": _core(),
+        "wasm": _wasm(),
         **({} if missing else _machine()),
         "openmp": _openmp(),
         "libraries": _libraries(),
@@ -106,6 +107,15 @@ def _core() -> dict[str, Any]:
     found = status()
     path = None if found.path is None else str(found.path)
     return {**asdict(found), "path": path}
+
+
+def _wasm() -> dict[str, Any]:
+    """Return whether pages can replay, by the core as WebAssembly."""
+    from tasksim.core.library import wasm_status
+
+    found = wasm_status()
+    path = None if found.path is None else str(found.path)
+    return {"available": found.available, "why": found.why, "path": path}
 
 
 def _openmp() -> dict[str, Any]:
@@ -245,6 +255,7 @@ def _text(found: dict[str, Any]) -> str:
         ("python", f"{found['python']}, GIL {'on' if found['gil'] else 'off'}"),
         *((name, version or "MISSING") for name, version in found["packages"].items()),
         ("core", _core_text(found["core"])),
+        ("wasm", _wasm_text(found["wasm"])),
         ("openmp", _openmp_text(found["openmp"])),
         *(_machine_rows(found) if "machine" in found else []),
         ("libraries", ", ".join(found["libraries"])),
@@ -260,6 +271,12 @@ def _core_text(core: dict[str, Any]) -> str:
         where = "" if core["path"] is None else f" ({core['path']})"
         return f"not there, simulations are slower: {core['why']}{where}"
     return f"version {core['version']}, by {core['compiler']}: {core['path']}"
+
+
+def _wasm_text(wasm: dict[str, Any]) -> str:
+    if not wasm["available"]:
+        return f"pages cannot replay: the core as WebAssembly is {wasm['why']}"
+    return f"pages replay by {wasm['path']}"
 
 
 def _machine_rows(found: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tasksim.cli.main import cli
+from tasksim.core import library
 from tasksim.core.build import build
 from tasksim.core.library import VERSION
 
@@ -50,3 +51,18 @@ def test_one_that_is_there(doctor, monkeypatch, sources, tmp_path):
     assert (found["available"], found["path"]) == (True, str(path))
     assert found["version"] == VERSION
     assert line_of(doctor()) == f"version {VERSION}, by {found['compiler']}: {path}"
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_the_core_for_pages(doctor, made, monkeypatch, tmp_path):
+    path = tmp_path / "core.wasm"
+    monkeypatch.setattr(library, "WASM", path)
+    if made:
+        path.write_bytes(library.digest().encode())
+    found = json.loads(doctor("--json"))["wasm"]
+    assert (found["available"], found["path"]) == (made, str(path) if made else None)
+    (line,) = [line for line in doctor().splitlines() if line.startswith("wasm ")]
+    said = (
+        f"pages replay by {path}" if made else "pages cannot replay: the core as WebAssembly is not"
+    )
+    assert line.removeprefix("wasm").strip().startswith(said)
