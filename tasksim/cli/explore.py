@@ -98,14 +98,14 @@ def explore_command(
 
     page = explore(scenario)
     page.save(output, force)
-    if page.refused:
-        warn(f"{output} shows the recording only: {page.refused}")
     if as_json:
         size = len(page.html.encode())
         told = {"page": output, "page_bytes": size, "refused": page.refused or None}
         print_json({**summary(page.run), **told})
     else:
         click.echo(run_summary(page.run))
+    if page.refused:
+        warn(f"{output} shows the recording only: {page.refused}")
     note(f"Wrote {output}")
     if in_browser:
         open_page(output)

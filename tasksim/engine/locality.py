@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tasksim.models.locality import Locality
     from tasksim.platform.description import Platform
 
-__all__ = ["FarCharge", "FarCosts", "FarPart", "caches_of"]
+__all__ = ["MIN_NEAR_SHARE", "FarCharge", "FarCosts", "FarPart", "caches_of"]
 
 MIN_NEAR_SHARE = 0.1
 """Minimum share of a modelled duration that is left when all data are near. Shares are regressed

@@ -45,6 +45,8 @@ class Prices:
         contention between busy neighbours. Infinite where a class cannot run a task.
     means : ndarray, shape (classes, tasks)
         What tasks cost with all data near if nothing is drawn.
+    localities : dict of (int, int) to Locality
+        What models know of locality, by class of workers and kernel.
     far : FarPart or None
         What far data add; None if no model knows of locality.
     slowing : Slowing or None
@@ -68,7 +70,7 @@ class Prices:
         self._demands = Demands(graph, platform, models)
         modelled_s = self._demands.means()
         self.far: FarPart | None = None
-        known: dict[tuple[int, int], Locality] = {}
+        self.localities: dict[tuple[int, int], Locality] = {}
         for index, group in enumerate(platform.classes if far_data == "charged" else ()):
             for kernel, name in enumerate(graph.model_names):
                 try:
@@ -76,13 +78,13 @@ class Prices:
                 except InputError:  # no model of this kernel there: it does not run there
                     continue
                 if locality is not None and locality.costs:
-                    known[index, kernel] = locality
-        if known:
+                    self.localities[index, kernel] = locality
+        if self.localities:
             from tasksim.engine.locality import FarPart
 
             # The duration with all data near, and what far data add in the mean, are the modelled
             # mean together: no task's data cost more than that leaves room for.
-            self.far = FarPart.of(known, graph, platform, modelled_s)
+            self.far = FarPart.of(self.localities, graph, platform, modelled_s)
         self.means = self._near(modelled_s)
         self.slowing: Slowing | None = None
         self.estimates = modelled_s

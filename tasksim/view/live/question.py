@@ -23,7 +23,9 @@ from tasksim.engine.compiled.view import KnownView
 from tasksim.engine.data.network import paths_of
 from tasksim.engine.data.ways import device_memories
 from tasksim.engine.durations import Demands
+from tasksim.engine.locality import MIN_NEAR_SHARE, caches_of
 from tasksim.engine.simulation import Settled
+from tasksim.graph.reuse import read_and_written_bytes
 from tasksim.runtime.flat import Refused
 from tasksim.runtime.policies import ported
 from tasksim.schedulers.registry import SCHEDULERS, create
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tasksim.models.locality import Locality
     from tasksim.runtime.policies import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
     from tasksim.scenario.setup import Setup
@@ -72,7 +75,9 @@ class _Machine:
     raw: list[NDArray[np.float64]]
     """Per class the durations before they are divided by the architecture's speed."""
     scaled: bool
-    """Whether costs and estimates are those, divided."""
+    """Whether estimates are those, divided, and costs follow."""
+    localities: dict[tuple[int, int], Locality]
+    """What models know of far data, by class and kernel."""
 
 
 class Store:
@@ -130,7 +135,8 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
         data,
         parts(resolved),
         scalable=base.scaled,
-        kernels=_even_kernels(base) if base.scaled else [],
+        # A given duration would know nothing of far data.
+        kernels=_even_kernels(base) if base.scaled and not base.localities else [],
     )
     schedulers = _schedulers(base)
     machines = {"": _described(base, parts(resolved), rows, store, schedulers)}
@@ -184,19 +190,15 @@ def _machine(resolved: Resolved) -> _Machine:
     question = settled.question(simulation, policy)
     prices, platform = settled.prices(simulation), resolved.platform
     demands = Demands(resolved.graph, platform, resolved.known_models())
-    raw = np.array(question.costs)
-    scaled = demands.asked is not None and prices.far is None and question.slowing is None
-    if scaled and demands.asked is not None:
-        for demand in demands.asked:
-            raw[demand.group, demand.tasks] = demand.model.predict(demand.table)[demand.rows]
-        speeds = np.array([[platform.speeds[group.architecture]] for group in platform.classes])
-        scaled = bool(
-            np.array_equal(raw / speeds, question.costs)
-            and np.array_equal(question.costs, question.estimates)
-        )
+    raw = np.array(question.estimates)
+    scaled = demands.asked is not None and question.slowing is None
+    for demand in demands.asked or () if scaled else ():
+        raw[demand.group, demand.tasks] = demand.model.predict(demand.table)[demand.rows]
+    speeds = np.array([[platform.speeds[group.architecture]] for group in platform.classes])
+    scaled = scaled and np.array_equal(raw / speeds, question.estimates)
     if not scaled:
         raw = np.array(question.costs)
-    return _Machine(resolved, question, list(raw), scaled)
+    return _Machine(resolved, question, list(raw), scaled, prices.localities)
 
 
 def _even_kernels(machine: _Machine) -> list[str]:
@@ -343,6 +345,7 @@ def _described(
         "costs": [rows(row) for row in machine.raw],
         "estimates": estimates,
         "speeds": dict(platform.speeds) if machine.scaled else None,
+        "far": _far(machine, store) if machine.scaled and machine.localities else None,
         "platform": store(found["platform"]),
         "question": store(own),
         "machine": needs_machine(replace(platform, overheads=type(platform.overheads)()))
@@ -355,6 +358,25 @@ def _described(
         "tables": [
             store(offered.tables(view)) if offered.policy.asks else None for offered in schedulers
         ],
+    }
+
+
+def _far(machine: _Machine, store: Store) -> dict[str, Any]:
+    """Return what far data cost at speed 1, which :class:`FarPart` divides by the speeds."""
+    graph, platform = machine.question.graph, machine.question.platform
+    read_bytes, written_bytes = read_and_written_bytes(graph)
+    size_of = caches_of(platform)[1]
+    known = []
+    for (index, kernel), locality in machine.localities.items():
+        size_bytes = size_of[platform.classes[index].workers[0]]
+        here = locality if size_bytes is None else locality.on_cache(size_bytes)
+        costs = here.seconds_per_far_byte, here.seconds_per_far_written_byte
+        known.append([index, kernel, *costs, here.mean_far_share, here.mean_far_written_share])
+    return {
+        "known": known,
+        "read_bytes": store(np.asarray(read_bytes, np.float64)),
+        "written_bytes": store(np.asarray(written_bytes, np.float64)),
+        "least_near": MIN_NEAR_SHARE,
     }
 
 

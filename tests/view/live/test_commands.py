@@ -18,7 +18,9 @@ from tasksim.core.library import status
 from tasksim.engine.choice import as_data
 from tasksim.engine.simulation import Settled
 from tasksim.scenario import solving
+from tasksim.scenario.scenario import Scenario
 from tasksim.schedulers.registry import create
+from tasksim.view.live.page import explore
 from tasksim.view.page import document
 
 SCRIPTS = Path(document.__file__).parent / "script"
@@ -120,6 +122,16 @@ def same(column, values):
     if "whole" in column:
         return [int(text) for text in column["whole"]] == values.tolist()
     return base64.b64decode(column["real"]) == values.astype("<f8").tobytes()
+
+
+def test_far_data_follow_the_speeds(tmp_path, of_command):
+    scenario = Scenario("cholesky tiles=4", platform="xeon-2c", scheduler="dm")
+    page = Page(explore(scenario).html, tmp_path)
+    lines = ["", "factor.speed.cpu=0.3", "factor.speed.cpu=10\ncount.cpu=4", "scheduler=darts"]
+    for found in page.run(lines=lines):
+        python = of_command(found["command"])
+        assert python["question"]["far"]["read_s_per_byte"].any()
+        assert not list(differences(found["question"], python)), found["command"]
 
 
 def test_a_page_asks_what_its_command_asks(page, of_command):

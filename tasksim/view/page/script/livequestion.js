@@ -45,9 +45,9 @@ export function askedBy(live, settings) {
   const machine = live.machines[machineName(live, settings.counts)];
   if (!machine || machine.refused) throw new Error(machine?.refused ?? "no such machine");
   const overheads = overheadsOf(machine, settings);
-  const costs = durationsOf(live, machine, machine.costs, settings);
-  const estimates = machine.estimates
-    ? durationsOf(live, machine, machine.estimates, settings) : costs;
+  const modelled = durationsOf(live, machine, machine.costs, settings);
+  const estimates = machine.estimates ? durationsOf(live, machine, machine.estimates, settings) : modelled;
+  const { costs, far } = machine.far ? farPart(live, machine, modelled, settings) : { costs: modelled, far: null };
   const needsMachine = machine.machine
     || IN_TICKS.some((name) => !BASIC.includes(name) && overheads[name] > 0);
   const scheduler = schedulerOf(live, settings);
@@ -55,7 +55,7 @@ export function askedBy(live, settings) {
     graph: live.graph,
     platform: platformOf(live, machine, overheads, settings),
     question: {
-      ...machine.question, ...scheduler.flags, costs, estimates,
+      ...machine.question, ...scheduler.flags, ...(far ? { far } : {}), costs, estimates,
       machine: needsMachine ? 1 : 0, blind: 0, threads: 0,
     },
     scheduler: {
@@ -92,7 +92,7 @@ function durationsOf(live, machine, rows, settings) {
   const faster = live.kernels.map((name) => factorOf(settings, "kernel", name));
   rows.forEach((number, index) => {
     const raw = table[number], [architecture] = machine.classes[index];
-    const speed = machine.speeds ? machine.speeds[architecture] * factorOf(settings, "speed", architecture) : 1;
+    const speed = machine.speeds ? speedOf(machine, architecture, settings) : 1;
     const ofKind = new Float64Array(raw.length);
     for (let kind = 0; kind < raw.length; kind++) {
       ofKind[kind] = kernelSeconds(raw[kind], faster[kernel[kind]]) / speed;
@@ -100,6 +100,35 @@ function durationsOf(live, machine, rows, settings) {
     for (let task = 0, place = index * tasks; task < tasks; task++) found[place++] = ofKind[kindOf[task]];
   });
   return found;
+}
+
+function speedOf(machine, architecture, settings) {
+  return machine.speeds[architecture] * factorOf(settings, "speed", architecture);
+}
+
+/** Return what tasks cost with all data near, and what far data add, as tasksim.engine.locality has it. */
+function farPart(live, machine, modelled, settings) {
+  const { known, read_bytes: readBytes, written_bytes: writtenBytes, least_near: least } = machine.far;
+  const tasks = live.kinds.of_task.length;
+  const read = new Float64Array(modelled.length), written = new Float64Array(modelled.length);
+  const costs = modelled.slice();
+  for (const [index, kernel, perByte, perWritten, share, writtenShare] of known) {
+    const speed = speedOf(machine, machine.classes[index][0], settings);
+    for (let task = 0, place = index * tasks; task < tasks; task++, place++) {
+      if (live.graph.kernel[task] !== kernel) continue;
+      read[place] = perByte / speed;
+      written[place] = perWritten / speed;
+      let contained = read[place] * share * readBytes[task] + written[place] * writtenShare * writtenBytes[task];
+      const room = (1 - least) * modelled[place];
+      if (contained > room) {
+        read[place] *= room / contained;
+        written[place] *= room / contained;
+        contained = room;
+      }
+      costs[place] = Math.max(modelled[place] - contained, least * modelled[place]);
+    }
+  }
+  return { costs, far: { ...machine.question.far, read_s_per_byte: read, written_s_per_byte: written } };
 }
 
 /** Return the duration of a kernel that is so many times as fast. */
