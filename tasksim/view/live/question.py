@@ -33,10 +33,11 @@ from tasksim.view.live.axes import Axis, Parts, PartsByName, axes_of, data_of
 from tasksim.view.page.columns import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from tasksim.engine.durations import Demand
     from tasksim.models.locality import Locality
     from tasksim.runtime.policies import Ported
     from tasksim.scenario.resolved import Resolved, Resolver
@@ -57,6 +58,10 @@ _NOT_OFFERED: Final = ("libomp", "libgomp", "numa-lws")
 """Schedulers for OpenMP's tasks and memory domains, offered only where a scenario has them."""
 _OF_THE_GRAPH: Final = ("darts", "libomp", "libgomp")
 """Schedulers whose tables depend on the graph alone; those of a large one take a while."""
+_MOST_SEEDS: Final = 8
+"""Maximum number of seeds whose drawn durations a page has: their spread shows what noise does."""
+_MOST_DRAWN: Final = 200_000
+"""Maximum number of drawn durations per machine, of all seeds: two megabytes in a page."""
 MOST_DURATIONS: Final = 40_000_000
 """Maximum number of durations, of tasks on classes of workers of all machines, that are settled: in
 some ten seconds."""
@@ -78,6 +83,8 @@ class _Machine:
     """Whether estimates are those, divided, and costs follow."""
     localities: dict[tuple[int, int], Locality]
     """What models know of far data, by class and kernel."""
+    draws: list[list[NDArray[np.float64]]]
+    """Per seed from 0, durations drawn in the place of *raw*; none without noise."""
 
 
 class Store:
@@ -128,6 +135,11 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
     scenario, changes = resolved.scenario, resolved.scenario.platform_changes
     library = None if scenario.library is None else Path(scenario.library)
     base, store, rows = _machine(resolved), Store(), _Rows(resolved)
+    if scenario.noise != "none" and scenario.seed >= len(base.draws):
+        raise Unanswerable(
+            f"its durations are drawn with seed {scenario.seed}, and a page of this"
+            f" size has {len(base.draws)} seeds from 0"
+        )
     data = data_of(resolved.platform, library, changes)
     parts = PartsByName(library, data)
     axes = axes_of(
@@ -161,6 +173,7 @@ def live_question(resolved: Resolved, resolver: Resolver) -> tuple[dict[str, Any
         "schedulers": [entry.described for entry in schedulers],
         "scheduler": schedulers[0].described["text"],
         "seed": scenario.seed,
+        "noise": scenario.noise,
         # Since Python 3.12, sum() adds the digits that were lost; the page does as this Python.
         "compensated": sum([1.0, 1e100, 1.0, -1e100]) == 2.0,
     }
@@ -175,8 +188,6 @@ def _refuse(resolved: Resolved) -> None:
         raise Unanswerable("its pushes are blind, which a live page does not replay yet")
     if not isinstance(resolved.scenario.scheduler, str):
         raise Unanswerable("its scheduler was made in Python")
-    if resolved.scenario.noise != "none":
-        raise Unanswerable("its durations are drawn, which a live page does not do yet")
 
 
 def _machine(resolved: Resolved) -> _Machine:
@@ -198,7 +209,25 @@ def _machine(resolved: Resolved) -> _Machine:
     scaled = scaled and np.array_equal(raw / speeds, question.estimates)
     if not scaled:
         raw = np.array(question.costs)
-    return _Machine(resolved, question, list(raw), scaled, prices.localities)
+    draws = _draws(demands.asked, raw) if scaled and demands.asked is not None else []
+    return _Machine(resolved, question, list(raw), scaled, prices.localities, draws)
+
+
+def _draws(demands: Sequence[Demand], raw: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+    """Return durations as a scenario with noise draws them, for the first seeds.
+
+    There are none if the models have no distributions.
+    """
+    samplers = [demand.model.sampler(demand.table[demand.rows]) for demand in demands]
+    seeds = min(_MOST_SEEDS, _MOST_DRAWN // max(raw.size, 1))
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng([seed, 1])  # as Prices.costs
+        drawn = np.full_like(raw, np.inf)
+        for demand, draw in zip(demands, samplers, strict=True):
+            drawn[demand.group, demand.tasks] = draw(rng)
+        found.append(list(drawn))
+    return [] if found and np.array_equal(found[0], raw) else found
 
 
 def _even_kernels(machine: _Machine) -> list[str]:
@@ -345,6 +374,7 @@ def _described(
         "costs": [rows(row) for row in machine.raw],
         "estimates": estimates,
         "speeds": dict(platform.speeds) if machine.scaled else None,
+        "draws": [[store(row) for row in drawn] for drawn in machine.draws],
         "far": _far(machine, store) if machine.scaled and machine.localities else None,
         "platform": store(found["platform"]),
         "question": store(own),

@@ -134,6 +134,16 @@ def test_far_data_follow_the_speeds(tmp_path, of_command):
         assert not list(differences(found["question"], python)), found["command"]
 
 
+def test_durations_are_drawn_as_the_command_draws_them(tmp_path, of_command):
+    scenario = Scenario("cholesky tiles=4", platform="xeon-2c", scheduler="dm", noise="model")
+    page = Page(explore(scenario).html, tmp_path)
+    lines = ["", "seed=7\nfactor.speed.cpu=2", "count.cpu=4\nseed=3", "noise=none", "seed=8"]
+    *found, last = page.run(lines=lines)
+    for one in found:
+        assert not list(differences(one["question"], of_command(one["command"]))), one["command"]
+    assert last["refused"] == "durations are drawn with seeds from 0 to 7"
+
+
 def test_a_page_asks_what_its_command_asks(page, of_command):
     (known,) = page.run()
     lines = drawn(known, 60, seed=1)

@@ -26,7 +26,7 @@ async function startWorker(live) {
 /** Sliders, answers and curves of a live page. */
 export class LiveView {
   constructor(app, live) {
-    Object.assign(this, { app, live, number: 0, curves: new Map(), rivals: new Map(), jobs: [] });
+    Object.assign(this, { app, live, number: 0, curves: new Map(), rivals: new Map(), replications: [], jobs: [] });
     this.recording = app.runs[0];
     if (live.refused) return this.#showRecording(live.refused);
     this.scales = allScales(live);
@@ -141,8 +141,13 @@ export class LiveView {
     const schedulers = this.live.schedulers.filter(({ text }) => text !== settings.scheduler)
       .map(({ text }) => ({ settings: { ...settings, scheduler: text }, done: (found) => this.rivals.set(text, found) }));
     const points = this.panel.scales().flatMap((scale) => this.#pointsOf(scale, settings, data.numbers.makespan));
-    this.jobs = [...schedulers, ...points];
-    if (data.took * this.jobs.length > MOST_IDLE_MS) this.jobs = schedulers;
+    this.replications = [];
+    const draws = this.machine.draws.map((_, seed) => ({
+      settings: { ...settings, noise: "model", seed: String(seed) },
+      done: (found) => this.replications.push(found),
+    }));
+    this.jobs = [...draws, ...schedulers, ...points];
+    if (data.took * this.jobs.length > MOST_IDLE_MS) this.jobs = [...draws, ...schedulers];
     this.panel.showIdle();
   }
 
@@ -177,6 +182,8 @@ export class LiveView {
   setScheduler(text) { this.ask({ ...this.settings, scheduler: text }); }
 
   setSeed(text) { this.ask({ ...this.settings, seed: text }); }
+
+  setNoise(noise) { this.ask({ ...this.settings, noise }); }
 
   reset() { this.ask(baseSettings(this.live)); }
 

@@ -16,6 +16,7 @@ export function commandOf(live, settings) {
   for (const change of [...command.changes, ...changesOf(live, settings)]) words.push("--set", change);
   words.push("--scheduler", schedulerText(live, settings));
   if (settings.seed !== "0") words.push("--seed", settings.seed);
+  if (settings.noise !== "none") words.push("--noise", settings.noise);
   return words.map(shellWord).join(" ");
 }
 

@@ -25,6 +25,7 @@ export class LivePanel {
     this.view = view;
     this.rows = new Map();
     this.numbers = element("dl", { className: "numbers" });
+    this.noises = element("p", { className: "noises" });
     this.status = element("p", { className: "status", role: "status", ariaLive: "polite" });
     this.warning = element("p", { className: "warning", hidden: true });
     this.rivals = element("div", { className: "bars" });
@@ -35,7 +36,7 @@ export class LivePanel {
     this.box = element("aside", { className: "live", ariaLabel: "What if" },
       element("div", { className: "heading" }, element("h2", {}, "What if"),
         button("reset", "All as in the scenario", () => view.reset())),
-      this.numbers, this.status, this.warning,
+      this.numbers, this.noises, this.status, this.warning,
       element("h2", {}, "Scheduler"), this.#schedulerRow(), this.options,
       ...this.#sections(),
       element("h2", {}, "Best scheduler now"), this.rivals,
@@ -50,7 +51,13 @@ export class LivePanel {
       ...view.live.schedulers.map(({ text }) => element("option", { value: text }, text)));
     this.seed = element("input", { type: "text", inputMode: "numeric", className: "seed", ariaLabel: "Seed",
       onchange: () => this.#takeSeed() });
-    return element("div", { className: "choice" }, this.scheduler, element("label", {}, "seed ", this.seed));
+    this.noise = element("input", { type: "checkbox",
+      onchange: () => view.setNoise(this.noise.checked ? "model" : "none") });
+    const draws = view.live.machines[""].draws.length;
+    const noisy = element("label", { title: `Durations drawn from the models, with seeds 0 to ${draws - 1}` },
+      this.noise, " noise");
+    return element("div", { className: "choice" }, this.scheduler, element("label", {}, "seed ", this.seed),
+      ...(draws ? [noisy] : []));
   }
 
   #takeSeed() {
@@ -131,6 +138,7 @@ export class LivePanel {
   update() {
     const { view } = this;
     this.scheduler.value = view.settings.scheduler;
+    this.noise.checked = view.settings.noise !== "none";
     if (document.activeElement !== this.seed) this.seed.value = view.settings.seed;
     this.#showOptions();
     for (const { scale, slider, value, reset, text } of this.rows.values()) {
@@ -189,6 +197,9 @@ export class LivePanel {
       text === view.settings.scheduler, () => view.setScheduler(text))));
     for (const { scale, curve } of this.rows.values()) drawCurve(curve, view.curves.get(scale.key), scale, view.settings);
     this.#showMatters(now);
+    const drawn = view.replications.filter(isFinite);
+    this.noises.textContent = drawn.length < 2 ? ""
+      : `with noise ${timeText(Math.min(...drawn))} to ${timeText(Math.max(...drawn))} in ${drawn.length} draws`;
   }
 
   #showMatters(now) {

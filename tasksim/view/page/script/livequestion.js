@@ -21,7 +21,8 @@ export function revived(value, columns) {
 
 /** Return the settings of the scenario itself: nothing is changed. */
 export function baseSettings(live) {
-  return { counts: {}, factors: {}, overheads: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed) };
+  return { counts: {}, factors: {}, overheads: {}, scheduler: live.scheduler, options: {}, seed: String(live.seed),
+    noise: live.noise };
 }
 
 /** Return the name of the machine with these worker counts. */
@@ -47,7 +48,9 @@ export function askedBy(live, settings) {
   const overheads = overheadsOf(machine, settings);
   const modelled = durationsOf(live, machine, machine.costs, settings);
   const estimates = machine.estimates ? durationsOf(live, machine, machine.estimates, settings) : modelled;
-  const { costs, far } = machine.far ? farPart(live, machine, modelled, settings) : { costs: modelled, far: null };
+  const durations = settings.noise === "none" ? modelled : drawnDurations(live, machine, settings);
+  const { costs, far } = machine.far
+    ? farPart(live, machine, modelled, durations, settings) : { costs: durations, far: null };
   const needsMachine = machine.machine
     || IN_TICKS.some((name) => !BASIC.includes(name) && overheads[name] > 0);
   const scheduler = schedulerOf(live, settings);
@@ -107,11 +110,11 @@ function speedOf(machine, architecture, settings) {
 }
 
 /** Return what tasks cost with all data near, and what far data add, as tasksim.engine.locality has it. */
-function farPart(live, machine, modelled, settings) {
+function farPart(live, machine, modelled, durations, settings) {
   const { known, read_bytes: readBytes, written_bytes: writtenBytes, least_near: least } = machine.far;
   const tasks = live.kinds.of_task.length;
   const read = new Float64Array(modelled.length), written = new Float64Array(modelled.length);
-  const costs = modelled.slice();
+  const costs = durations.slice();
   for (const [index, kernel, perByte, perWritten, share, writtenShare] of known) {
     const speed = speedOf(machine, machine.classes[index][0], settings);
     for (let task = 0, place = index * tasks; task < tasks; task++, place++) {
@@ -125,7 +128,7 @@ function farPart(live, machine, modelled, settings) {
         written[place] *= room / contained;
         contained = room;
       }
-      costs[place] = Math.max(modelled[place] - contained, least * modelled[place]);
+      costs[place] = Math.max(durations[place] - contained, least * durations[place]);
     }
   }
   return { costs, far: { ...machine.question.far, read_s_per_byte: read, written_s_per_byte: written } };
@@ -134,6 +137,21 @@ function farPart(live, machine, modelled, settings) {
 /** Return the duration of a kernel that is so many times as fast. */
 export function kernelSeconds(seconds, factor) {
   return factor === 1 ? seconds : seconds / factor;
+}
+
+/** Return durations drawn from the models, [classes x tasks]; the page has those of some seeds. */
+function drawnDurations(live, machine, settings) {
+  const drawn = machine.draws[Number(settings.seed)];
+  if (!drawn) throw new Error(`durations are drawn with seeds from 0 to ${machine.draws.length - 1}`);
+  if (live.kernels.some((name) => factorOf(settings, "kernel", name) !== 1)) {
+    throw new Error("durations of kernels that were changed cannot be drawn");
+  }
+  const tasks = live.kinds.of_task.length, found = new Float64Array(drawn.length * tasks);
+  drawn.forEach((row, index) => {
+    const speed = speedOf(machine, machine.classes[index][0], settings);
+    for (let task = 0; task < tasks; task++) found[index * tasks + task] = row[task] / speed;
+  });
+  return found;
 }
 
 /** Return the platform for the core. */

@@ -7,6 +7,7 @@ export const FACTORS = ["0.1", "0.125", "0.15", "0.2", "0.25", "0.3", "0.4", "0.
   "1.1", "1.25", "1.5", "1.75", "2", "2.5", "3", "4", "5", "6", "8", "10"];
 const MICROSECONDS = ["0", "0.1", "0.2", "0.5", "1", "2", "3", "5", "7.5", "10", "15", "20", "30", "50", "75", "100",
   "150", "200", "300", "500", "750", "1000"];
+export const NOISES = ["none", "model"];
 const LARGEST_SEED = 2n ** 64n - 1n;
 
 /** A slider: texts in order, the one of the scenario, and how one of them is got and set. */
@@ -77,6 +78,7 @@ export function settingsText(live, settings, scales) {
     .map((scale) => `${scale.key}=${scale.read(settings)}`);
   if (settings.scheduler !== live.scheduler) lines.push(`scheduler=${settings.scheduler}`);
   if (settings.seed !== String(live.seed)) lines.push(`seed=${settings.seed}`);
+  if (settings.noise !== live.noise) lines.push(`noise=${settings.noise}`);
   return lines.join("\n");
 }
 
@@ -88,6 +90,7 @@ export function settingsOf(live, text, scales) {
     const scale = scales.get(name);
     if (scale && scale.texts.includes(value)) scale.write(settings, value === scale.base ? undefined : value);
     if (name === "seed" && isSeed(value)) settings.seed = String(BigInt(value));
+    if (name === "noise" && NOISES.includes(value)) settings.noise = value;
     const scheduler = line.startsWith("scheduler=") ? line.slice("scheduler=".length) : null;
     if (live.schedulers.some((known) => known.text === scheduler)) settings.scheduler = scheduler;
   }
