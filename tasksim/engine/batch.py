@@ -55,18 +55,18 @@ def totals(
     engine: Engine = "auto",
     settled: Settled | None = None,
 ) -> Iterator[Totals]:
-    """Yield what came out of each replay, in the order in which they were asked for.
+    """Yield the totals of each replay, in the order of *items*.
 
     Parameters
     ----------
     items : sequence of Simulation
-        The replays. A scheduler that is an object takes part in one at a time.
+        The replays. A scheduler object takes part in one replay at a time.
     threads : int, default 1
-        How many replays the core makes at a time.
+        Number of simultaneous replays on the core.
     engine : {"auto", "simpy", "compiled"}, default "auto"
-        What replays.
+        Engine of the replays.
     settled : Settled, optional
-        What is known from earlier batches about the same graphs, platforms and models.
+        Results of earlier batches on the same graphs, platforms and models.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def totals(
 def task_tables(
     items: Sequence[Simulation], *, threads: int = 1, engine: Engine = "auto"
 ) -> Iterator[TaskTable]:
-    """Yield what became of the tasks of each replay; all else is as for :func:`totals`."""
+    """Yield the task table of each replay; otherwise like :func:`totals`."""
     look = _Look(_table_of_desk, _table_of_replay, _table_of_nodes)
     return _looked_at(items, look, threads, engine)
 
@@ -111,10 +111,10 @@ def _looked_at(
 
 
 def _by_core(here: _Here[T], items: Sequence[Simulation], threads: int) -> Iterator[T | None]:
-    """Yield what the core makes of each item, on several threads; None if it refuses one.
+    """Yield the core's result for each item, on several threads; None for an item that it refuses.
 
-    The caller has that replayed: with Python's lock, threads would not make SimPy's engine faster,
-    and Ctrl-C would have to wait for it.
+    The caller replays those itself: because of Python's lock, threads would not make SimPy's engine
+    faster, and Ctrl-C would have to wait for it.
     """
 
     def looked_at(part: Sequence[Simulation]) -> list[T | None]:
@@ -139,7 +139,7 @@ class _Here(NamedTuple, Generic[T]):
     engine: Engine
 
     def looked_at(self, item: Simulation) -> T:
-        """Replay *item* and look at it."""
+        """Replay *item*, and return the part of the result that :attr:`look` reads."""
         if item.cluster is not None:
             from tasksim.engine.cluster.choice import replayed as on_nodes
 
@@ -147,7 +147,7 @@ class _Here(NamedTuple, Generic[T]):
         return self._on_one(item, partial(replayed, engine=self.engine))
 
     def looked_at_if_known(self, item: Simulation) -> T | None:
-        """Do so on the core; return None if that does not know what is asked."""
+        """Do the same on the core; return None if the core does not support *item*."""
         from tasksim.runtime.flat import Refused
 
         give_up_if_asked()

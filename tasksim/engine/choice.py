@@ -55,11 +55,12 @@ class Question:
     far : FarCharge or None
         Seconds added when a task starts, for data that left the cache.
     simultaneous_pushes : {"serial", "blind"}
-        Whether a push sees the others of its instant.
+        Whether a push sees the other pushes of its instant.
     submitted_s : ndarray or None
-        When each task is submitted, in order; None: one after the other, as the platform says.
+        Submission time of each task, in order; None: tasks are submitted one after the other, at
+        the platform's cost.
     slowing : Slowing or None
-        How tasks slow each other down; None: not at all.
+        Slowdown of tasks by each other; None without contention.
     """
 
     graph: TaskGraph
@@ -74,7 +75,7 @@ class Question:
 
     @property
     def needs_machine(self) -> bool:
-        """Whether the core's shorter replay for cores that share one memory does not suffice."""
+        """Whether the question needs more than the core's fast path for cores with one memory."""
         blind, slowed = self.simultaneous_pushes == "blind", self.slowing is not None
         return blind or slowed or needs_machine(self.platform)
 
@@ -93,9 +94,7 @@ class Question:
 class Replayed(NamedTuple):
     """The result of a replay, the engine that made it, and the reason for that engine.
 
-    The reason tells why it was not the core, or that the core called the scheduler back.
-
-    Why it was not the core, or that the core called the scheduler back.
+    The reason says why it was not the core, or that the core called a Python scheduler.
     """
 
     replay: Replay | CompiledReplay
@@ -104,7 +103,7 @@ class Replayed(NamedTuple):
 
 
 def needs_machine(platform: Platform) -> bool:
-    """Return whether *platform* has what only machines' replay knows: memories, devices, costs."""
+    """Return whether *platform* needs the replay of machines: memories, devices, costs."""
     return (
         len(platform.memories) > 1
         or any(platform.device(name).pipeline for name in platform.architectures)
@@ -119,12 +118,13 @@ def check_engine(engine: str) -> None:
 
 
 def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed:
-    """Replay what is asked.
+    """Replay *question* on the chosen engine.
 
     Raises
     ------
     InputError
-        If the core was asked for and does not know all that is asked, and for what can never run.
+        If the compiled engine was requested and does not support the question, or if a task can
+        never run.
     SchedulerError
         If the scheduler breaks a rule or fails.
     """
@@ -134,10 +134,10 @@ def replayed(question: Question, seed: int, engine: Engine = "auto") -> Replayed
 
 
 def chosen(engine: Engine, by_core: Callable[[], T], by_simpy: Callable[[str], T]) -> T:
-    """Return what the core makes, unless SimPy's *engine* is asked for or the core refuses.
+    """Return the core's result, unless SimPy's *engine* is requested or the core refuses.
 
-    Then return what SimPy's engine makes, which is told why. Raises :exc:`InputError` if the core
-    was asked for.
+    In these cases, return the result of SimPy's engine, with the reason. Raises :exc:`InputError`
+    if the core was requested and refuses.
     """
     if engine == "simpy":
         return by_simpy("asked for")
@@ -159,16 +159,16 @@ def _by_simpy(question: Question, seed: int, why: str) -> Replayed:
 
 
 def replayed_by_core(question: Question, seed: int) -> Replayed:
-    """Replay what is asked on the core; raise ``Refused`` if it does not know all of it."""
+    """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
     replay = _compiled(question)
     replay.run(random.Random(seed))
     return Replayed(replay, "compiled", replay.why)
 
 
 def series_of(question: Question) -> Series | None:
-    """Return replays of the core like the one that is asked for; None if it makes none such.
+    """Return a series of replays on the core, like *question*; None if the core has none such.
 
-    Then, too, if something is wrong: a replay by itself says what.
+    It returns None for a wrong question, too: a single replay raises the error.
     """
     try:
         return _compiled(question).series()
@@ -186,7 +186,7 @@ def as_data(question: Question, seed: int) -> dict[str, Any]:
 
 
 def plans_of(question: Question) -> CompiledPlans | None:
-    """Return replays of the core under any plan; None if the core does not know what is asked.
+    """Return replays on the core under any plan; None if the core does not support *question*.
 
     The scheduler of *question* follows a plan.
     """
@@ -256,12 +256,12 @@ def _simpy(question: Question) -> Replay:
 
 
 def only_by_core(scheduler: Scheduler) -> InputError:
-    """Return the error for threads of StarPU-SimGrid, which SimPy's engine does not have."""
+    """Return the error for the threads of StarPU-SimGrid, which only the core can replay."""
     from tasksim.core.library import status
 
     core = status()
     cure = "use engine auto or compiled" if core.available else f"the core is {core.why}"
     return InputError(
-        f"scheduler {scheduler.name} with simultaneous pushes 'blind' runs as StarPU-SimGrid's "
-        f"threads do, which only the compiled core replays: {cure}"
+        f"scheduler {scheduler.name} with simultaneous pushes 'blind' needs the threads of "
+        f"StarPU-SimGrid, which only the compiled core replays: {cure}"
     )

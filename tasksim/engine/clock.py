@@ -21,9 +21,9 @@ Steps: TypeAlias = Generator[Event, Any, Any]
 """A generator of SimPy events, as :class:`simpy.Process` takes it."""
 
 END_RANK: Final = 1.0
-"""Rank of ends at an instant: before all beginnings there."""
+"""Rank of ends within an instant: before all beginnings."""
 FIRST_RANK: Final = 0.0
-"""Rank of events without one, such as the start of a process: before all events with a rank."""
+"""Rank of events that have none, such as the start of a process: before all others."""
 
 
 class Wait(Timeout):
@@ -62,7 +62,7 @@ class Clock(Environment):
         """Schedule *event* after *delay* ticks, by its rank."""
         rank = getattr(event, "rank", FIRST_RANK)
         order = self._order() if self._reversed and rank > FIRST_RANK else 0
-        # SimPy compares priorities, and does not look into them.
+        # SimPy only compares priorities, so a tuple can take the place of its number.
         super().schedule(event, cast("EventPriority", (rank, order)), delay)
 
     def alarm(
@@ -72,32 +72,32 @@ class Clock(Environment):
         Wait(self, delay, rank, value).callbacks.append(callback)
 
     def at_once(self, event: Event) -> None:
-        """Let *event*, which was triggered just now, happen before the caller goes on."""
+        """Process *event*, which was triggered just now, before the caller continues."""
         while not event.processed:
             self.step()
 
     def end_waits_in_reverse(self) -> None:
-        """Let waits that begin at one instant, and end at one instant, end last begun first.
+        """Reverse the order of waits that begin at the same instant and end at the same instant.
 
-        As in SimGrid, which puts a sleep in front of what began at the same instant
-        (``CpuCas01::sleep``), and an execution behind it: see :meth:`keep_order`.
+        SimGrid does so: it puts a sleep in front of actions that began at the same instant
+        (``CpuCas01::sleep``), and an execution behind them, see :meth:`keep_order`.
         """
         self._reversed = True
 
     def keep_order(self) -> None:
-        """Let the next wait end after those that were begun before it, even in reverse order."""
+        """Let the next wait end after the waits that began before it, even in reverse order."""
         self._forward = True
 
     def _order(self) -> int:
-        """Return a number that falls from event to event, and rises from instant to instant."""
+        """Return a number that decreases from event to event, and increases between instants."""
         self._scheduled += 1
         step = self._scheduled if self._forward else -self._scheduled
         self._forward = False
-        return (self.now << 44) + step  # room for 2**43 events, more than anybody waits for
+        return (self.now << 44) + step  # room for 2**43 events, more than any run has
 
 
 class Routine:
-    """A SimPy process that sleeps until another wakes it, as a thread of the runtime does.
+    """A SimPy process that sleeps until another one wakes it, like a thread of the runtime.
 
     Attributes
     ----------
@@ -106,10 +106,10 @@ class Routine:
     asleep : bool
         Whether it sleeps.
     woken : bool
-        Whether it was woken since its generator set this to False; a generator that is about to
-        sleep looks at this first.
+        Whether it was woken since its generator set this to False; a generator checks this before
+        it sleeps.
     notified : bool
-        Whether it was told of something new, not just that its own request has been met.
+        Whether there is something new for it, beside the end of its own request.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -134,9 +134,9 @@ class Routine:
         return self._alarm
 
     def wake(self) -> None:
-        """Let the process go on at once if it sleeps; else see to it that it does not fall asleep.
+        """Continue the process at once if it sleeps; otherwise keep it from falling asleep.
 
-        The caller goes on when the process waits again.
+        The caller continues when the process waits again.
         """
         self.woken = True
         if self.asleep:
@@ -150,6 +150,6 @@ class Routine:
 
 
 def _raise_failure(process: Process) -> None:
-    """Raise the error that ended *process* as it is; SimPy would raise a copy of it."""
+    """Raise the original error that ended *process*; SimPy would raise a copy."""
     if not process.ok:
         raise cast("BaseException", process.value)

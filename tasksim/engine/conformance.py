@@ -36,11 +36,11 @@ Factory = Callable[[], "Scheduler"]
 Check = Callable[[Factory], None]
 
 KERNEL_COSTS = {"potrf": 1.0, "trsm": 3.0, "syrk": 3.0, "gemm": 6.0, "task": 1.0}
-"""Costs of kernels in proportion to their flop; any others would do."""
+"""Costs of kernels in proportion to their flop; the checks hold for any costs."""
 
 
 def checks() -> Iterator[Check]:
-    """Yield the checks; each takes a factory (a class will do) and raises if it does not hold."""
+    """Yield the checks; each takes a factory, such as a class, and raises an error if it fails."""
     yield runs_every_task_once
     yield one_worker_is_never_idle
     yield no_worker_starves
@@ -57,14 +57,14 @@ def checks() -> Iterator[Check]:
 def check_scheduler(factory: Factory) -> None:
     """Run all checks on the schedulers that *factory* makes.
 
-    Raises :exc:`CheckFailed`, or the :exc:`SchedulerError` of the rule that was broken.
+    Raises :exc:`CheckFailed`, or :exc:`SchedulerError` for a broken rule.
     """
     for check in checks():
         check(factory)
 
 
 def parametrize_with_checks(factories: list[Factory]) -> Any:
-    """Return a pytest decorator that gives a test each *scheduler* with each *check*."""
+    """Return a pytest decorator that runs a test for each *scheduler* with each *check*."""
     import pytest
 
     cases = [
@@ -90,7 +90,7 @@ def _demand(holds: bool, message: str) -> None:
 
 
 def runs_every_task_once(factory: Factory) -> None:
-    """On a Cholesky and on a random graph, on 1, 3 and 8 workers."""
+    """Every task of a Cholesky and of a random graph runs once, on 1, 3 and 8 workers."""
     for graph in (
         generate("cholesky", tiles=6),
         generate("random-layered", layers=6, width=7, seed=3),
@@ -187,7 +187,7 @@ def respects_abilities(factory: Factory) -> None:
 
 
 def asks_nothing_of_a_global_random_state(factory: Factory) -> None:
-    """The global generators of ``random`` and NumPy are as they were."""
+    """The global generators of ``random`` and NumPy stay unchanged."""
     before = random.getstate(), str(np.random.get_state())  # noqa: NPY002
     _run(generate("cholesky", tiles=4), Platform.identical(2), factory)
     after = random.getstate(), str(np.random.get_state())  # noqa: NPY002

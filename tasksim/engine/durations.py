@@ -42,7 +42,7 @@ class Models(Protocol):
         """Return the model of *kernel* on *architecture*; :exc:`InputError` if there is none."""
 
     def locality(self, kernel: str, architecture: str) -> Locality | None:
-        """Return what far data cost *kernel*; None if nothing is known of it."""
+        """Return the cost of far data for *kernel*; None if it is unknown."""
 
 
 @runtime_checkable
@@ -50,7 +50,7 @@ class PerTask(Protocol):
     """A source of durations task by task, such as a recorded run."""
 
     def seconds(self, graph: TaskGraph, platform: Platform) -> NDArray[np.float64]:
-        """Return the duration of each task in each class of workers, as :func:`durations` does."""
+        """Return the duration of each task in each class of workers, as :func:`durations`."""
 
 
 def durations(
@@ -64,16 +64,16 @@ def durations(
     Parameters
     ----------
     graph, platform : TaskGraph, Platform
-        What is to be run, and where.
+        The graph and the machine.
     models : Models
-        The kernel models, looked up by the graph's model names.
+        Kernel models, found by the graph's model names.
     rng : numpy.random.Generator, optional
         Draw each task's duration from its model's distribution; by default, its mean.
 
     Returns
     -------
     ndarray, shape (classes, tasks)
-        Infinite where a class has no model of the task's kernel, that is, cannot run it.
+        Infinite if a class has no model of the task's kernel, and so cannot run it.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def durations(
 
 
 class Demands:
-    """The queries of a graph to the models, found once, and their answers.
+    """Queries of a graph to the models, made once, and their answers.
 
     Parameters and errors are those of :func:`durations`.
     """
@@ -98,7 +98,7 @@ class Demands:
 
     @property
     def asked(self) -> Sequence[Demand] | None:
-        """The demand on each model; None where each task's duration is known by itself."""
+        """The demand on each model; None if the source knows the duration of each task."""
         return self._all if self._seconds is None else None
 
     def means(self) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
             except InputError as error:
                 refused = refused or error
         if not found and refused is not None:
-            # Tasks of kernels without models say themselves what they take, if they know it.
+            # Tasks of kernels without models may have durations of their own.
             if DURATION not in names:
                 raise refused
             from tasksim.models.kinds.given import given_model
@@ -167,14 +167,15 @@ def _demands(graph: TaskGraph, platform: Platform, models: Models) -> Iterator[D
 
 
 class Asked:
-    """The parameters of a graph's tasks for their models, each different row once.
+    """The parameters of a graph's tasks for their models, with each distinct row once.
 
-    A model may ask for ``size_bytes``, which the kernel does not have: that is the size of the
-    data that a task accesses, scratch left out. Tasks of one configuration may differ in it.
+    A model may need ``size_bytes``, which the kernel does not have: the size of the data that a
+    task accesses, without scratch. Tasks of one configuration may differ in it.
 
     Kernels that share such a model are one codelet of StarPU, whose tasks all have the same number
-    of data: where one kernel accesses fewer than another, its first counts again. StarPU 1.3's
-    Cholesky, for example, updates diagonal tiles with its gemm, which gets the panel's tile twice.
+    of data: if one kernel accesses fewer data than another, its first datum counts again. StarPU
+    1.3's Cholesky, for example, updates diagonal tiles with its gemm, which gets the panel's tile
+    twice.
     """
 
     def __init__(self, graph: TaskGraph) -> None:
@@ -189,24 +190,24 @@ class Asked:
         return self._tasks[kernel]
 
     def parameters(self, kernel: int) -> tuple[Sequence[str], NDArray[np.float64]]:
-        """Return the names of the parameters of *kernel*, and its rows of them."""
+        """Return the names of the parameters of *kernel*, and the rows of their values."""
         rows = np.unique(self.graph.row[self.tasks(kernel)])
         return self.graph.parameter_names[kernel], self.graph.parameters[kernel][rows]
 
     def rows(
         self, kernel: int, model: KernelModel, clock_hz: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.integer]]:
-        """Return the rows of parameters that *model* needs, and per task which one it has.
+        """Return the rows of parameters that *model* needs, and the index of each task's row.
 
-        *clock_hz* is asked of a formula that was measured at several clocks; by default, and of
-        other models, its highest.
+        *clock_hz* is the clock for a formula that was measured at several clocks; the default is
+        its highest clock.
 
         Raises
         ------
         InputError
             If the kernel lacks parameters that the model needs.
         OutOfDomainError
-            If a task has a category that the model does not know; the message names the task.
+            If the model does not know the category of a task; the message names the task.
         """
         names = self.graph.parameter_names[kernel]
         clock_hz = clock_hz if model.extrapolates else None
@@ -226,7 +227,7 @@ class Asked:
         return table, rows
 
     def _unseen(self, model: KernelModel, row: NDArray[np.float64], task: int) -> InputError:
-        """Return the error that *task*, whose *row* of parameters is this, is of no category."""
+        """Return the error for *task*, whose *row* of parameters has an unknown category."""
         from tasksim.models.categories import UNSEEN, text_of, unseen_message
 
         given = self.graph.parameters_of(task)
@@ -240,7 +241,7 @@ class Asked:
         return OutOfDomainError(f"{where}{self.graph.label(task)}: {message}")
 
     def _rows_with_size(self, kernel: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Return the distinct parameters of *kernel* with sizes, and per task which it has."""
+        """Return the distinct rows of *kernel* with sizes, and the index of each task's row."""
         tasks = self.tasks(kernel)
         task_size = self._task_bytes[tasks] + self._bytes_again(kernel)
         sizes, size = np.unique(task_size, return_inverse=True)
@@ -251,7 +252,7 @@ class Asked:
         return np.column_stack([self.graph.parameters[kernel][row], sizes[size]]), rows
 
     def _bytes_again(self, kernel: int) -> NDArray[np.float64] | float:
-        """Return the bytes of the data that tasks of *kernel* give to a shared codelet again."""
+        """Return the bytes that tasks of *kernel* pass to a shared codelet a second time."""
         names = self.graph.model_names
         sharing = [k for k, name in enumerate(names) if name == names[kernel]]
         if len(sharing) == 1:
@@ -264,7 +265,7 @@ class Asked:
         counts = [np.unique(np.diff(begins)[self.tasks(k)]) for k in sharing]
         own = counts[sharing.index(kernel)]
         if 0 in own or any(len(count) != 1 for count in counts):
-            return 0.0  # no data to give again, or a codelet of any number of data
+            return 0.0  # no data to pass again, or a codelet with a variable number of data
         missing = int(np.max(counts) - own[0])
         return missing * accessed_bytes(self.graph)[kept[begins[self.tasks(kernel)]]]
 
@@ -276,7 +277,7 @@ class Asked:
 
 
 def contention_of(models: Models, kernel: str, architecture: str) -> Contention | None:
-    """Return what is known of how neighbours slow *kernel* down; None if nothing is."""
+    """Return the contention of *kernel* with its neighbours; None if it is unknown."""
     from tasksim.models.contention import Contended
 
     return models.contention(kernel, architecture) if isinstance(models, Contended) else None
@@ -289,13 +290,13 @@ def stretch(
     slower: float,
     contention: Contention | None = None,
 ) -> float | NDArray[np.float64]:
-    """Return by what the durations of tasks are multiplied, all alike or one by one.
+    """Return the factor of the durations of tasks at another clock, one for all or one per task.
 
-    What computes takes *slower* times as long, what waits for memory as long as ever: with the
-    share c of the first, ``c * slower + 1 - c`` (Ding et al., "APMT", the equation of T_app: only
-    CPI times instructions has the frequency in it). Where neither the model nor the *contention*
-    of its kernel knows the share, all is taken for computing;
-    :func:`tasksim.scenario.advice.taken_for_computing` says so.
+    Computing takes *slower* times as long, and waiting for memory as long as before: with the share
+    c of computing, the factor is ``c * slower + 1 - c`` (Ding et al., "APMT", the equation of
+    T_app: only CPI times instructions depends on the frequency). If neither the model nor the
+    *contention* of its kernel knows the share, all time counts as computing;
+    :func:`tasksim.scenario.advice.taken_for_computing` warns of that.
 
     >>> from tasksim.models.kinds.given import ConstantModel
     >>> stretch(ConstantModel(1.0), None, None, slower=2.0)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["MIN_NEAR_SHARE", "FarCharge", "FarCosts", "FarPart", "caches_of"]
 
 MIN_NEAR_SHARE = 0.1
-"""Minimum share of a modelled duration that is left when all data are near. Shares are regressed
-and durations may be drawn, so the estimated cost of far data may exceed a whole duration; a tenth
-keeps it positive. Models of large kernels never come near (those shipped leave 94 %); those of
-tasks of microseconds may."""
+"""Minimum share of a modelled duration that remains with all data near. Shares come from a
+regression, and durations may be drawn, so the estimated cost of far data may exceed a whole
+duration; a tenth keeps it positive. Models of large kernels are far from this limit (the shipped
+ones leave 94 %), but those of tasks of microseconds may reach it."""
 
 
 class FarCosts(NamedTuple):
-    """What makes data far and what that costs: each a row per class of workers, a column per task.
+    """Distances at which data are far, and their cost, per class of workers (row) and task.
 
-    Columns of tasks that no far data slow down are 0.
+    Columns of tasks that far data do not slow down are 0.
     """
 
     near_bytes: NDArray[np.float64]
@@ -46,7 +46,7 @@ class FarCosts(NamedTuple):
 class FarCharge:
     """Cost of far data; ``extra_s`` must be called once per task, in the order of starts.
 
-    *cache_of* has the cache of each worker, by number; None: all workers share one.
+    *cache_of* has the number of each worker's cache; None: all workers share one.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class FarCharge:
         return [column.tolist() for column in self.costs]
 
     def extra_s(self, task: int, group: int, worker: int) -> float:
-        """Start *task* on *worker*, of class *group*; return the seconds its far data add."""
+        """Start *task* on *worker*, of class *group*; return the seconds that its far data add."""
         near, reach, read_s, written_s = (column[group][task] for column in self._columns)
         cache = 0 if self.cache_of is None else self.cache_of[worker]
         read, written = self._tracker.far_bytes(task, near, reach, cache)
@@ -85,7 +85,7 @@ class FarPart(NamedTuple):
     costs: FarCosts
     contained_s: NDArray[np.float64]
     cache_of: tuple[int, ...] | None = None
-    """The cache of each worker; None: all share one."""
+    """The cache of each worker; None: all workers share one."""
 
     @classmethod
     def of(
@@ -95,7 +95,7 @@ class FarPart(NamedTuple):
         platform: Platform,
         means_s: NDArray[np.float64],
     ) -> FarPart:
-        """Return it for what is *known* by class of workers and kernel, none of it nothing."""
+        """Return the part for the *known* localities, by class of workers and kernel."""
         from tasksim.graph.reuse import read_and_written_bytes
 
         shape = len(platform.classes), len(graph)
@@ -116,7 +116,7 @@ class FarPart(NamedTuple):
                 read_s * locality.mean_far_share * read_bytes[tasks]
                 + written_s * locality.mean_far_written_share * written_bytes[tasks]
             )
-            # Each kernel its own: kernels that were calibrated apart may differ.
+            # Each kernel has its own: kernels that were calibrated separately may differ.
             costs.near_bytes[index, tasks] = locality.near_bytes
             costs.reach_bytes[index, tasks] = locality.reach_bytes
         room_s = (1.0 - MIN_NEAR_SHARE) * means_s
@@ -128,22 +128,22 @@ class FarPart(NamedTuple):
 
     def near(self, durations_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return modelled durations with all data near."""
-        # At least a little remains, whatever was drawn.
+        # A minimum remains, even for extreme draws.
         near_s: NDArray[np.float64] = np.maximum(
             durations_s - self.contained_s, MIN_NEAR_SHARE * durations_s
         )
         return near_s
 
     def charge(self, graph: TaskGraph) -> FarCharge:
-        """Return what far data cost, to be asked by one replay."""
+        """Return the charge of far data for one replay."""
         return FarCharge(graph, self.costs, self.cache_of)
 
 
 def caches_of(platform: Platform) -> tuple[tuple[int, ...] | None, list[float | None]]:
-    """Return the last-level cache of each worker, by number, and the size that is given for it.
+    """Return the number of each worker's last-level cache, and the given size of each cache.
 
-    Each memory domain with a cache has one of its own; all other workers share one. None instead of
-    numbers: all workers share one.
+    Each memory domain with a cache has its own; all other workers share one. The numbers are None
+    if all workers share one cache.
     """
     of = [0] * len(platform.workers)
     size_of: list[float | None] = [None] * len(of)

@@ -1,7 +1,8 @@
 """Homes of data on machines with non-uniform access to memory.
 
 A datum gets its home, a memory domain, when the first task accesses it. From then on, accesses of
-tasks in other domains are remote. The core's ``engine/numa.h`` computes the same, in this order.
+tasks in other domains are remote. The core's ``engine/numa.h`` computes the same, in the same
+order.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ NO_HOME: Final = -1
 BY_TOUCH: Final = -1
 """Placement of data in the domain of the first task that accesses them."""
 OVER_ALL: Final = -2
-"""Placement of the pages of each datum over all domains; the others are numbers of domains."""
+"""Placement of the pages of each datum over all domains; other placements are domain numbers."""
 
 
 class Distances(NamedTuple):
-    """Memory domains as tasks see them, in numbers."""
+    """Costs, bandwidths and sizes of the memory domains."""
 
     names: tuple[str, ...]
     ratio: list[list[float]]
-    """Per domain and home, the cost of an access in accesses to the domain's own memory."""
+    """Cost of an access per domain and home, relative to an access to the domain's own memory."""
     limit: list[list[float]]
-    """Per domain and home, the bandwidth of the way between them in bytes/s; infinite: no limit."""
+    """Bandwidth of the link per domain and home, in bytes/s; infinite: no limit."""
     room: list[float]
     """Size of each domain's memory in bytes; infinite: no limit."""
     placement: int
@@ -48,7 +49,7 @@ class Distances(NamedTuple):
 
 
 def distances_of(platform: Platform, numa: Numa) -> Distances:
-    """Return the distances between the memory domains of *platform*, as *numa* has them."""
+    """Return the distances between the memory domains of *platform*, described by *numa*."""
     domains = platform.memory_domains
     numbers = range(len(domains))
     if numa.placement in (FIRST_TOUCH, INTERLEAVED):
@@ -66,7 +67,7 @@ def distances_of(platform: Platform, numa: Numa) -> Distances:
 
 
 class Homes:
-    """Homes of the data of a graph, given out in the order in which tasks start."""
+    """Homes of the data of a graph, assigned in the order in which tasks start."""
 
     def __init__(self, distances: Distances, graph: TaskGraph) -> None:
         self._distances = distances
@@ -84,7 +85,7 @@ class Homes:
         self.accessed_bytes = [[0.0] * domains for _ in self._domains]
 
     def touch(self, task: int, domain: int) -> list[float]:
-        """Start *task* in *domain*; return the share of its accesses to the memory of each."""
+        """Start *task* in *domain*; return the shares of its accesses to each domain's memory."""
         accesses = [
             k
             for k in range(self._first[task], self._first[task + 1])
@@ -117,8 +118,8 @@ class Homes:
     def _place(self, size: float, domain: int) -> int:
         """Return the home of a datum that a task in *domain* accesses first.
 
-        That is the domain that the placement names or, if its memory is full, the nearest with
-        room; if there is none, it is the first choice after all.
+        It is the domain that the placement names; if its memory is full, the nearest domain with
+        room; if no domain has room, still the first choice.
         """
         placement = self._distances.placement
         if placement == OVER_ALL:
@@ -131,6 +132,6 @@ class Homes:
         return wanted
 
     def _is_cached(self, handle: int, domain: int) -> bool:
-        """Return whether the cache of *domain* still holds what was accessed there."""
+        """Return whether the cache of *domain* still holds *handle* after an access there."""
         caches = self._caches
         return caches is not None and caches.distance(handle, domain) <= self._cache_bytes

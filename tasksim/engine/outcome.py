@@ -19,7 +19,7 @@ class Lives(Protocol):
     """Lives of the tasks, from a ledger or from columns of the core."""
 
     def table(self) -> TaskTable:
-        """Return it as the table of a run."""
+        """Return the lives as the task table of a run."""
 
 
 class Copies(Protocol):
@@ -29,13 +29,13 @@ class Copies(Protocol):
         """Return the copies of the data of *graph* as the table of a run."""
 
     def memory_use(self) -> MemoryTable:
-        """Return how full the memories were as the table of a run."""
+        """Return the use of the memories as the table of a run."""
 
 
 class Outcome(NamedTuple):
     """Result of a replay, with the lives of the tasks and, for several memories, the copies.
 
-    *numa* are the accesses between memory domains; None where memory is uniform.
+    *numa* has the accesses between memory domains; None if memory is uniform.
     """
 
     ledger: Lives
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 
 def machine(platform: Platform) -> dict[str, Any]:
-    """Return the fields of a run that say where it ran."""
+    """Return the fields of a run that describe the machine."""
     workers = (WorkerInfo(w.name, w.architecture, w.node, w.memory) for w in platform.workers)
     several = platform.memories if len(platform.memories) > 1 else ()
     memories = (MemoryInfo(m.name, m.node, m.size_bytes) for m in several)
@@ -53,7 +53,7 @@ def machine(platform: Platform) -> dict[str, Any]:
 
 
 def _power(platform: Platform) -> dict[str, Any]:
-    """Return what the machine draws, if that is known."""
+    """Return the power of the machine, if it is known."""
     if platform.power is None:
         return {}
     from tasksim.run.power import power_info
@@ -62,7 +62,7 @@ def _power(platform: Platform) -> dict[str, Any]:
 
 
 def records(graph: TaskGraph, outcome: Outcome) -> dict[str, Any]:
-    """Return the fields of a run that say what happened, by name."""
+    """Return the fields of a run with its records, by name."""
     fields: dict[str, Any] = {"tasks": outcome.ledger.table()}
     if outcome.log is not None:
         fields["transfers"] = outcome.log.transfers(graph)

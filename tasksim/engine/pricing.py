@@ -1,6 +1,6 @@
 """Costs of the tasks of a graph on a platform, and schedulers' estimates of them.
 
-Single runs, batches, series and clusters share them; they are made once per graph, platform and
+Single runs, batches, series and clusters share them; they are computed once per graph, platform and
 models.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["FarDataRule", "Noise", "Prices"]
 Noise = Literal["none", "model"]
 """Cost of a task: its model's mean, or a draw from its model's distribution."""
 FarDataRule = Literal["charged", "mean"]
-"""Cost of far data: that of each task's own, or that of those measured, in the mean."""
+"""Cost of far data: that of each task's own far data, or the mean of the measured tasks."""
 
 
 class Prices:
@@ -41,16 +41,16 @@ class Prices:
     Attributes
     ----------
     estimates : ndarray, shape (classes, tasks)
-        Durations that schedulers expect, in seconds: the models' means, where workers know of
-        contention between busy neighbours. Infinite where a class cannot run a task.
+        Durations that schedulers expect, in seconds: the models' means, with contention by busy
+        neighbours in classes that know it. Infinite if a class cannot run a task.
     means : ndarray, shape (classes, tasks)
-        What tasks cost with all data near if nothing is drawn.
+        Costs of the tasks with all data near and without draws.
     localities : dict of (int, int) to Locality
-        What models know of locality, by class of workers and kernel.
+        Localities in the models, by class of workers and kernel.
     far : FarPart or None
-        What far data add; None if no model knows of locality.
+        Additional cost of far data; None if no model has locality.
     slowing : Slowing or None
-        How tasks slow each other down; None for not at all.
+        Slowdown of tasks by each other; None without contention.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class Prices:
         far_data: FarDataRule = "charged",
     ) -> None:
         self._given, self.platform = graph, platform
-        self._models = models  # kept, as who shares prices knows them by the object
+        self._models = models  # kept alive: shared prices are found by the ids of their objects
         self._demands = Demands(graph, platform, models)
         modelled_s = self._demands.means()
         self.far: FarPart | None = None
@@ -75,15 +75,15 @@ class Prices:
             for kernel, name in enumerate(graph.model_names):
                 try:
                     locality = models.locality(name, group.models)
-                except InputError:  # no model of this kernel there: it does not run there
+                except InputError:  # no model there: the architecture cannot run the kernel
                     continue
                 if locality is not None and locality.costs:
                     self.localities[index, kernel] = locality
         if self.localities:
             from tasksim.engine.locality import FarPart
 
-            # The duration with all data near, and what far data add in the mean, are the modelled
-            # mean together: no task's data cost more than that leaves room for.
+            # The modelled mean is the duration with all data near plus the mean cost of far data,
+            # so that cost is limited by the minimum that must remain.
             self.far = FarPart.of(self.localities, graph, platform, modelled_s)
         self.means = self._near(modelled_s)
         self.slowing: Slowing | None = None
@@ -97,9 +97,9 @@ class Prices:
 
     @cached_property
     def graph(self) -> TaskGraph:
-        """The graph with its data in memories that exist: where there is one, all in that.
+        """The graph with its data in existing memories; a single memory has all data.
 
-        Raises :exc:`InputError` if there are several, and a datum's home is none of them.
+        Raises :exc:`InputError` if there are several memories, and the home of a datum is none.
         """
         graph, platform = self._given, self.platform
         homes, memories = graph.handle_home, platform.memories
@@ -120,9 +120,9 @@ class Prices:
         seed: int = 0,
         drawn: Callable[[], NDArray[np.float64]] | None = None,
     ) -> NDArray[np.float64]:
-        """Return what tasks cost in one replay with all data near: means, or a draw by *seed*.
+        """Return the costs of tasks in one replay with all data near: means, or draws by *seed*.
 
-        *drawn* returns modelled durations instead.
+        *drawn*, if given, returns the modelled durations instead.
         """
         if drawn is not None:
             return self._near(drawn())

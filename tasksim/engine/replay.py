@@ -1,11 +1,11 @@
 """Replay of a task graph on a machine, with a clock, a ledger, a node and a submission.
 
-A core runs one task at a time. A device is driven by a worker that does nothing else: it fetches
-the data of one task while the device runs another, and queues kernels ahead. Both run loops like
-those of StarPU's workers, but sleep instead of polling.
+A core runs one task at a time. A device has a worker that does nothing else: it fetches the data of
+one task while the device runs another, and queues kernels ahead. Both run loops like those of
+StarPU's workers, but sleep instead of polling.
 
-Within one instant, ends come first, then the pops of workers, in order of their number, then the
-pushes that take time, in the order in which they were begun.
+Within one instant, ends come first, then the pops of workers, in order of their numbers, then the
+pushes that take time, in the order of their begin.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ class Replay:
     Parameters
     ----------
     graph, platform, scheduler : TaskGraph, Platform, Scheduler
-        What is run, where, and who decides.
+        The graph, the machine and the policy.
     costs : sequence of sequences of float
-        Durations of tasks in seconds, ``[class][task]``; infinite where a class cannot run a task.
+        Durations of tasks in seconds, ``[class][task]``; infinite if a class cannot run a task.
     estimates : sequence of sequences of float, optional
-        The scheduler's estimates of the durations; by default the truth.
+        The scheduler's estimates of the durations; by default the costs.
     far : FarCharge, optional
-        What is added to a task's cost when it starts, for data that left the cache.
+        Addition to a task's cost when it starts, for data that left the cache.
     simultaneous_pushes : {"serial", "blind"}
-        ``blind``: pushes of one instant all choose before any of them is booked, as in
+        ``blind``: all pushes of one instant choose before any of them is committed, as in
         StarPU-SimGrid.
     submitted_s : sequence of float, optional
-        When each task is submitted, none before the one before it; by default as the platform says.
+        Submission time of each task, ascending; by default they follow from the platform's cost.
     slowing : Slowing, optional
-        How tasks slow each other down; by default they do not.
+        Slowdown of tasks by each other; by default there is none.
 
     Attributes
     ----------
     ledger : Ledger
-        What became of each task.
+        The life of each task.
     node : Node
         The scheduler's view, the workers, the memories.
     view : NodeView
-        What the scheduler sees.
+        The view of the scheduler.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Replay:
     def run(self, rng: random.Random) -> float:
         """Replay the graph; return the makespan in seconds.
 
-        Raises :exc:`SchedulerError` when the scheduler breaks a rule or fails.
+        Raises :exc:`SchedulerError` if the scheduler breaks a rule or fails.
         """
         with no_garbage_collection(), blaming(self._scheduler, self._graph):
             begin(self.node, rng)
@@ -123,7 +123,7 @@ class Replay:
         return self.ledger.makespan_s()
 
     def outcome(self) -> Outcome:
-        """Return what happened."""
+        """Return the result of the replay."""
         memories = self.node.memories
         several = len(memories.copies.stores) > 1
         rate, log = self.node.rate, memories.log if several else None

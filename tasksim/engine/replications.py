@@ -1,7 +1,8 @@
 """Replications of durations, with new draws of the models, the run and the noise of tasks.
 
-Every draw has a generator of its own, by its subject and the replication, and not by the scheduler:
-two schedulers, or two platforms, get the same draws, so that their difference has little noise.
+Every draw has its own generator, seeded by its subject and the replication, but not by the
+scheduler: two schedulers, or two platforms, get the same draws, so their difference has little
+noise.
 """
 
 from __future__ import annotations
@@ -38,25 +39,26 @@ SOURCES: Final = ("models", "runs", "tasks")
 """Sources of uncertainty, the outermost first."""
 _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN: Final = 0
-"""Key of the random draws of slowdowns; those of kernels and architectures are checksums of their
-names."""
+"""Key of the random draws of slowdowns; the keys of kernels and architectures are checksums of
+their names."""
 MIN_MOOD_DEVIATION: Final = 0.03
-"""Minimum standard deviation of the logarithm of runs on this machine from minute to minute. Other
-virtual machines of the host, which no account of processor time shows, slow it for minutes, and a
+"""Minimum standard deviation, as a logarithm, of runs on this machine from minute to minute. Other
+virtual machines of the host slow it for minutes, which processor times do not show, and a
 calibration sees one or two of these (docs/fidelity.md)."""
 MAX_RUN_DEVIATION: Final = float(np.log(3.0))
-"""Maximum deviation of a run, as a logarithm: runs differ by a factor of 3 at most, as a rule. From
-two measured runs alone, Student's distribution would allow any difference."""
+"""Maximum deviation of a run, as a logarithm: as a rule, runs differ by a factor of 3 at most. With
+only two measured runs, Student's distribution would allow any difference."""
 VARIANCE_DRAWS: Final = 200
-"""Number of draws for the variance of a model: to a tenth, which moves no quantile noticeably."""
+"""Number of draws for the variance of a model: it is known to a tenth then, which is enough for
+quantiles."""
 MAX_KEPT_MODELS: Final = 256
-"""Maximum number of cached drawn models: each thread needs those of its group again."""
+"""Maximum number of cached drawn models: each thread reuses those of its group."""
 MIN_RUNS_FOR_SPREAD: Final = 5
-"""Number of runs below which the spread between runs is known to a factor of two at best."""
+"""Number of runs below which the spread between runs is known only to a factor of two."""
 
 
 class Replication(NamedTuple):
-    """The numbers of a replication, whose group draws models, and within it a run and the tasks."""
+    """Numbers of a replication: its group draws models, and within it the run and the tasks."""
 
     group: int
     run: int
@@ -69,11 +71,11 @@ class Drawing(NamedTuple):
     Parameters
     ----------
     durations_s : ndarray, shape (classes, tasks)
-        What tasks take.
+        Durations of the tasks, in seconds.
     ratios : ndarray, shape (kernels on architectures,)
-        What the tasks of each take in the mean, over what its model says.
+        Mean duration of the tasks of each, divided by the model's mean.
     model_ratios : ndarray, shape (kernels on architectures,)
-        The same of the models alone.
+        The same ratios for the drawn models alone.
     """
 
     durations_s: NDArray[np.float64]
@@ -94,39 +96,38 @@ class _Part(NamedTuple):
 
 
 class Replicator:
-    """Generator of task durations, with everything from graph, platform and models computed once.
+    """Generator of task durations, which queries graph, platform and models once.
 
     Parameters
     ----------
     graph, platform, models : TaskGraph, Platform, Models
-        What is replayed.
+        The replayed graph, its machine and its models.
     sources : collection of str
-        What is uncertain: of :data:`SOURCES`.
+        Sources of uncertainty, of :data:`SOURCES`.
     seed : int
-        Of all luck.
+        Seed of all draws.
     probes : float or sequence of float, optional
-        How others slow the machine that is predicted for, or the last few such slowdowns, the
-        latest last.
+        Slowdown of the machine by other programs, or the last few slowdowns, the latest last.
 
     Attributes
     ----------
     sources : tuple of str
-        What is uncertain and known to be so, the outermost first.
+        Sources with known uncertainty, the outermost first.
     kernels : list of (str, str)
         Kernel and architecture of each ratio of a :class:`Drawing`.
     expected_s : ndarray
-        What the tasks of each take in the mean, as its model says.
+        Mean duration of the tasks of each, predicted by its model.
     notes : list of str
-        What is not known, or taken as known.
+        Uncertainties that are unknown, and so left out.
     usual : float
-        The slowdown of the run in the middle.
+        Median slowdown of a run.
 
     Raises
     ------
     InputError
-        If nothing is known of what is asked for; with what to do.
+        If the requested uncertainties are all unknown; the message has remedies.
     ModelError
-        If a model does not say how well it is known.
+        If a model has no uncertainty.
     """
 
     def __init__(
@@ -141,8 +142,8 @@ class Replicator:
         demands = Demands(graph, platform, models).asked
         if demands is None:
             raise InputError(
-                "durations that were measured task by task have no uncertainty of their own: give "
-                "models, or durations by kernel and noise"
+                "durations measured task by task have no uncertainty; give models, or durations by "
+                "kernel and noise"
             )
         self._seed, self._shape = seed, (len(platform.classes), len(graph))
         self.notes: list[str] = []
@@ -162,15 +163,15 @@ class Replicator:
         self._freedom = _freedom_together(self._parts)
         self._model = lru_cache(maxsize=MAX_KEPT_MODELS)(self._drawn)
         if not self.sources:
-            raise InputError(f"nothing is known of what is uncertain: {'; '.join(self.notes)}")
+            raise InputError(f"all requested uncertainties are unknown: {'; '.join(self.notes)}")
 
     def _known(self, source: str) -> bool:
-        """Return whether anything is known of a *source*; note of which kernels nothing is."""
+        """Return whether the uncertainty of *source* is known; note the kernels without it."""
         given = [part for part in self._parts if not part.demand.model.needs_fit]
         if source != "runs":
             if given:
                 named = _named(part.demand.model.label or part.demand.model.kind for part in given)
-                note = f"{named}: durations that are given are taken as known exactly"
+                note = f"{named}: given durations count as exact"
                 self.notes += [note] if note not in self.notes else []
             return len(given) < len(self._parts)
         fitted = [part for part in self._parts if part.demand.model.needs_fit]
@@ -179,20 +180,20 @@ class Replicator:
         known = [part.effect.runs for part in fitted if part.effect and part.effect.known]
         if silent:
             self.notes.append(
-                f"run to run: nothing is known of {_named(p.demand.model.label for p in silent)}, "
-                "whose files were written without it; calibrate again (tasksim calibrate)"
+                f"run to run: unknown for {_named(p.demand.model.label for p in silent)}, "
+                "whose files lack it; calibrate again (tasksim calibrate)"
             )
         if single:
             self.notes.append(
-                f"run to run: {_named(p.demand.model.label for p in single)} measured in one run, "
-                "which tells nothing of others; calibrate again (tasksim calibrate)"
+                f"run to run: unknown for {_named(p.demand.model.label for p in single)}, "
+                "measured in a single run; calibrate again (tasksim calibrate)"
             )
         if known and min(known) < MIN_RUNS_FOR_SPREAD:
             self.notes.append(f"run to run: known from {min(known)} runs only")
         return bool(known) or self._slowdown is not None
 
     def draw(self, which: Replication) -> Drawing:
-        """Return what tasks take in a replication: the same for the same *which*."""
+        """Return the durations of a replication, always the same for the same *which*."""
         durations = np.full(self._shape, np.inf)
         slowdown = self._drawn_slowdown(which)
         ratios, of_models = np.ones(len(self._parts)), np.ones(len(self._parts))
@@ -218,24 +219,24 @@ class Replicator:
         return Drawing(durations, ratios, of_models)
 
     def _drawn(self, index: int, group: int) -> Drawn | None:
-        """Return the model of a part that a group draws."""
+        """Return the drawn model of a part for a group."""
         part = self._parts[index]
         if part.drawer is None or "models" not in self.sources:
             return None
         return part.drawer(self._luck(_MODELS, part.key, group), self._stretch(group))
 
     def _stretch(self, group: int) -> float:
-        """Return what makes normal numbers Student's, with the freedom of all models together."""
+        """Return the factor from normal to Student's draws, with the freedom of all models."""
         if self._freedom is None:
             return 1.0
         freedom = np.array([self._freedom])
         return float(student_stretch(freedom, self._luck(_MODELS, group))[0])
 
     def _run(self, part: _Part, which: Replication) -> tuple[float, float]:
-        """Return the logarithms of how slow the run is, and of how slow those measured were.
+        """Return the log slowdowns of the drawn run and of the measured runs.
 
-        Of the runs that were measured the mean is known, not how slow they were: that is the
-        model's uncertainty, and all kernels of the calibration share it.
+        Only the mean of the measured runs is known, not their slowdown: that belongs to the model's
+        uncertainty, and all kernels of the calibration share it.
         """
         effect = part.effect
         if effect is None or not effect.known:
@@ -255,12 +256,12 @@ class Replicator:
         level = float(deviations @ luck) / effect.runs**0.5
         if "runs" in self.sources:
             luck = np.array([self._luck(_RUNS, key, *which[:2]).standard_normal() for key in keys])
-            # The mean of runs is what models say: that of the exponential is divided out.
+            # Models predict the mean of runs, so the mean of the exponential is divided out.
             run = float(deviations @ luck - deviations @ deviations / 2)
         return run, level
 
     def _drawn_slowdown(self, which: Replication) -> float:
-        """Return the logarithm of how others slow a run."""
+        """Return the drawn log slowdown of a run by other programs."""
         if self._slowdown is None:
             return 0.0
         return self._slowdown.drawn(self._luck(_RUNS, _SLOWDOWN, *which[:2]))
@@ -272,9 +273,8 @@ class Replicator:
 def _freedom_together(parts: list[_Part]) -> float | None:
     """Return the degrees of freedom of the time of all tasks, after Welch and Satterthwaite.
 
-    Student's numbers of each kernel, added, are known to be too wide (the problem of Behrens and
-    Fisher: of four kernels alike with 5 samples each, 95 % intervals hold 99 %). None: nothing is
-    drawn.
+    The sum of Student's draws of each kernel is too wide (the Behrens-Fisher problem: for four
+    equal kernels with 5 samples each, 95 % intervals hold 99 %). None: nothing is drawn.
     """
     variances, freedoms = [], []
     for part in parts:
@@ -299,7 +299,7 @@ def _part(
     demand: Demand,
     sources: Collection[str],
 ) -> _Part:
-    """Return how a kernel in a class of workers is drawn."""
+    """Return the source of the draws of a kernel in a class of workers."""
     model, group = demand.model, platform.classes[demand.group]
     name = graph.model_names[int(graph.kernel[demand.tasks[0]])]
     find = getattr(models, "run_effect", None)
@@ -320,9 +320,9 @@ def _part(
 def _expected_slowdown(
     models: Models, probes: float | Sequence[float] | None
 ) -> ExpectedSlowdown | None:
-    """Return how others slow a run after *probes*, or in no moment in particular.
+    """Return the slowdown of a run by other programs after *probes*, or at any moment.
 
-    None where nobody knows.
+    None if it is unknown.
     """
     find = getattr(models, "slowdown_law", None)
     law: SlowdownLaw | None = None if find is None else find()

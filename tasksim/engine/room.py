@@ -1,7 +1,7 @@
 """Space for the data of a graph in the memories where they are at first.
 
-Such a memory is not bounded: the application's data are there, and none can leave. A size too small
-for them changes no simulation, so the user gets a message.
+Such a memory is not bounded: the application's data are there, and cannot leave. A size that is too
+small for them changes no simulation, so the user gets a message.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def overfull(
     nodes: Sequence[Platform],
     owners: NDArray[np.integer] | None = None,
 ) -> list[str]:
-    """Return a line per memory that has no room for the data that are at home in it.
+    """Return a line per memory that is too small for the data at home in it.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def check_room(
     nodes: Sequence[Platform],
     owners: NDArray[np.integer] | None = None,
 ) -> None:
-    """Raise :exc:`CheckFailed` where :func:`overfull` has anything to say."""
+    """Raise :exc:`CheckFailed` if :func:`overfull` returns any line."""
     lines = overfull(graph, nodes, owners)
     if lines:
         more = f" ({len(lines) - 1} more such memories)" if len(lines) > 1 else ""

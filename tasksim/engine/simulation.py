@@ -49,34 +49,34 @@ class Simulation(NamedTuple):
     Parameters
     ----------
     graph : TaskGraph
-        The tasks.
+        The task graph.
     platform : Platform or Cluster
-        Where they run. A cluster of one node is that node: the same run.
+        The machine. A cluster of one node gives the same run as that node.
     models : Models
-        Kernel models, of all nodes; the scheduler's estimates are their means.
+        Kernel models of all nodes; the scheduler's estimates are their means.
     scheduler : str or Scheduler, default "lws"
-        A name (``"prio"``), or an object. Each node of a cluster gets a copy; none sees the others'
-        queues.
+        A name (``"prio"``), or an object. Each node of a cluster gets a copy, which does not see
+        the queues of the others.
     seed : int, default 0
-        For the scheduler's random choices and for the noise. Same seed, same run.
+        Seed of the scheduler's random choices and of the noise; the same seed gives the same run.
     noise : {"none", "model"}, default "none"
-        What a task costs: its model's mean, or a draw from its model's distribution.
+        Cost of a task: its model's mean, or a draw from its model's distribution.
     simultaneous_pushes : {"serial", "blind"}, default "serial"
-        Whether a push sees those before it at the same instant, or, as in StarPU-SimGrid, all
-        schedulers that choose a worker at push choose before any choice counts.
+        Whether a push sees earlier pushes of the same instant (serial), or, as in StarPU-SimGrid,
+        schedulers that choose a worker at push do not see them (blind).
     far_data : {"charged", "mean"}, default "charged"
-        Whether tasks pay for their own far data, where models know what these cost, or as much as
-        the measured ones did in the mean, as their models say.
+        Cost of far data, if models know it: that of each task's own far data, or the mean of the
+        measured tasks, which is in the models' means.
     submitted_s : ndarray or None, default None
-        When each task is submitted, seconds from the start, none before the one before it; then
-        the platform's cost of a submission does not count. None: one after the other. On one node
+        Submission times of the tasks in seconds from the start, ascending; they replace the
+        platform's cost of a submission. None: tasks are submitted one after the other. On one node
         only.
     drawn : callable or None, default None
         Returns the durations of the tasks, shape (classes, tasks), instead of *noise*.
     grid : Grid or None, default None
-        The nodes in rows and columns; None: as square as their number allows.
+        Rows and columns of the nodes; None: as square as their number allows.
     owner : str, default "row"
-        Who owns which data, see :func:`~tasksim.graph.distribution.owners.owners_of`.
+        Distribution of the data, see :func:`~tasksim.graph.distribution.owners.owners_of`.
     """
 
     graph: TaskGraph
@@ -115,22 +115,22 @@ class Simulation(NamedTuple):
         Parameters
         ----------
         check : bool, default False
-            Verify every invariant of the result; :exc:`CheckFailed` if one is broken.
+            Verify every invariant of the result; raise :exc:`CheckFailed` if one is broken.
         engine : {"auto", "simpy", "compiled"}, default "auto"
-            What replays: the compiled core, SimPy's engine, or the core where it is there and knows
-            all that is asked. The result is the same to the last bit.
+            Engine of the replay: the compiled core, SimPy's, or (auto) the core if it is built and
+            supports the simulation. The result is the same to the last bit.
         config : mapping, optional
-            Stored in the run, so that it can be repeated.
+            Configuration to store in the run, so that it can be repeated.
 
         Raises
         ------
         InputError
-            If a kernel has no model, a task no worker that can run it, or a datum a home that is
-            none of the memories; if the grid is not of so many nodes, or the network does not let
-            two nodes talk that must.
+            If a kernel has no model, no worker can run a task, or the home of a datum is not a
+            memory of the platform; if the grid has another number of nodes, or the network does not
+            connect two nodes with messages between them.
         SchedulerError
-            If the scheduler drops or repeats a task, or gives one to a worker that cannot run it;
-            on a cluster, the message names the node.
+            If the scheduler drops or repeats a task, or gives a task to a worker that cannot run
+            it; on a cluster, the message names the node.
         """
         check_engine(engine)
         settled, cluster = Settled(), self.cluster
@@ -198,7 +198,7 @@ class Settled:
         self._lock = threading.RLock()
 
     def prices(self, asked: Simulation, platform: Platform | None = None) -> Prices:
-        """Return the prices that a simulation shares with others, on its node or on *platform*."""
+        """Return the shared prices of a simulation, on its node or on *platform*."""
         platform = platform or asked.node
         key = id(asked.graph), id(platform), id(asked.models), asked.far_data
         with self._lock:
@@ -209,10 +209,9 @@ class Settled:
     def question(
         self, asked: Simulation, scheduler: Scheduler, costs: NDArray[np.float64] | None = None
     ) -> Question:
-        """Return what *asked* asks of one node, under *scheduler*; by default with its own costs.
+        """Return the question of *asked* for one node under *scheduler*, with its own *costs*.
 
-        Raises :exc:`InputError` unless there is a finite time of submission from 0 for each task,
-        or none at all.
+        Raises :exc:`InputError` for submission times that are negative, infinite or incomplete.
         """
         prices, times = self.prices(asked), asked.submitted_s
         if costs is None:
@@ -222,8 +221,8 @@ class Settled:
             legal = (times >= 0) & (times <= MAX_SUBMISSION_TIME_S)
             if times.shape != (len(asked.graph),) or not bool(legal.all()):
                 raise InputError(
-                    f"graph {asked.graph.name}: submitted_s: legal: for each of {len(asked.graph)} "
-                    f"tasks a time from 0 to {MAX_SUBMISSION_TIME_S:g} s"
+                    f"graph {asked.graph.name}: submitted_s: legal: a time from 0 to "
+                    f"{MAX_SUBMISSION_TIME_S:g} s for each of {len(asked.graph)} tasks"
                 )
             times = np.maximum.accumulate(times)
         return Question(
@@ -239,9 +238,9 @@ class Settled:
         )
 
     def question_on_nodes(self, asked: Simulation) -> ClusterQuestion:
-        """Return what *asked* asks of its cluster, each node under a scheduler of its own.
+        """Return the question of *asked* for its cluster, with a scheduler for each node.
 
-        Raises :exc:`InputError` if the grid is not of so many nodes.
+        Raises :exc:`InputError` if the grid has another number of nodes.
         """
         from tasksim.engine.cluster.choice import ClusterQuestion
         from tasksim.engine.cluster.cluster import NodeQuestion
@@ -257,8 +256,8 @@ class Settled:
             given = asked.scheduler
             own = create(given) if isinstance(given, str) else copy.deepcopy(given)
             if isinstance(own, StaticScheduler):
-                # Plans that know nothing of each other, each followed in strict order, could wait
-                # for each other's messages in a circle.
+                # Independent plans, each followed in strict order, could wait for each other's
+                # messages in a circle.
                 own.order = "ready"
             priced = costs[id(platform)], prices.estimates, prices.slowing, prices.far
             nodes.append(NodeQuestion(platform, own, *priced))
@@ -266,7 +265,7 @@ class Settled:
         return ClusterQuestion(cut, nodes, cluster.network, pushes, cluster.shared_cores)
 
     def _cut(self, asked: Simulation, cluster: Cluster) -> Distribution:
-        """Return the parts of the graph, made once for nodes, grid and owner."""
+        """Return the parts of the graph, cut once for each number of nodes, grid and owner."""
         from tasksim.graph.distribution.owners import grid_or_square
         from tasksim.graph.distribution.parts import cut_by
 
@@ -276,13 +275,13 @@ class Settled:
                 grid = grid_or_square(asked.grid, len(cluster.nodes))
                 homes = {id(platform): platform for platform in cluster.nodes}.values()
                 graphs = [self.prices(asked, platform).graph for platform in homes]
-                # Nodes that differ may have different memories: data stay where they are.
+                # Different nodes may have different memories: data keep their homes.
                 graph = graphs[0] if len(graphs) == 1 else asked.graph
                 self._cuts[key] = asked, cut_by(graph, grid, asked.owner)
             return self._cuts[key][1]
 
     def series(self, asked: Simulation) -> Series | None:
-        """Return the core's replays like *asked*; None if it makes them one by one."""
+        """Return the core's series of replays like *asked*; None if it has none."""
         if asked.submitted_s is not None or not isinstance(asked.scheduler, str):
             return None
         prices = self.prices(asked)
@@ -298,9 +297,9 @@ class Settled:
     def bounds(
         self, asked: Simulation, costs: NDArray[np.float64] | None = None
     ) -> dict[str, float] | None:
-        """Return the bounds on any schedule; None where the nodes differ.
+        """Return the lower bounds of the makespan; None if the nodes differ.
 
-        *costs* are those of the tasks, found here by default.
+        *costs* are the costs of the tasks, by default computed here.
         """
         cluster, node = asked.cluster, asked.node
         prices = self.prices(asked)
@@ -313,18 +312,18 @@ class Settled:
                 return None
             nodes, cores = len(cluster.nodes), cluster.shared_cores
             if cores is not None and len(node.classes) == 1:
-                nodes = cores / len(node.workers)  # so many work at a time at most
-        # All nodes share the work; the critical path is as long as on one.
+                nodes = cores / len(node.workers)  # only as many workers run at a time
+        # All nodes share the work; the critical path is as long as on one node.
         return {"critical_path_s": found.critical_path_s, "area_s": found.area_s / nodes}
 
     def turn_of(self, scheduler: Scheduler) -> threading.Lock:
-        """Return the lock of a scheduler that is an object."""
+        """Return the lock of a scheduler object."""
         with self._lock:
             return self._turns.setdefault(id(scheduler), threading.Lock())
 
 
 def _far_data(tasks: TaskTable, costs: NDArray[np.float64], prices: Prices) -> FarData | None:
-    """Return the time that far data took from *tasks*, whose *costs* are without it."""
+    """Return the time that far data took from *tasks*; *costs* exclude it."""
     if prices.far is None or prices.slowing is not None:
         return None
     of = np.array(class_of(prices.platform))[tasks.worker]

@@ -1,9 +1,9 @@
 """Slowdown of tasks by neighbours on the same memory.
 
-Measurements of two kernels count up to the measured number of neighbours; beyond, and for kernels
-that were not measured together, the bandwidth of the memory decides. All tasks of a kernel on an
-architecture are of one *kind*, and their slowdown depends on the number of tasks of each kind in a
-domain. The core's ``engine/slowing.h`` computes the same, in this order.
+Measurements of two kernels apply up to the measured number of neighbours; beyond that, and for
+kernels that were not measured together, the bandwidth of the memory decides. All tasks of a kernel
+on an architecture are of one *kind*, and their slowdown depends on the number of tasks of each kind
+in a domain. The core's ``engine/slowing.h`` computes the same, in the same order.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _MAX_KEPT_ANSWERS: Final = 1 << 16
 
 
 class Kinds:
-    """The kernels of a graph on the architectures of a platform, each pair a kind.
+    """Kinds of tasks: the pairs of a kernel of a graph and an architecture of a platform.
 
     Parameters
     ----------
     names : sequence of str
-        The kernels, by the names of their models.
+        Names of the kernels' models.
     known : sequence of sequence of Contention
-        Per architecture and kernel how it is slowed.
+        Contention per architecture and kernel.
     of_class : sequence of int
-        The architecture of each class of workers.
+        Architecture of each class of workers.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Kinds:
     ) -> None:
         each = [contention for row in known for contention in row]
         self.first = [architecture * len(names) for architecture in of_class]
-        """Per class of workers the kind of the first kernel; those of the others follow."""
+        """Kind of the first kernel in each class of workers; those of other kernels follow."""
         self.kernels = len(names)
         self.demand = [contention.demand_bytes_per_s for contention in each]
         self.share = [contention.memory_share for contention in each]
@@ -64,14 +64,14 @@ class Kinds:
         self.beside = [
             [tuple(map(float, c.beside.get(name, ()))) for name in neighbours] for c in each
         ]
-        """Per kind and neighbour, how many times as long beside one, two, ... of it."""
+        """Stretch per kind and neighbour, beside one, two, ... of these neighbours."""
 
     def __len__(self) -> int:
         return len(self.demand)
 
     @property
     def of_tasks(self) -> NDArray[np.int32]:
-        """The kind of each kernel in each class, shape (classes, kernels)."""
+        """Kind of each kernel in each class, shape (classes, kernels)."""
         return np.add.outer(self.first, np.arange(self.kernels)).astype(np.int32)
 
 
@@ -86,7 +86,7 @@ class Slowing:
             for worker in domain.workers:
                 self.domain_of[worker] = number
         self.distances: Distances | None = None
-        """Distances between the domains; None where memory is uniform."""
+        """Distances between the domains; None if memory is uniform."""
         if platform.numa is not None:
             from tasksim.engine.numa import distances_of
 
@@ -94,9 +94,9 @@ class Slowing:
         self._known: dict[tuple[tuple[float, ...], tuple[int, ...]], tuple[float, ...]] = {}
 
     def stretches(self, domain: int, counts: Sequence[int]) -> tuple[float, ...]:
-        """Return how many times as long as alone tasks of each kind take, where so many run.
+        """Return the stretch of tasks of each kind, with *counts* running tasks per kind.
 
-        Of kinds that do not run, 1.
+        A stretch is the duration relative to that alone; it is 1 for kinds that do not run.
         """
         curve, key = self.curves[domain], tuple(counts)
         found = self._known.get((curve, key))
@@ -113,9 +113,9 @@ class Slowing:
     def stretch(
         self, kind: int, running: Iterable[int], counts: Sequence[float], curve: Sequence[float]
     ) -> float:
-        """Return how many times as long a task of *kind* takes, which is one of those counted.
+        """Return the stretch of a task of *kind*, which is one of the counted tasks.
 
-        *running* are the kinds that are counted, rising; counts may be means.
+        *running* are the counted kinds, ascending; counts may be means.
         """
         busy, asked = 0.0, 0.0
         for other in running:
@@ -134,7 +134,7 @@ class Slowing:
     def _beside(
         self, kind: int, other: int, neighbours: float, by_memory: float, curve: Sequence[float]
     ) -> float:
-        """Return the stretch beside so many *neighbours* if all were as *other*."""
+        """Return the stretch beside *neighbours* tasks of the kind *other*."""
         measured = self.kinds.beside[kind][other]
         most = len(measured)
         if neighbours <= most:
@@ -146,7 +146,7 @@ class Slowing:
         return measured[most - 1] + (by_memory - there)
 
     def _by_memory(self, kind: int, asked: float, busy: float, curve: Sequence[float]) -> float:
-        """Return the stretch as the bandwidth has it, of which so much is *asked* by so many."""
+        """Return the stretch by the bandwidth, of which *busy* tasks use *asked* in total."""
         if not curve:
             return 1.0
         share = self.kinds.share[kind]
@@ -154,7 +154,7 @@ class Slowing:
         return (1.0 - share) + share * max(1.0, asked / given)
 
     def homes(self, graph: TaskGraph) -> Homes | None:
-        """Return homes of the data of *graph*, for one replay; None where memory is uniform."""
+        """Return the homes of the data of *graph* for one replay; None if memory is uniform."""
         if self.distances is None:
             return None
         from tasksim.engine.numa import Homes
@@ -170,9 +170,9 @@ class Slowing:
 
 
 def slowing_of(graph: TaskGraph, platform: Platform, models: Models) -> Slowing | None:
-    """Return how the tasks of *graph* slow each other down; None where nothing is known of it.
+    """Return the slowdown of the tasks of *graph* by each other; None if no contention is known.
 
-    Then the clock is the same as ever, and as fast.
+    Without contention, the replay keeps its faster code.
     """
     numa = platform.numa
     if numa is None:
@@ -193,7 +193,7 @@ def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterato
     for kernel in kernels:
         known = None
         if isinstance(models, Contended):
-            # Without a model of the kernel on the architecture, it does not run there.
+            # Without a model of the kernel, the architecture cannot run it.
             with suppress(InputError):
                 known = models.contention(kernel, architecture)
         yield known or _ALONE
@@ -202,7 +202,7 @@ def _known(kernels: Iterable[str], models: Models, architecture: str) -> Iterato
 def _given(
     kernels: Iterable[str], known: Iterable[Contention], uses: Mapping[str, NumaKernel]
 ) -> list[Contention]:
-    """Return what is *known* of *kernels*, with the *uses* of memory that the platform gives."""
+    """Return the *known* contention of *kernels*, with the platform's *uses* of memory."""
     found = []
     for name, contention in zip(kernels, known, strict=True):
         use = uses.get(name)
@@ -220,8 +220,8 @@ def busy_estimates(
 ) -> NDArray[np.float64]:
     """Return *estimates* in the classes of workers whose schedulers know of contention.
 
-    A task is expected to take as long as between neighbours that are all busy, and that are of the
-    graph's kernels in proportion to the time that these take.
+    An estimate is the duration with all neighbours busy, with the graph's kernels in proportion to
+    their total time.
     """
     domains = platform.memory_domains
     if not any(domain.known for domain in domains):
@@ -248,7 +248,7 @@ def busy_estimates(
 def _between(
     slowing: Slowing, kind: int, first: int, beside: NDArray[np.float64], domain: int
 ) -> float:
-    """Return the stretch of a task of *kind* between neighbours, so many of each kernel."""
+    """Return the stretch of a task of *kind* beside neighbours, given by kernel."""
     counts = [0.0] * len(slowing.kinds)
     counts[first : first + len(beside)] = beside.tolist()
     counts[kind] += 1.0

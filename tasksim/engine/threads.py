@@ -15,18 +15,18 @@ __all__ = ["can_be_threads"]
 
 
 def can_be_threads(platform: Platform, scheduler: Scheduler, *, of_cluster: bool = False) -> bool:
-    """Return whether the threads know *scheduler*, and *platform* is one as StarPU's are.
+    """Return whether the threads support *scheduler* and *platform*.
 
-    Each thing that a thread does takes time, so that nobody polls for ever at one instant; cores
-    share main memory, which has no limit, and each other memory is that of one device. Nodes
-    *of_cluster* have threads only where they have devices: how the communication thread takes turns
-    with others within an instant is known less well than what it does, and with cores alone the
-    order without threads is nearer to StarPU's.
+    Each step of a thread must take time, so that no thread polls for ever at one instant; cores
+    must share an unlimited main memory, and each other memory must belong to one device. Nodes
+    *of_cluster* have threads only if they have devices: the order of the communication thread and
+    the others within an instant is not known exactly, and for cores alone the order without threads
+    is closer to StarPU's.
     """
     if of_cluster and len(platform.memories) == 1:
         return False
     if not getattr(scheduler, "as_threads", False) or ported(scheduler) is None:
-        return False  # one that was changed is called back, which threads do not do
+        return False  # a user's scheduler is called back, which threads do not support
     devices = [w.memory for w in platform.workers if platform.device(w.architecture).pipeline]
     cores = [w.memory for w in platform.workers if not platform.device(w.architecture).pipeline]
     cost = OverheadTicks.of(platform.overheads)

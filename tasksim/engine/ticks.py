@@ -15,18 +15,17 @@ TICK_S: Final = 1e-9
 """Length of a tick, in seconds."""
 
 TICKS_PER_S: Final = 1e9
-"""Ticks per second. Ticks divided by it are correctly rounded, unlike ticks multiplied by
-:data:`TICK_S`."""
+"""Ticks per second. Dividing ticks by it rounds correctly, unlike multiplying by :data:`TICK_S`."""
 
 
 MAX_TIME_S: Final = 1e200
-"""Longest time of a simulation's parts, in seconds: floats hold the ticks of their sums."""
+"""Longest time of a part of a simulation, in seconds: floats hold the ticks of their sums."""
 
 
 def ticks(seconds: float) -> int:
     """Return *seconds* in whole ticks, rounded to the nearest.
 
-    Raises :exc:`InputError` if they are more than :data:`MAX_TIME_S`.
+    Raises :exc:`InputError` for more than :data:`MAX_TIME_S`.
     """
     if seconds > MAX_TIME_S:
         raise InputError(f"a time of {seconds:g} s is too long; legal: at most {MAX_TIME_S:g} s")

@@ -42,16 +42,16 @@ class KernelScaling:
 
     Attributes
     ----------
-        Name of its model.
-        Of its model.
+    name
+        Name of its kernel model.
+    shares
         Share of the time of all tasks, per run.
-        Of the time of all tasks, per run.
+    times_s
         Time of the worker that spends most on it, per run.
-        Per run, the time of the worker that spends most on it.
+    exponent
         Exponent of that time over the number of workers; -1 for ideal scaling.
-        Of that time over the number of workers; -1 where it is shared perfectly.
+    reason
         Reason why it is critical, as text; None if it is not.
-        Why it is critical, in words; None if it is not.
     """
 
     name: str

@@ -22,7 +22,7 @@ TASK_EVENTS: Final = (
     ("end_s", "ends"),
 )
 """Times recorded of tasks, in the order in which they happen."""
-COPY_EVENTS: Final = (("requested_s", "is asked for"), ("start_s", "starts"), ("end_s", "ends"))
+COPY_EVENTS: Final = (("requested_s", "is requested"), ("start_s", "starts"), ("end_s", "ends"))
 """Times recorded of copies."""
 MESSAGE_EVENTS: Final = (
     ("posted_s", "is posted"),

@@ -35,7 +35,7 @@ def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
     last = node.max(initial=0)
     for name in ("source", "target"):
         column = getattr(messages, name)
-        _demand((column >= 0) & (column <= last), messages, f"its {name} is no node")
+        _demand((column >= 0) & (column <= last), messages, f"its {name} is not a node")
     _demand(messages.source != messages.target, messages, "its source and target are the same")
     order = ("posted_s", "ready_s", "start_s", "end_s")
     for earlier, later in (*itertools.pairwise(order), ("awaited_s", "end_s")):
@@ -53,7 +53,7 @@ def check_messages(run: Run, graph: TaskGraph | None, slack_s: float) -> None:
         own = messages.handle < graph.handles
         sizes = graph.handle_size[np.where(own, messages.handle, 0)] if graph.handles else 0
         expected = np.where(own, sizes, 0)
-        _demand(messages.size_bytes == expected, messages, "it has not the size of its datum")
+        _demand(messages.size_bytes == expected, messages, "its size is not that of its datum")
 
 
 def _demand(holds: NDArray[np.bool_], messages: MessageTable, what: str) -> None:

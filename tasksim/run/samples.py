@@ -51,10 +51,12 @@ class MeasuredTasks:
 
     Attributes
     ----------
+    run
         Index of the run among several, from 0; for means, that of the first.
-        The place of the run in a list of several, from 0; of means, that of the first.
+    path
         Path of that run.
-        Of that run.
+    graph
+        Graph of that run.
     task
         int64 [n], numbers of the tasks in the graph.
     architecture

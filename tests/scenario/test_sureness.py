@@ -68,7 +68,7 @@ def test_runs_make_one_run_wider_and_share_by_their_variance():
 
 
 @pytest.mark.parametrize(
-    ("effect", "said"), [(None, "written without it"), (RunEffect(0, 0, 1), "in one run")]
+    ("effect", "said"), [(None, "files lack it"), (RunEffect(0, 0, 1), "in a single run")]
 )
 def test_what_is_not_known_of_runs_is_said(effect, said):
     sure = tasksim.how_sure(_scenario(effect=effect), replications=60)

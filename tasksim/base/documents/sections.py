@@ -1,7 +1,7 @@
 """Sections of a document, with named and typed fields and their defaults.
 
-A :class:`Section` reads its part of the data at once and collects all problems. A kind defines the
-legal values, their meaning, and their JSON schema, for editors that complete and check YAML.
+A :class:`Section` reads its part of the data at once and collects all problems. A kind defines
+legal values, their meaning, and their JSON schema, with which editors complete and check YAML.
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ class Kind(Protocol):
     """A kind of value."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return what *value* means; if it is not legal, add to *found* and return :data:`BAD`."""
+        """Return the meaning of *value*; add an illegal one to *found* and return :data:`BAD`."""
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
 
 
 def refused(found: Found, location: Location, what: str, value: object) -> object:
-    """Add to *found* that *value* must be something else, and return :data:`BAD`."""
+    """Add the problem *what* of *value* to *found*, and return :data:`BAD`."""
     found.append(FileProblem(location, f"{what} (got {_got(value)})"))
     return BAD
 
 
 def _got(value: object) -> str:
-    """Return what was got, short."""
+    """Return *value* as messages show it, shortened."""
     if value is None:
         return "nothing"
     if isinstance(value, int) and value.bit_length() > 64:
@@ -80,13 +80,13 @@ def _got(value: object) -> str:
 
 
 class Text:
-    """A text; a name, if *pattern* is the pattern of names."""
+    """A text, or, with the pattern of names, a name."""
 
     def __init__(self, pattern: str | None = None) -> None:
         self.pattern = pattern
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return a text as it is."""
+        """Return the text."""
         if not isinstance(value, str):
             return refused(found, location, "must be text", value)
         if self.pattern is not None and not re.fullmatch(self.pattern, value):
@@ -94,7 +94,7 @@ class Text:
         return value
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         kind = {} if self.pattern is None else {"pattern": self.pattern}
         return {**kind, "type": "string"}
 
@@ -109,13 +109,13 @@ class _Flag:
     """True or false."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return what it is."""
+        """Return the truth value."""
         if isinstance(value, bool):
             return value
         return refused(found, location, "must be true or false", value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         return {"type": "boolean"}
 
 
@@ -126,7 +126,7 @@ class Whole:
         self.least, self.most = least, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return a number as it is."""
+        """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int):
             return refused(found, location, "must be a whole number", value)
         if value < self.least:
@@ -136,7 +136,7 @@ class Whole:
         return value
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         if self.least == self.most:
             return {"const": self.least, "type": "integer"}
         most = {} if self.most is None else {"maximum": self.most}
@@ -144,7 +144,7 @@ class Whole:
 
 
 class Amount:
-    """A quantity with its unit, or a factor without; within limits."""
+    """A quantity with its unit, or a factor without one, within limits."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class Amount:
         self.dimension, self.least, self.above, self.most = dimension, least, above, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return the number, in seconds, bytes, bytes per second."""
+        """Return the number in tasksim's units, such as seconds or bytes."""
         try:
             number = self._parsed(value)
         except InputError as error:
@@ -173,11 +173,11 @@ class Amount:
     def _parsed(self, value: Any) -> float:
         times = self.dimension == "factor" and isinstance(value, str)
         if times and value.strip().startswith(("x", "×")):
-            raise InputError(f"{value!r} multiplies, which only --set can: write a number here")
+            raise InputError(f"{value!r} multiplies, which only --set can do; legal here: a number")
         return parse_quantity(value, self.dimension)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         if self.dimension == "factor":
             return {"type": "number"}
         units = "|".join(unit_names(self.dimension))
@@ -186,17 +186,17 @@ class Amount:
 
 
 class Maybe:
-    """A value of some kind, or nothing: ``null``."""
+    """A value of a kind, or ``null``."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return what the value means, None for nothing."""
+        """Return the meaning of the value; None for ``null``."""
         return None if value is None else self.kind.read(value, location, found)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         kind = self.kind.json_schema()
         return {"anyOf": [*kind.get("anyOf", [kind]), {"type": "null"}]}
 
@@ -208,7 +208,7 @@ class ListOf:
         self.kind, self.least, self.most = kind, least, most
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return a list of what its values mean."""
+        """Return the meanings of its values, in a list."""
         if not isinstance(value, list):
             return refused(found, location, "must be a list", value)
         if self.most is not None and len(value) > self.most:
@@ -225,24 +225,24 @@ class ListOf:
         return items
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         most = {} if self.most is None else {"maxItems": self.most}
         least = {"minItems": self.least} if self.least else {}
         return {"items": self.kind.json_schema(), **most, **least, "type": "array"}
 
 
 class PairsOf:
-    """One value for all pairs of things, or a matrix: a list of lists of values."""
+    """One value for all pairs, or a matrix: a list of lists of values."""
 
     def __init__(self, kind: Kind, entry: Kind) -> None:
         self.kind, self.matrix = kind, ListOf(ListOf(entry), least=1)
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return the value, or the lists."""
+        """Return the value, or the lists of values."""
         return (self.matrix if isinstance(value, list) else self.kind).read(value, location, found)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         one = self.kind.json_schema()
         return {"anyOf": [*one.get("anyOf", [one]), self.matrix.json_schema()]}
 
@@ -251,11 +251,11 @@ class _Names:
     """One name for all workers of a group, or a list of them, one per worker."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return the name, or the list."""
+        """Return the name, or the list of names."""
         return (_LIST if isinstance(value, list) else NAME).read(value, location, found)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         return {"oneOf": [NAME.json_schema(), _LIST.json_schema()]}
 
 
@@ -266,7 +266,7 @@ class MappingOf:
         self.kind = kind
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return what the values mean, by name."""
+        """Return the meanings of the values, by name."""
         if not isinstance(value, dict):
             return refused(found, location, "must be a mapping", value)
         read = {}
@@ -278,15 +278,15 @@ class MappingOf:
         return read
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         return {"patternProperties": {NAME_PATTERN: self.kind.json_schema()}, "type": "object"}
 
 
 class Plain:
-    """A mapping of mappings, lists, texts and finite numbers without a further schema."""
+    """A mapping of plain values (mappings, lists, texts, finite numbers) without a schema."""
 
     def read(self, value: Any, location: Location, found: Found) -> Any:
-        """Return it, dates as texts."""
+        """Return the mapping, with dates as texts."""
         try:
             plain = _plain(value)
         except InputError as error:
@@ -297,7 +297,7 @@ class Plain:
         return plain
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it."""
+        """Return the JSON schema of the kind."""
         return {"additionalProperties": True, "type": "object"}
 
 
@@ -366,9 +366,9 @@ class Section:
 
     @classmethod
     def read(cls, data: Any, location: Location, found: Found) -> Any:
-        """Return the section that *data* are; what is not legal is added to *found*.
+        """Return the section in *data*; add illegal values to *found*.
 
-        :data:`BAD` if anything is not.
+        Returns :data:`BAD` if any value is illegal.
         """
         if not isinstance(data, dict):
             return refused(found, location, "must be a mapping", data)
@@ -412,7 +412,7 @@ class Section:
         location: Location,  # noqa: ARG003
         found: Found,  # noqa: ARG003
     ) -> Any:
-        """Return *value* of the field *name*, or :data:`BAD` if the fields *before* forbid it."""
+        """Return *value* of the field *name*; :data:`BAD` if the fields *before* forbid it."""
         return value
 
 
@@ -426,7 +426,7 @@ class SectionOf(NamedTuple):
         return self.section.read(value, location, found)
 
     def json_schema(self) -> dict[str, Any]:
-        """Return what a JSON schema says of it: where it is described."""
+        """Return a JSON schema that refers to the section's own."""
         return {"$ref": f"#/$defs/{self.section.__name__}"}
 
 
@@ -436,7 +436,7 @@ def fields_of(section: type[Section]) -> list[str]:
 
 
 def json_schema(root: type[Section], sections: Iterable[type[Section]]) -> dict[str, Any]:
-    """Return the JSON schema of documents that are a *root* and refer to *sections*."""
+    """Return the JSON schema of documents with the section *root*, which refer to *sections*."""
     ordered = sorted(sections, key=lambda section: section.__name__)
     return {"$defs": {each.__name__: _schema_of(each) for each in ordered}} | _schema_of(root)
 
@@ -466,7 +466,7 @@ def _schema_of_field(name: str, field: Field) -> dict[str, Any]:
 
 
 def _default_of(field: Field) -> Any:
-    """Return the default of a field; of a section, what its fields mean by default."""
+    """Return the default of a field; for a section, the defaults of its fields."""
     if not isinstance(field.kind, SectionOf):
         return field.default
     section = field.kind.read(field.default, (), [])

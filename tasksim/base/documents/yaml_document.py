@@ -1,8 +1,8 @@
 """YAML documents with the position of each value.
 
 The data are those of :func:`yaml.safe_load`, with four differences: keys are always text (``on:``
-is the word), duplicate keys are problems, so are misleading numbers (``010`` is eight to YAML,
-``1:30`` ninety), and an anchor cannot contain itself.
+is a word, not true), duplicate keys are problems, misleading numbers are, too (for YAML, ``010`` is
+eight and ``1:30`` ninety), and an anchor cannot contain itself.
 
 PyYAML has two readers: one in Python and, as a rule, one in C, which takes a tenth of the time.
 The reader in C reads plain texts without problems. The reader in Python handles all other texts and
@@ -39,27 +39,27 @@ _SPECIAL = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)|0x[0-9a-fA-F]+")
 _TOO_LARGE = re.compile(r"[-+]?[1-9][0-9]*(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 """Pattern of numbers that may exceed the range of a float: the schema reports them."""
 VERSIONED_MAPPING = "a mapping that begins `version: 1`"
-"""Expected form of most files, in messages."""
+"""Description of the legal form of most files, for messages."""
 MOST_BYTES = 2**20
-"""Maximum size of a file in bytes: four times the size of the numbers of 32,767 cores. PyYAML needs
-up to 350 bytes of memory per byte (measured), and ten seconds for a file of this size."""
-_MOST_VALUES = 1_000_000
+"""Maximum size of a file in bytes: four times that of a platform with a number per core of 32,767.
+PyYAML needs up to 350 bytes of memory per byte (measured), and ten seconds for this size."""
+_MAX_VALUES = 1_000_000
 """Maximum number of values in a document: a few lines of aliases of aliases would fill the memory,
 while a platform file has some hundred values."""
 _READ_OTHERWISE = frozenset("\t?!|>&*\ufeff")
 """Characters of texts that the readers in C and in Python may read differently."""
 _LONGEST_LINE = 500
-"""Longest line, and most brackets, of a text for the reader in C. Each level of YAML without
-brackets takes a column, so such a text is not deep enough to exhaust the stack of this recursive
-reader."""
-_DEEPEST = 50
-"""Largest nesting of lists and mappings: the format has five levels, and the notes of a calibration
-some more; PyYAML and the functions that walk the values take several calls per level."""
+"""Maximum length of a line, and number of brackets, of a text for the reader in C. Each level of
+YAML without brackets takes a column, so such a text is not deep enough to exhaust the stack of this
+recursive reader."""
+_MAX_NESTING = 50
+"""Maximum nesting of lists and mappings: the format has five levels, and the notes of a calibration
+some more; PyYAML and the functions that walk the values need several calls per level."""
 
 
 @dataclass
 class YamlDocument:
-    """One YAML file, as data with their positions."""
+    """One YAML file, with its data and their positions."""
 
     path: Path
     data: dict[str, Any]
@@ -69,9 +69,9 @@ class YamlDocument:
 
     @classmethod
     def read(cls, path: Path, legal: str = VERSIONED_MAPPING) -> YamlDocument:
-        """Read a file; raises :exc:`InputError` where it is missing or not YAML.
+        """Read a file; raise :exc:`InputError` if it is missing or not YAML.
 
-        *legal* tells in messages what it must be.
+        *legal* describes the legal form, for messages.
         """
         return cls.parse(read_text(path, MOST_BYTES), path, legal)
 
@@ -111,11 +111,11 @@ class YamlDocument:
 
     @cached_property
     def node(self) -> yaml.MappingNode:
-        """The nodes of the text, which know where they stand."""
+        """The nodes of the text, which know their positions."""
         return self._load(self.text, self.path).node
 
     def place(self, location: Location, *, at_key: bool = False) -> Place | None:
-        """Return where *location* stands in this file, or None if it is not in it."""
+        """Return the place of *location* in this file; None if it is not in it."""
         key: yaml.Node = self.node
         value: yaml.Node = self.node
         for step in location:
@@ -128,10 +128,9 @@ class YamlDocument:
 
 
 def plain_value(text: str) -> Any:
-    """Return the value of a YAML *text* that is no file: a number, a word, a list of them.
+    """Return the value of a YAML *text* outside a file: a number, a word, a list of them.
 
-    Raises :exc:`InputError` for a number that is not what it looks like, and as PyYAML does for
-    what is not YAML.
+    Raises :exc:`InputError` for a misleading number, and PyYAML's errors for other texts than YAML.
     """
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
@@ -143,7 +142,7 @@ def plain_value(text: str) -> Any:
 
 
 def _read_quickly(text: str) -> dict[str, Any] | None:
-    """Return what PyYAML's reader in C makes of *text*; None if the one in Python is to read it."""
+    """Return the data of PyYAML's reader in C; None if the reader in Python must read *text*."""
     reader = getattr(yaml, "CSafeLoader", None)
     if reader is None or not _READ_OTHERWISE.isdisjoint(text) or not _is_shallow(text):
         return None
@@ -159,7 +158,7 @@ def _read_quickly(text: str) -> dict[str, Any] | None:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether no list or mapping of *text* can be very deep within others."""
+    """Return whether lists and mappings of *text* cannot be nested deeply."""
     lines = max(map(len, text.splitlines()), default=0)
     return lines <= _LONGEST_LINE and text.count("[") + text.count("{") <= _LONGEST_LINE
 
@@ -167,7 +166,7 @@ def _is_shallow(text: str) -> bool:
 def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:
     """Return the key and value nodes of one entry of a mapping or a list."""
     if isinstance(node, yaml.MappingNode):
-        # The last one counts: entries merged by `<<` come first.
+        # The last entry takes precedence: entries merged by `<<` come first.
         for key, value in reversed(node.value):
             if key.value == step:
                 return key, value
@@ -179,9 +178,9 @@ def _child(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | No
 def _prepare(
     node: yaml.Node, location: Location, above: frozenset[int], sizes: dict[int, int]
 ) -> Generator[FileProblem, None, int]:
-    """Make all keys text; yield the keys given twice; return how many values *node* stands for.
+    """Make all keys text; yield duplicate keys; return the number of values in *node*.
 
-    Raises for an anchor within itself, and for aliases that stand for too many values.
+    Raises an error for an anchor within itself, and for aliases with too many values.
     """
     if id(node) in above:
         raise yaml.MarkedYAMLError(
@@ -189,8 +188,8 @@ def _prepare(
         )
     if id(node) in sizes:
         return sizes[id(node)]
-    if len(location) > _DEEPEST:
-        what = f"lists and mappings more than {_DEEPEST} deep"
+    if len(location) > _MAX_NESTING:
+        what = f"lists and mappings more than {_MAX_NESTING} deep"
         raise yaml.MarkedYAMLError(problem=what, problem_mark=node.start_mark)
     above = above | {id(node)}
     size = 1
@@ -203,9 +202,9 @@ def _prepare(
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             size += yield from _prepare(item, (*location, index), above, sizes)
-    if size > _MOST_VALUES:
+    if size > _MAX_VALUES:
         raise yaml.MarkedYAMLError(
-            problem=f"more than {_MOST_VALUES} values, each alias counted as what it stands for",
+            problem=f"more than {_MAX_VALUES} values, with each alias counted in full",
             problem_mark=node.start_mark,
         )
     sizes[id(node)] = size
@@ -213,7 +212,7 @@ def _prepare(
 
 
 def _misread_number(node: yaml.ScalarNode) -> str:
-    """Return what is wrong with a number that people read otherwise than YAML does, or ``""``."""
+    """Return the problem of a number that people read differently from YAML; ``""`` for others."""
     if node.style or node.tag not in _NUMBERS or _SPECIAL.fullmatch(node.value):
         return ""
     if decimal_number(node.value) is not None or _TOO_LARGE.fullmatch(node.value):
@@ -246,7 +245,7 @@ def _line_column(text: str, position: int) -> tuple[int, int]:
 
 
 class _Error(NamedTuple):
-    """A line of the report with its sort key: file, line, column; settings come last."""
+    """A line of the report, with its sort key (file, line, column); settings come last."""
 
     rank: int
     line: int
@@ -255,7 +254,7 @@ class _Error(NamedTuple):
 
 
 def _printable(text: str) -> str:
-    """Return *text* on one line, control characters as escapes."""
+    """Return *text* on one line, with escapes for control characters."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -271,9 +270,9 @@ class ProblemReport:
     """Text of the setting, for each value that a setting changed."""
 
     def add(self, problems: Iterable[FileProblem], documents: Sequence[YamlDocument] = ()) -> None:
-        """Note problems, each where its value stands in the *documents* (default: all).
+        """Add problems at the places of their values in the *documents* (default: all).
 
-        What one setting has done to many values is one problem.
+        Equal problems of several values from one setting become one line.
         """
         alike: dict[tuple[Place | str, str], list[str]] = {}
         for problem in problems:
@@ -288,7 +287,7 @@ class ProblemReport:
             self.note(where, f"{names[0]}{more}: {what}")
 
     def note(self, where: Place | str, what: str) -> None:
-        """Note one error."""
+        """Add one error."""
         rank, line, column = len(self.documents), 0, 0
         if isinstance(where, Place):
             rank = [document.path for document in self.documents].index(where.path)
@@ -296,14 +295,14 @@ class ProblemReport:
         self.errors.append(_Error(rank, line, column, _printable(f"{where}: {what}")))
 
     def _where(self, problem: FileProblem, documents: Sequence[YamlDocument]) -> Place | str:
-        """Return what a value comes from: a setting or a place in a file."""
+        """Return the source of a value: a setting, or a place in a file."""
         location = problem.location
         prefixes = [location[:end] for end in range(len(location), -1, -1)]
         for prefix in prefixes:
             if prefix in self.settings:
                 return f"--set {self.settings[prefix]}"
         for prefix in prefixes:
-            # Of a section that lacks something, its name is shown.
+            # If a section lacks a field, the error points to the section's name.
             at_key = problem.at_key or prefix != location
             for document in documents:
                 if (place := document.place(prefix, at_key=at_key)) is not None:
@@ -311,6 +310,6 @@ class ProblemReport:
         return Place(documents[0].path, 1, 1)
 
     def error(self) -> InputError:
-        """Return the error with all that was noted, in the order of the files."""
+        """Return the error with all lines, in the order of the files."""
         ordered = sorted(self.errors, key=lambda error: error[:3])
         return InputError("\n".join(error.text for error in ordered))

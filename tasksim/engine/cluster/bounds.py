@@ -1,8 +1,7 @@
 """Lower bounds on the makespan on a cluster, by work, traffic and paths with messages.
 
-No schedule of a graph that is distributed in this way can beat them. The largest one shows the
-limit: a node with too much work, a node with too much to send or receive, or the path through
-nodes.
+No schedule of a graph with the same distribution can beat them. The largest one shows the limit: a
+node with too much work, a node with too many bytes to send or receive, or the path through nodes.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ class ClusterBounds:
     """Lower bounds on the makespan, in seconds."""
 
     node_area_s: float
-    """The work of the node with the most work, divided over its workers."""
+    """The work of the node with the most work, divided by its workers."""
     volume_s: float
-    """The bytes out of, or into, the node with the most traffic, over its narrowest way."""
+    """The bytes out of, or into, the node with the most traffic, over its narrowest link."""
     path_s: float
-    """The longest path, with messages that nothing slows down."""
+    """The longest path, with undisturbed messages."""
 
     @property
     def best_s(self) -> float:
-        """The largest, hence the best."""
+        """The largest and therefore best bound."""
         return max(self.node_area_s, self.volume_s, self.path_s)
 
     def to_json(self) -> dict[str, float]:
@@ -55,13 +54,13 @@ def cluster_bounds(
     Parameters
     ----------
     cut : Distribution
-        Which node executes each task, and the messages.
+        The node of each task, and the messages.
     durations_s : (tasks,)
-        The shortest that each task takes on its node.
+        Shortest duration of each task on its node.
     workers : (nodes,)
-        Workers per node.
+        Number of workers per node.
     network : Network
-        Between them.
+        Network between the nodes.
     """
     durations = np.asarray(durations_s, float)
     executor = np.asarray(cut.executor)
@@ -76,7 +75,7 @@ def cluster_bounds(
 
 
 def _volume_s(cut: Distribution, nodes: int, network: Network) -> float:
-    """Return how long the node with most bytes needs for them at the least."""
+    """Return the shortest time that the node with the most bytes needs for them."""
     messages, model = cut.messages, network.model
     if not len(messages.source) or not model.shared:
         return 0.0
@@ -88,7 +87,7 @@ def _volume_s(cut: Distribution, nodes: int, network: Network) -> float:
         node = int(total.argmax())
         other = (node + 1) % nodes
         way = (node, other) if end is messages.source else (other, node)
-        # The first or last link of a route is the node's own, whoever is at the other end.
+        # The first or last link of a route is the node's own, whatever the other end.
         link = network.topology.route(*way)[0 if end is messages.source else -1]
         if links.shared[link]:
             rate = float(links.bandwidth_bytes_per_s[link]) * max(1.0, fastest)
@@ -119,7 +118,7 @@ def _path_s(cut: Distribution, durations: NDArray[np.float64], network: Network)
 def _longest_s(
     seconds: list[float], after: list[list[int]], sent: dict[int, tuple[int, float]]
 ) -> float:
-    """Return the longest path of tasks, where some are sends that lead to a receive elsewhere."""
+    """Return the longest path of tasks, some of which are sends with a receive on another node."""
     waits = [0] * len(seconds)
     for number, following in enumerate(after):
         for later in following:
@@ -146,10 +145,10 @@ def _longest_s(
 
 
 def block_cyclic_tiles(tiles: int, grid: Grid, algorithm: str = "cholesky") -> float:
-    """Return about how many tiles a factorisation sends on a block-cyclic *grid*.
+    """Return the approximate number of tiles that a factorisation sends on a block-cyclic *grid*.
 
-    ``tiles² / 2 (P + Q - 2)`` of Cholesky, ``tiles² / 2 ((P - 1) + (Q - 1))`` of LU's each
-    triangle: square grids send least.
+    It is ``tiles² / 2 (P + Q - 2)`` for Cholesky, and ``tiles² / 2 ((P - 1) + (Q - 1))`` for each
+    triangle of LU: square grids send the fewest.
 
     Examples
     --------
@@ -162,12 +161,12 @@ def block_cyclic_tiles(tiles: int, grid: Grid, algorithm: str = "cholesky") -> f
 
 
 def least_volume_bytes(n: int, nodes: int, memory_bytes: float, item_bytes: int = 8) -> float:
-    """Return the least that some node must receive of a factorisation of *n* x *n*.
+    """Return a lower bound on the bytes that some node receives in a factorisation of *n* x *n*.
 
     D. Irony, S. Toledo, A. Tiskin, "Communication lower bounds for distributed-memory matrix
     multiplication", JPDC 64, 2004; for LU and Cholesky G. Ballard et al., "Minimizing communication
-    in numerical linear algebra", SIMAX 32, 2011: multiplications / (P sqrt(8 M)) - M items, M those
-    that fit in a node's memory.
+    in numerical linear algebra", SIMAX 32, 2011: multiplications / (P sqrt(8 M)) - M items, with M
+    the number of items that fit into a node's memory.
     """
     items = memory_bytes / item_bytes
     multiplications = n**3 / 6

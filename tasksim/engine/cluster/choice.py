@@ -50,12 +50,13 @@ class ClusterReplayed(NamedTuple):
 
 
 def replayed(question: ClusterQuestion, seed: int, engine: Engine = "auto") -> ClusterReplayed:
-    """Replay what is asked.
+    """Replay *question* on the chosen engine.
 
     Raises
     ------
     InputError
-        If the core was asked for and does not know all that is asked, and for what can never run.
+        If the compiled engine was requested and does not support the question, or if a task can
+        never run.
     SchedulerError
         If a scheduler breaks a rule or fails.
     """
@@ -73,12 +74,12 @@ def _by_simpy(question: ClusterQuestion, seed: int, why: str) -> ClusterReplayed
 
 
 def as_data(question: ClusterQuestion, seed: int) -> dict[str, Any]:
-    """Return what the core would be asked; see :func:`tasksim.engine.choice.as_data`."""
+    """Return the core's input as data; see :func:`tasksim.engine.choice.as_data`."""
     return _compiled(question).as_data(seed)
 
 
 def replayed_by_core(question: ClusterQuestion, seed: int) -> ClusterReplayed:
-    """Replay what is asked on the core; raise ``Refused`` if it does not know all of it."""
+    """Replay *question* on the core; raise ``Refused`` if the core does not support it."""
     replay = _compiled(question)
     replay.run(seed)
     return ClusterReplayed(replay.outcome(), "compiled")

@@ -1,8 +1,8 @@
 """Replay of a cluster, with a clock and a network, and a ledger and workers per node.
 
-Each node is like that of a machine (:mod:`tasksim.engine.machine.node`), with a graph, ledger,
-release and submission of its own. Nodes share the clock and the network, and nothing else: no
-scheduler sees the queues of another.
+Each node is like that of a machine (:mod:`tasksim.engine.machine.node`), with its own graph,
+ledger, release and submission. Nodes share only the clock and the network: no scheduler sees the
+queues of another.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Member(NamedTuple):
     communicator: Communicator
 
     def busy(self) -> bool:
-        """Return whether something happens on the node that is no communication."""
+        """Return whether the node does anything besides communication."""
         ledger, own = self.ledger, self.work.own_tasks
         tasks = any(task < own for task in ledger.taken)
         landing = self.node.landing
@@ -108,16 +108,16 @@ class ClusterReplay:
     simultaneous_pushes : {"serial", "blind"}
         As for :class:`~tasksim.engine.replay.Replay`.
     cores : int, optional
-        So many cores run the tasks of all nodes; by default each worker has its own.
+        Number of cores that all nodes share; by default each worker has its own core.
     protocol : Protocol, optional
-        What is done around the data of a message; by default as the network's model says.
+        Steps around the data of a message; by default those of the network's model.
 
     Attributes
     ----------
     members : list of Member
         The nodes.
     messages : Messages
-        What became of the messages.
+        The messages, with their times.
     """
 
     def __init__(
@@ -178,8 +178,8 @@ class ClusterReplay:
     def run(self, seed: int) -> float:
         """Replay the graph; return the makespan in seconds.
 
-        Raises :exc:`SchedulerError`, with the number of the node, when a scheduler breaks a rule
-        or fails, and :exc:`InputError` for what can never run.
+        Raises :exc:`SchedulerError`, with the number of the node, if a scheduler breaks a rule or
+        fails, and :exc:`InputError` if a task can never run.
         """
         with no_garbage_collection():
             try:
@@ -203,11 +203,11 @@ class ClusterReplay:
             member.submission.begin()
 
     def outcome(self) -> ClusterOutcome:
-        """Return what happened."""
+        """Return the result of the replay."""
         nodes = [_outcome_of(member) for member in self.members]
         return ClusterOutcome(self.distribution, nodes, self.messages)
 
-    # What happens on all nodes together
+    # State of all nodes together
 
     def _idle(self) -> bool:
         return not self.messages.under_way and not any(member.busy() for member in self.members)
@@ -218,7 +218,7 @@ class ClusterReplay:
     # Errors
 
     def _blamed(self, error: BaseException) -> BaseException:
-        """Return *error* with the number of the node whose scheduler has made it."""
+        """Return *error* with the number of the node whose scheduler raised it."""
         for number, member in enumerate(self.members):
             told = blamed(error, member.node.scheduler, member.work.graph)
             if told is not error:
@@ -229,7 +229,7 @@ class ClusterReplay:
         return type(error)(f"node {number}: {error}")
 
     def _where(self, traceback: TracebackType | None) -> int:
-        """Return the number of the node in which an error arose; -1: in none."""
+        """Return the number of the node in which an error was raised; -1: in none."""
         nodes = {id(member.node): number for number, member in enumerate(self.members)}
         found = -1
         while traceback is not None:
@@ -238,7 +238,7 @@ class ClusterReplay:
         return found
 
     def _stopped(self) -> Exception:
-        """Return the error for a replay that stopped before all was done."""
+        """Return the error for a replay that stopped before all tasks had ended."""
         now_s = self._clock.now / TICKS_PER_S
         for number, (work, ledger, node, _, _) in enumerate(self.members):
             own = ledger.state[: work.own_tasks]
@@ -275,7 +275,7 @@ def messages_of(distribution: Distribution, works: Sequence[Work]) -> Messages:
 
 
 def _of_part(costs: NDArray[np.float64], work: Work) -> list[list[float]]:
-    """Return the rows of *costs* for the tasks of *work*; workers have none of communication."""
+    """Return the rows of *costs* for the tasks of *work*, without communication."""
     found = np.zeros((len(costs), len(work.graph)))
     found[:, : work.own_tasks] = costs[:, work.task]
     rows: list[list[float]] = found.tolist()

@@ -1,8 +1,9 @@
 """Communication thread of a node, which sends and receives its messages.
 
-It sleeps until there is work, and does it at the end of the instant, so that the most urgent of the
-sends that become ready together goes first. Its work costs nothing but the pushes of the tasks that
-a message releases. The *protocol* defines the steps of a message from one node to another.
+It sleeps until there is work, and works at the end of the instant, so that of several sends that
+become ready together the most urgent one goes first. Its work costs nothing except for the pushes
+of the tasks that a message releases. The *protocol* defines the steps of a message from one node to
+another.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ __all__ = [
 class Messages:
     """The messages of a distributed graph, in columns; times in ticks.
 
-    *send* and *receive* are the numbers that their communication tasks have on their nodes.
+    *send* and *receive* are the numbers of their communication tasks on their nodes.
     """
 
     def __init__(self, table: MessageTable, send: list[int], receive: list[int]) -> None:
@@ -60,21 +61,21 @@ class Messages:
         self.priority: list[int] = table.priority.tolist()
         self.send, self.receive = send, receive
         self.lands = (~table.back).tolist()
-        """Whether it brings a datum to a node that does not own it."""
+        """Whether the message brings a datum to a node that does not own it."""
         self.awaited = bytearray(count)
         """Whether the receive is ready."""
         self.announced = bytearray(count)
-        """Whether the receiver knows of it: its envelope has come, or there is none."""
+        """Whether the receiver knows of the message: its envelope has arrived, or it has none."""
         self.moving = bytearray(count)
         """Whether the data have begun to move."""
         self.arrived = bytearray(count)
-        """Whether the data are there."""
+        """Whether the data have arrived."""
         self.started = [-1] * count
         self.ended = [-1] * count
         self.done = 0
-        """The number of messages that have been received."""
+        """Number of received messages."""
         self.under_way = 0
-        """Messages and envelopes that move."""
+        """Number of messages and envelopes in flight."""
 
 
 class NotedMessages:
@@ -86,7 +87,7 @@ class NotedMessages:
 
 
 def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32, Int32]:
-    """Return per message the communication task of its source, and that of its target."""
+    """Return, per message, the communication tasks at its source and at its target."""
     send, receive = (np.full(len(table), -1, np.int32) for _ in range(2))
     for node, work in enumerate(works):
         task = np.arange(work.own_tasks, len(work.graph), dtype=np.int32)
@@ -98,8 +99,8 @@ def ends_of_messages(table: MessageTable, works: Sequence[Work]) -> tuple[Int32,
 class Protocol(NamedTuple):
     """The steps around the data of each message.
 
-    StarPU-MPI sends an *envelope* before the data. A node awaits one envelope at a time, while one
-    of its ready receives has none, and requests the data after it has arrived.
+    StarPU-MPI sends an *envelope* before the data. While a ready receive has no envelope yet, a
+    node awaits one envelope at a time, and requests the data after its arrival.
     """
 
     name: str
@@ -113,15 +114,15 @@ STARPU: Final = Protocol("starpu", envelope_bytes=32, in_flight=10)
 """StarPU's protocol: ``STARPU_MPI_NDETACHED_SEND`` is 10; an envelope has mode, size, tag and a
 flag."""
 PLAIN: Final = Protocol("plain", envelope_bytes=None, in_flight=10)
-"""Data alone, which move once the send is made and the receive is ready."""
+"""Data without envelopes, which move once the send is made and the receive is ready."""
 MPI: Final = Protocol("mpi", envelope_bytes=None, in_flight=sys.maxsize)
-"""Data alone, without a thread of a runtime that limits the messages."""
+"""Data without envelopes, and without a runtime's thread that limits the messages."""
 
 
 def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
-    """Return MPI's where nodes are ranks, else StarPU's for SimGrid's models, else the plain.
+    """Return MPI's protocol if nodes are ranks, StarPU's for SimGrid's models, else the plain one.
 
-    SimGrid's models are those that count MPI's own envelope.
+    SimGrid's models are those that include MPI's own envelope.
     """
     if by_rank:
         return MPI
@@ -129,8 +130,8 @@ def protocol_of(model: Model, *, by_rank: bool = False) -> Protocol:
 
 
 COMMUNICATION_RANK: Final = 1024.0
-"""Rank of communication within an instant: after all actions of workers, even counted in steps, and
-before the shares of the links are settled."""
+"""Rank of communication within an instant: after all actions of workers, even those ordered by
+steps, and before the shares of the links are settled."""
 
 
 class Communicator:
@@ -139,13 +140,13 @@ class Communicator:
     Parameters
     ----------
     number : int
-        The node.
+        Number of the node.
     message : sequence of int
-        Per communication task of the node, its message.
+        Message of each communication task of the node.
     messages, flows : Messages, Flows
-        Those of the whole cluster.
+        Messages and flows of the whole cluster.
     protocol, model : Protocol, Model
-        What is done around the data; thresholds and costs.
+        Steps around the data; thresholds and costs.
     """
 
     def __init__(
@@ -159,33 +160,33 @@ class Communicator:
     ) -> None:
         self.number = number
         self.expected = 0
-        """The number of receives that are ready and of which no envelope has come."""
+        """Number of ready receives whose envelopes have not arrived."""
         self._message, self._messages, self._flows = message, messages, flows
         self._protocol, self._model = protocol, model
         self._out: list[tuple[int, int, int]] = []
         """Sends that are ready: a heap of priority, turn and message."""
         self._turn = 0
         self._last_ready = (-1, -1)
-        """When a send became ready last, and its datum: those that do together go in order."""
+        """Time and datum of the last send that became ready: simultaneous ones keep their order."""
         self._in_flight = 0
         self._done: deque[int] = deque()
-        """Communication tasks that have ended, of which nobody was told yet."""
+        """Communication tasks that have ended, and whose ends are not reported to the node yet."""
         self._listening = False
-        """Whether an envelope is awaited."""
+        """Whether the node awaits an envelope."""
         self._coming = False
-        """Whether the one that is awaited is under way."""
+        """Whether the awaited envelope is in flight."""
         self._letters: deque[int] = deque()
-        """Messages sent here whose envelopes nobody has awaited yet, in order."""
+        """Messages to this node whose envelopes were not awaited yet, in order."""
         self._landing: Landing | None = None
         self._readers: dict[int, int] = {}
-        """Per received message, how many tasks have yet to read it."""
+        """Number of tasks that have yet to read each received message."""
         self._reads: dict[int, list[int]] = {}
-        """Per task, the received messages that it reads."""
+        """Received messages that each task reads."""
         self._early: set[int] = set()
-        """Messages whose data came into memory of their own, before they were awaited."""
+        """Messages whose data arrived in separate memory, before they were awaited."""
         self._waits_for_room = False
         self._envelope = -1
-        """A message whose envelope has come just now."""
+        """A message whose envelope has just arrived."""
 
     def begin(self, node: Node, others: Sequence[Communicator]) -> None:
         """Begin for *node*, which has its workers now; *others* are those of all nodes."""
@@ -201,7 +202,7 @@ class Communicator:
         self._routine.begin(self._steps())
 
     def take(self, task: int) -> None:
-        """Take the communication *task*, which was released: bring its datum to main memory."""
+        """Take the released communication *task*: bring its datum to main memory."""
         if self._several:
             needs = self._node.needs[task]
             priority = self._priority_of(self._message[task - self._own])
@@ -210,7 +211,7 @@ class Communicator:
         self.land(task)
 
     def land(self, task: int) -> None:
-        """Find memory for the message of *task*, if it is to be received here."""
+        """Find memory for the message of *task*, if this node receives it."""
         messages, message = self._messages, self._message[task - self._own]
         if self._landing is not None and messages.target[message] == self.number:
             size, priority = messages.size[message], self._priority_of(message)
@@ -220,11 +221,11 @@ class Communicator:
         self.ready(task)
 
     def _priority_of(self, message: int) -> int:
-        """Return how urgent *message* is here: schedulers may know no priorities."""
+        """Return the priority of *message*; 0 if the scheduler has no priorities."""
         return self._messages.priority[message] if self._node.scheduler.uses_priorities else 0
 
     def hear_end(self, task: int) -> None:
-        """Give back the memory of received data that nobody reads after *task*."""
+        """Free the memory of received data that no task reads after *task*."""
         assert self._landing is not None
         for message in self._reads.get(task, ()):
             self._readers[message] -= 1
@@ -232,7 +233,7 @@ class Communicator:
                 self._landing.give_back(self._messages.size[message])
 
     def _find_readers(self) -> None:
-        """Note which tasks read what is received, and how many read each."""
+        """Note the tasks that read each received message, and their number."""
         for task, message in enumerate(self._message, self._own):
             if self._messages.target[message] == self.number and self._messages.lands[message]:
                 readers = [r for r in self._node.successors(task) if r < self._own]
@@ -241,7 +242,7 @@ class Communicator:
                     self._reads.setdefault(reader, []).append(message)
 
     def ready(self, task: int) -> None:
-        """Send or await the message of *task*, as its datum is in main memory."""
+        """Send or await the message of *task*, whose datum is in main memory."""
         messages, message = self._messages, self._message[task - self._own]
         if self.number == messages.source[message]:
             ready = (self._clock.now, self._node.needs[task][0][0])
@@ -262,7 +263,7 @@ class Communicator:
     # The thread
 
     def _stir(self) -> None:
-        """Let the thread go on at the end of this instant."""
+        """Continue the thread at the end of this instant."""
         self._routine.woken = True
         self._routine.notify()
 
@@ -293,12 +294,12 @@ class Communicator:
         yield from self._node.finish_communication(task, self._routine)
 
     def quiet(self) -> bool:
-        """Return whether the thread has nothing to do until a message or a datum comes."""
+        """Return whether the thread has nothing to do until a message or a datum arrives."""
         waits = not self._out or self._in_flight >= self._protocol.in_flight
         return waits and not self._done and self._envelope < 0
 
     def _send(self) -> Steps:
-        """Send what is ready, as long as not too much is in flight."""
+        """Send the ready messages, up to the limit of messages in flight."""
         while self._out and self._in_flight < self._protocol.in_flight:
             _, _, message = heappop(self._out)
             size = self._messages.size[message]
@@ -313,13 +314,13 @@ class Communicator:
                 self._sent(message)
 
     def _sent(self, message: int) -> None:
-        """Note that *message* is not in flight any more."""
+        """Note that *message* is no longer in flight."""
         self._in_flight -= 1
         self._done.append(self._messages.send[message])
         self._stir()
 
     def hear_of(self, message: int) -> None:
-        """Note that *message* is being sent here."""
+        """Note that *message* is being sent to this node."""
         if self._protocol.envelope_bytes is None:
             self._messages.announced[message] = 1
             if self._messages.awaited[message]:
@@ -331,14 +332,14 @@ class Communicator:
             self._let_come()
 
     def _listen(self) -> None:
-        """Await the next envelope, if a receive is ready that none has come for."""
+        """Await the next envelope, if the envelope of a ready receive has not arrived."""
         if self.expected and not self._listening:
             self._listening = True
             if self._letters:
                 self._let_come()
 
     def _let_come(self) -> None:
-        """Let the envelope that was sent first come."""
+        """Let the envelope that was sent first move."""
         message, size = self._letters.popleft(), self._protocol.envelope_bytes
         assert size is not None
         self._coming = True
@@ -352,7 +353,7 @@ class Communicator:
         self._stir()
 
     def _open_envelope(self) -> Steps:
-        """Ask for the data of the message whose envelope has come."""
+        """Request the data of the message whose envelope has arrived."""
         message = self._envelope
         if message < 0:
             return
@@ -367,9 +368,9 @@ class Communicator:
         self._move(message)
 
     def _receive_early(self, message: int) -> Steps:
-        """Wait for memory for *message*, for which none was made ready; do nothing meanwhile.
+        """Wait, idle, for memory for *message*, which has none yet.
 
-        As StarPU-MPI's thread does, which asks for it with no priority.
+        StarPU-MPI's thread does the same, and requests the memory without a priority.
         """
         assert self._landing is not None
         self._early.add(message)
@@ -377,7 +378,7 @@ class Communicator:
         if not self._landing.ask(self._messages.size[message], 0, self._stop_waiting):
             while self._waits_for_room:
                 yield self._routine.sleep()
-            self._routine.woken = True  # by whatever has come meanwhile
+            self._routine.woken = True  # something may have arrived during the wait
         self._waits_for_room = False
 
     def _stop_waiting(self) -> None:
@@ -385,7 +386,7 @@ class Communicator:
         self._stir()
 
     def _move(self, message: int) -> None:
-        """Let the data of *message* move, unless they do."""
+        """Let the data of *message* move, unless they move already."""
         messages = self._messages
         if not messages.moving[message]:
             messages.moving[message] = 1
@@ -396,7 +397,7 @@ class Communicator:
             self._flows.send(source, target, size, self._others[target].on_data, message)
 
     def on_data(self, message: int) -> None:
-        """Note that the data of *message*, which was sent here, have come."""
+        """Note that the data of *message*, which was sent to this node, have arrived."""
         messages = self._messages
         messages.under_way -= 1
         messages.arrived[message] = 1
@@ -419,5 +420,5 @@ class Courier:
         self.task, self.memory, self.priority = task, MAIN, priority
 
     def arrive(self) -> None:
-        """Note that the datum has come."""
+        """Note that the datum has arrived."""
         self._communicator.land(self.task)

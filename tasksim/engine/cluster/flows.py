@@ -4,7 +4,7 @@ A message waits for the latency of its route; then it is a *flow*. The share of 
 its most contended link, in proportion to its weight, and by its own limit; its rate is that share
 times the model's factor for its size.
 
-A *note* is so small that it does not affect other flows: it takes as long as it takes alone, and
+A *note* is so small that it does not affect other flows: it takes as long as alone, and takes
 nothing of their shares.
 
 All changes within an instant are settled once, at its end, and only for flows whose shares can
@@ -32,21 +32,20 @@ __all__ = ["Flows"]
 LAST_RANK = inf
 """Rank of events at the end of an instant."""
 FULL_LINK_SLACK = 1 + 1e-12
-"""Relative demand on a link, over its capacity, up to which it holds no flow back: sums are
-rounded."""
+"""Demand on a link, relative to its capacity, up to which it limits no flow: sums are rounded."""
 
 
 class Flows:
-    """The messages on a *network*, whose hosts are counted.
+    """The messages on a *network* with a known number of hosts.
 
     Parameters
     ----------
     clock : Clock
-        When things happen.
+        The clock.
     network : Network
-        Links, routes, and what a message costs.
+        Links, routes, and costs of messages.
     ticks_per_s : float, default 1e9
-        What a tick of the clock is.
+        Ticks of the clock per second.
     """
 
     def __init__(self, clock: Clock, network: Network, ticks_per_s: float = 1e9) -> None:
@@ -54,17 +53,17 @@ class Flows:
         self._ways = Ways(network, ticks_per_s)
         self._capacity = self._ways.capacity
         self._on: dict[int, dict[int, tuple[Flow, float]]] = {}
-        """The flows on each link that has any, by number, and what a byte of each takes of it."""
+        """Flows on each link that has any, by number, with the cost of a byte on the link."""
         self._demand: dict[int, float] = {}
-        """The share of a link that its flows would take if nothing else held them back."""
+        """Share of a link that its flows would take if no other link limited them."""
         self._count = 0
         self._changed: dict[int, float] = {}
-        """The links on which flows have come or gone in this instant: the demand before it."""
+        """Links on which flows began or ended in this instant, with the demand before it."""
         self._flows: dict[int, Flow] = {}
         self._begun: list[int] = []
         self._settling = False
         self._ends: list[tuple[int, int]] = []
-        """A heap of ticks and flows; those that have moved since are passed over."""
+        """Heap of end ticks and flows; outdated entries are skipped."""
         self._alarm: float = inf
 
     def send(
@@ -82,12 +81,12 @@ class Flows:
     def send_note(
         self, source: int, target: int, size_bytes: float, done: Callable[[Any], None], value: Any
     ) -> None:
-        """Send *size_bytes*, a few, as if nothing else were sent, then call ``done(value)``."""
+        """Send few bytes, *size_bytes*, as if alone on the network, then call ``done(value)``."""
         way = self._ways.between(source, target)
         delay = self._ways.alone(way, size_bytes)
         self._clock.alarm(delay, lambda event: done(event.value), value)
 
-    # Coming and going
+    # Begin and end of flows
 
     def _on_latency(self, event: Any) -> None:
         self._enter(event.value)
@@ -128,7 +127,7 @@ class Flows:
             flow.done(flow.value)
 
     def _pop_ended(self) -> list[int]:
-        """Return the flows that end now, in the order in which they began."""
+        """Return the flows that end now, in the order of their begin."""
         ends, now = self._ends, self._clock.now
         ended: dict[int, None] = {}
         while ends and ends[0][0] <= now:
@@ -159,7 +158,7 @@ class Flows:
         self._set_alarm()
 
     def _touched(self) -> dict[int, Flow]:
-        """Return the flows that have begun, and those beside which flows have come or gone."""
+        """Return the flows that have begun, and those beside which flows have begun or ended."""
         region = {number: self._flows[number] for number in self._begun}
         for link, before in self._changed.items():
             if self._matters(link, before):
@@ -169,7 +168,7 @@ class Flows:
         return region
 
     def _matters(self, link: int, before: float) -> bool:
-        """Return whether a *link* has flows that it holds back, or held back *before*."""
+        """Return whether a *link* limits flows, or limited them with the demand *before*."""
         return link in self._on and (
             before > self._capacity[link] * FULL_LINK_SLACK or self._can_be_full(link)
         )
@@ -178,12 +177,12 @@ class Flows:
         return self._demand[link] > self._capacity[link] * FULL_LINK_SLACK
 
     def _end(self, flow: Flow) -> int:
-        """Return the tick at which *flow* ends, as things stand."""
+        """Return the tick at which *flow* ends at its present rate."""
         left = flow.remaining / (flow.share * flow.factor)
         return flow.since + max(0, ceil(left - END_ROUNDING_TICKS))
 
     def _set_alarm(self) -> None:
-        """Wait for the flow that ends first; forget ends that have moved."""
+        """Wait for the flow that ends first; drop outdated entries."""
         ends = self._ends
         while ends:
             end, number = ends[0]

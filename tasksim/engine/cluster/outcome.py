@@ -38,8 +38,8 @@ TIME_COLUMNS: Final = ("submitted_s", "ready_s", "popped_s", "start_s", "end_s")
 class NodeOutcome(NamedTuple):
     """Result of a replay on one node.
 
-    *lives* are columns of its tasks, communication behind them, by their names in a run's table of
-    tasks; *log* is None where it has one memory, *numa* where that is uniform.
+    *lives* are columns of its tasks, followed by communication, by their names in a run's task
+    table. *log* is None if there is one memory, *numa* if memory is uniform.
     """
 
     work: Work
@@ -59,7 +59,7 @@ class ClusterOutcome(NamedTuple):
 
 
 def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
-    """Return the fields of a run that say where it ran: ``cpu0`` of node 2 is ``2.cpu0``."""
+    """Return the fields of a run that describe the machine: ``cpu0`` of node 2 is ``2.cpu0``."""
     several = any(len(platform.memories) > 1 for platform in nodes)
     workers: list[WorkerInfo] = []
     memories: list[MemoryInfo] = []
@@ -75,7 +75,7 @@ def cluster_machine(nodes: Sequence[Platform]) -> dict[str, Any]:
 
 
 def cluster_records(outcome: ClusterOutcome) -> dict[str, Any]:
-    """Return the fields of a run that say what happened, by name."""
+    """Return the fields of a run with its records, by name."""
     fields: dict[str, Any] = {"tasks": _tasks(outcome), "messages": _messages(outcome)}
     if any(node.log is not None for node in outcome.nodes):
         fields["transfers"] = _transfers(outcome.nodes)
@@ -93,7 +93,7 @@ def _tasks(outcome: ClusterOutcome) -> TaskTable:
     tasks = len(graph)
     times: dict[str, NDArray[Any]] = {name: np.zeros(tasks) for name in TIME_COLUMNS}
     worker, released_by = np.zeros(tasks, np.int32), np.full(tasks, -1, np.int32)
-    sent_by = np.append(_senders(outcome), np.int32(-1))  # the last: of no message
+    sent_by = np.append(_senders(outcome), np.int32(-1))  # the last entry stands for no message
     first = 0
     for node in outcome.nodes:
         here, own = node.work.task, node.work.own_tasks
@@ -113,9 +113,9 @@ def _tasks(outcome: ClusterOutcome) -> TaskTable:
 
 
 def _senders(outcome: ClusterOutcome) -> NDArray[np.int32]:
-    """Return per message the task whose end has released its sending; -1: its submission has.
+    """Return, per message, the task whose end released its sending; -1: its submission did.
 
-    What is sent on after it was received was released by the message before it.
+    A received datum that is sent on was released by the message that brought it.
     """
     found = np.full(len(outcome.distribution.messages), -1, np.int32)
     after = found.copy()
@@ -133,9 +133,10 @@ def _senders(outcome: ClusterOutcome) -> NDArray[np.int32]:
 
 
 def _in_whole_graph(node: NodeOutcome, sent_by: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return who has released the tasks of *node* by their numbers in the whole graph.
+    """Return the releasers of the tasks of *node*, by their numbers in the whole graph.
 
-    For a message, the task whose end has released it: *sent_by*, of no message the last.
+    For a message, that is the task whose end released it, from *sent_by*; its last entry stands for
+    no message.
     """
     work, own = node.work, node.work.own_tasks
     by = node.lives["released_by"][:own].astype(np.int64)

@@ -30,23 +30,23 @@ def rounds_s(
     nodes: Sequence[int] | None = None,
     reduce_s_per_byte: float = 0.0,
 ) -> list[list[float]]:
-    """Return when each rank has ended each of *programs*, which follow each other, in seconds.
+    """Return the end of each of the consecutive *programs* on each rank, in seconds.
 
     Parameters
     ----------
     network : Network
-        Between the nodes.
+        Network between the nodes.
     programs : sequence of Program
-        The steps of each rank; a rank that has ended one begins the next.
+        The steps of each rank; a rank begins the next program when it has ended one.
     nodes : sequence of int, optional
-        The node of each rank; default: one each.
+        The node of each rank; by default each rank has its own.
     reduce_s_per_byte : float, default 0
-        What it takes to reduce a byte.
+        Time to reduce a byte.
 
     Raises
     ------
     InputError
-        If ranks wait for messages that nobody sends.
+        If ranks wait for messages that no rank sends.
 
     Examples
     --------
@@ -71,11 +71,11 @@ class _Replay:
         self.flows = Flows(self.clock, network, PICOSECONDS_PER_S)
         self.model, self.places, self.reduce = network.model, places, reduce_s_per_byte
         self.sent: dict[tuple[int, int], deque[_Message]] = {}
-        """Messages whose receive has not been posted yet, by their ends."""
+        """Messages without a posted receive, by source and target."""
         self.awaited: dict[tuple[int, int], deque[_Message]] = {}
 
     def run(self, programs: Sequence[Program]) -> list[list[int]]:
-        """Return when each rank has ended each program, in ticks."""
+        """Return the end of each program on each rank, in ticks."""
         ranks = [
             _Rank(self, number, [program[number] for program in programs])
             for number in range(len(self.places))
@@ -85,11 +85,11 @@ class _Replay:
         self.clock.run()
         stuck = [rank.number for rank in ranks if len(rank.ends) < len(programs)]
         if stuck:
-            raise InputError(f"ranks {stuck[:5]} wait for messages that nobody sends")
+            raise InputError(f"ranks {stuck[:5]} wait for messages that no rank sends")
         return [list(row) for row in zip(*(rank.ends for rank in ranks), strict=True)]
 
     def post_send(self, rank: _Rank, peer: int, size: float) -> None:
-        """Post a send; it is over at once if it is small, else when it has arrived."""
+        """Post a send; a small one is complete at once, another one when it has arrived."""
         ends = rank.number, peer
         waiting = self.awaited.get(ends)
         message = waiting.popleft() if waiting else _Message(size)
@@ -126,7 +126,7 @@ class _Replay:
         self.flows.send(source, target, message.size, self.arrive, message)
 
     def arrive(self, message: _Message) -> None:
-        """Tell both ends of a *message* that it has come."""
+        """Tell both ends of a *message* that it has arrived."""
         message.arrived = True
         if message.sender is not None:
             message.sender.over(None)
@@ -134,7 +134,7 @@ class _Replay:
             self.received(message)
 
     def received(self, message: _Message) -> None:
-        """Let the receiver go on, when it has paid for the receive."""
+        """Let the receiver continue after the cost of the receive."""
         assert message.receiver is not None
         cost = round(cost_s(self.model.receive_costs, message.size) * PICOSECONDS_PER_S)
         if cost:
@@ -144,7 +144,7 @@ class _Replay:
 
 
 class _Message:
-    """A message that has been posted at one end or both."""
+    """A message that is posted at one end or both."""
 
     __slots__ = ("arrived", "receiver", "sender", "size", "started")
 
@@ -156,19 +156,19 @@ class _Message:
 
 
 class _Ahead:
-    """A receive that was posted ahead, and for which its rank may wait."""
+    """A receive that was posted ahead; its rank may wait for it later."""
 
     def __init__(self, rank: _Rank) -> None:
         self.rank, self.number = rank, rank.number
         self.come = self.missed = False
 
     def is_missed(self) -> bool:
-        """Return whether the rank has to wait for it, from now on."""
+        """Return whether the rank has to wait for the message from now on."""
         self.missed = not self.come
         return self.missed
 
     def over(self, event: object) -> None:
-        """Note that it has come."""
+        """Note that the message has arrived."""
         self.come = True
         if self.missed:
             self.rank.over(event)
@@ -191,7 +191,7 @@ class _Rank:
             steps = self.programs[len(self.ends)]
             if self.step < len(steps):
                 step = steps[self.step]
-                # One more, so that what is over at once does not end the step.
+                # One more, so that a message that is complete at once does not end the step.
                 self.waits = len(step.sends) + len(step.receives) + 1
                 for peer, size in step.ahead:
                     self.ahead.append(_Ahead(self))
@@ -207,7 +207,7 @@ class _Rank:
             self.ahead = []
 
     def send_next(self, _event: object) -> None:
-        """Post the sends of the step, each when it has been paid for."""
+        """Post the sends of the step, each after its cost."""
         model = self.replay.model
         blocking = len(self.programs[len(self.ends)][self.step].sends) == 1
         while self.unsent:
@@ -221,13 +221,13 @@ class _Rank:
         self.over(None)
 
     def paid(self, event: Wait) -> None:
-        """Post the send that has been paid for."""
+        """Post the send whose cost has passed."""
         peer, size = cast("tuple[int, float]", event.value)
         self.replay.post_send(self, peer, size)
         self.send_next(None)
 
     def over(self, _event: object) -> None:
-        """Note that a message is over for this rank; with the last of a step, reduce."""
+        """Note that a message is complete for this rank; reduce after the last one of a step."""
         self.waits -= 1
         if self.waits == 0:
             step = self.programs[len(self.ends)][self.step]

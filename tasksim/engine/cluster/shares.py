@@ -1,15 +1,15 @@
 """Weighted max-min fair shares of links, each with a limit of its own.
 
-A level rises for all flows at once, each getting ``level * weight``; those that reach their limit
-stop there, those on a link that is full stay at what they have (progressive filling; D. Bertsekas,
-R. Gallager, "Data Networks", 2nd edition, section 6.5.2).
+A level rises for all flows at once, and each gets ``level * weight``. A flow stops at its limit, or
+when one of its links is full (progressive filling; D. Bertsekas, R. Gallager, "Data Networks", 2nd
+edition, section 6.5.2).
 
-Few flows are shared anew when one comes or goes: a *region* around the change. Shares are max-min
-fair if and only if no link is over-full and each flow is at its limit or has a *bottleneck*: a full
-link on which no flow has a higher level, which is share / weight. That can be looked at flow by
-flow. So the flows next to a change are shared anew, the others staying as they are; where one of
-those would lose its bottleneck, or has more than a flow that it holds back, it joins; and so on
-until all is well. The result is that of sharing everything from scratch, but for rounding.
+When a flow begins or ends, only few flows get new shares: those in a *region* around the change.
+Shares are max-min fair if and only if no link is over-full and each flow is at its limit or has a
+*bottleneck*: a full link on which no flow has a higher level (share / weight). This can be checked
+flow by flow. So the flows next to a change get new shares, and the others keep theirs. A flow joins
+the region if it would lose its bottleneck, or has more than a flow that it limits; this repeats
+until no flow joins. Except for rounding, the result equals that of sharing all links again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["AT_LIMIT", "Claim", "Filling", "Flow", "On", "settle"]
 MIN_SHARE = 1e-18
 """Minimum share, in bytes per tick: never zero, because a flow must end."""
 AT_LIMIT: Final = -1
-"""The stop of a flow that no link held back."""
+"""The stop of a flow that no link limits."""
 
 
 class Claim(Protocol):
@@ -45,10 +45,10 @@ class Filling:
     Parameters
     ----------
     claims : sequence of Claim
-        One per flow.
+        One claim per flow.
     left : mapping of int to float
-        What the links that can be full have left for these flows, in the unit that the shares
-        come in; ascending by link. Links that are not there hold nobody back.
+        Capacity left for these flows on the links that can be full, in the unit of the shares,
+        ascending by link. Other links limit no flow.
     """
 
     def __init__(self, claims: Sequence[Claim], left: Mapping[int, float]) -> None:
@@ -56,7 +56,7 @@ class Filling:
         self.shares = [0.0] * len(claims)
         """The share of each flow, after :meth:`fill`."""
         self.stops = [AT_LIMIT] * len(claims)
-        """Which link holds each flow back."""
+        """The link that limits each flow."""
         self.left = dict(left)
         self.on: dict[int, list[int]] = {link: [] for link in left}
         self._load = dict.fromkeys(left, 0.0)
@@ -88,7 +88,7 @@ class Filling:
         return max(0.0, self.left[link]) / self._load[link] if self._rising[link] else inf
 
     def _fill_first(self, levels: list[tuple[float, int]]) -> None:
-        """Stop the flows on the link that is full first; as others stop, that comes later."""
+        """Stop the flows on the first link that is full; stops of others delay that of a link."""
         told, link = heappop(levels)
         level = self._level(link)
         if level > told:
@@ -113,10 +113,7 @@ class Filling:
 class Flow:
     """A message under way, in bytes, with shares in bytes per tick.
 
-    :func:`settle` sets ``settled``, its new share, and ``stop``, the link that holds it back.
-
-    ``settled`` and ``stop`` are what :func:`settle` says: the share
-    it is to have, and the link that holds it back.
+    :func:`settle` sets ``settled``, its new share, and ``stop``, the link that limits it.
     """
 
     __slots__ = (
@@ -145,21 +142,21 @@ LEVEL_TOLERANCE = 1e-11
 def settle(
     region: dict[int, Flow], on: On, capacity: Sequence[float], can_be_full: Callable[[int], bool]
 ) -> None:
-    """Share the links anew among the flows of a *region*, which grows as far as it has to.
+    """Share the links again among the flows of a *region*, which grows as far as necessary.
 
-    Their ``share`` stays as it was; what they get, and where they stop, is in ``settled`` and
-    ``stop``.
+    Their ``share`` stays as it was; ``settled`` and ``stop`` get the new share and the link that
+    limits it.
 
     Parameters
     ----------
     region : dict of int to Flow
-        The flows next to a change, by number; those that join are added.
+        The flows next to a change, by number; flows that join are added.
     on : mapping
         The flows on each link.
     capacity : sequence of float
-        Per link.
+        Capacity of each link.
     can_be_full : callable
-        Says whether a link can be full at all.
+        Returns whether a link can be full at all.
     """
     while True:
         flows = [region[number] for number in sorted(region)]
@@ -187,7 +184,7 @@ def _left(link: int, region: Mapping[int, Flow], on: On, capacity: float) -> flo
 
 
 def _join(link: int, members: Sequence[Flow], slack: bool, region: dict[int, Flow], on: On) -> None:
-    """Add to *region* the flows on *link* that cannot stay as they are beside its *members*."""
+    """Add to *region* the flows on *link* that cannot keep their shares beside its *members*."""
     lowest, highest = inf, 0.0
     for flow in members:
         level = flow.settled / flow.way.weight

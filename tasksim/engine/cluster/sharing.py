@@ -25,18 +25,18 @@ class SharedCores:
     Parameters
     ----------
     clock : Clock
-        When things happen.
+        The clock.
     cores : int
-        How many tasks go on at full rate.
+        Number of tasks that proceed at full rate.
     """
 
     def __init__(self, clock: Clock, cores: int) -> None:
         self._clock = clock
         self._cores = cores
         self._running: list[tuple[float, int, Routine]] = []
-        """A heap of what will be *done* when a task ends, its number, and who runs it."""
+        """Heap of the value of *done* at which a task ends, its number, and its routine."""
         self._done = 0.0
-        """The ticks of work that each task has had that has been running since the start."""
+        """Ticks of work that a task would have done that has run since the start."""
         self._rate = 1.0
         self._since = 0
         self._count = 0
@@ -61,7 +61,7 @@ class SharedCores:
         self._since = now
 
     def _set_rate(self) -> None:
-        """Go on at the rate of as many tasks as there are now; wait for the first end."""
+        """Set the rate for the present number of tasks, and wait for the first end."""
         running = len(self._running)
         self._rate = 1.0 if running <= self._cores else self._cores / running
         if not running:

@@ -20,8 +20,8 @@ END_ROUNDING_TICKS: Final = 1e-6
 """Rounding error of ends, in ticks: without it, a message that ends on a tick would end later."""
 
 MAX_KNOWN_ROUTES: Final = 100_000
-"""Maximum number of cached routes: 40 MB. Nodes talk to few others, so only all-to-all programs on
-more than three hundred nodes drop any."""
+"""Maximum number of cached routes: 40 MB. Nodes exchange messages with few others, so only
+all-to-all programs on more than three hundred nodes drop any."""
 
 
 class Way:
@@ -40,12 +40,12 @@ class Way:
 
 
 class Ways:
-    """The ways of a *network*, whose hosts are counted.
+    """The ways of a *network* with a known number of hosts.
 
     Attributes
     ----------
     capacity : list of float
-        Per link, bytes per tick.
+        Capacity of each link, in bytes per tick.
     """
 
     def __init__(self, network: Network, ticks_per_s: float = 1e9) -> None:
@@ -68,10 +68,10 @@ class Ways:
         return way
 
     def transfer(self, way: Way, size_bytes: float) -> tuple[int, float, float]:
-        """Return what a message of *size_bytes* costs on *way*.
+        """Return the cost of a message of *size_bytes* on *way*.
 
-        That is the ticks that it waits first, what it moves of its share of the links, and the
-        bytes that are sent, with those that the network adds.
+        The cost has three parts: the ticks of its latency, the factor of its share of the links,
+        and the bytes on the network, with those that the network adds.
         """
         size = size_bytes + self._model.envelope_bytes
         latency_factor, factor = self._model.factors(size)
@@ -80,7 +80,7 @@ class Ways:
     def transfers(
         self, latency_s: NDArray[np.float64], size_bytes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return what many messages cost, as :meth:`transfer`, on ways with these latencies."""
+        """Return the costs of many messages, as :meth:`transfer`, on ways with these latencies."""
         sizes, which = np.unique(size_bytes, return_inverse=True)
         sent = [size + self._model.envelope_bytes for size in sizes.tolist()]
         factors = np.array([self._model.factors(size) for size in sent], float).reshape(-1, 2)
@@ -104,7 +104,7 @@ class Ways:
         return Way(latency_s, limit, weight, tuple(uses.items()))
 
     def _uses(self, source: int, target: int, links: tuple[int, ...]) -> dict[int, float]:
-        """Return what a byte takes of each shared link, there and for the way back."""
+        """Return the cost of a byte on each shared link, of the way there and of the way back."""
         uses: dict[int, float] = {}
         for link in links:
             uses[link] = uses.get(link, 0.0) + 1.0

@@ -35,14 +35,14 @@ class WayTable(NamedTuple):
     of_byte: Floats
 
     def __len__(self) -> int:
-        """Return how many ways there are."""
+        """Return the number of ways."""
         return len(self.latency_s)
 
 
 def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float = 1e9) -> WayTable:
     """Return the ways from each *source* to its *target*, which is another host.
 
-    Sums are made in the order in which ``Ways`` makes them, so they are the same to the last bit.
+    It adds in the same order as ``Ways``, so that sums are the same to the last bit.
     """
     model, links = network.model, network.topology.links
     pointers, route = routes(network.topology, source, target)
@@ -64,7 +64,7 @@ def way_table(network: Network, source: Ints, target: Ints, ticks_per_s: float =
 
 
 def _window_rates(window_bytes: float, latency_s: Floats) -> Floats:
-    """Return what ``Model.window_rate`` does."""
+    """Return the rates of ``Model.window_rate`` for many latencies."""
     rates = np.full(len(latency_s), np.inf)
     np.divide(window_bytes, 2.0 * latency_s, out=rates, where=latency_s > 0)
     return rates
@@ -73,9 +73,9 @@ def _window_rates(window_bytes: float, latency_s: Floats) -> Floats:
 def _uses(
     network: Network, source: Ints, target: Ints, pointers: Ints, route: Ints
 ) -> tuple[Ints, Ints, Floats]:
-    """Return what a byte takes of each shared link, there and for the way back, way after way.
+    """Return the cost of a byte on each shared link, there and back, for one way after the other.
 
-    Of one way in the order in which they are first come to.
+    The links of a way are in the order of their first occurrence.
     """
     way = np.repeat(np.arange(len(source)), np.diff(pointers))
     taken = np.ones(len(route))
@@ -95,7 +95,7 @@ def _uses(
 
 
 def _sums(pointers: Ints, values: Floats) -> Floats:
-    """Return the sums of lists, each from its first value on."""
+    """Return the sums of lists, each added from its first value on."""
     found = np.zeros(len(pointers) - 1)
     for here, place in _places(pointers):
         found[here] += values[place]
@@ -103,7 +103,7 @@ def _sums(pointers: Ints, values: Floats) -> Floats:
 
 
 def _lowest(pointers: Ints, values: Floats) -> Floats:
-    """Return the least values of lists; of one without any, infinity."""
+    """Return the minima of lists; infinity for an empty list."""
     found = np.full(len(pointers) - 1, np.inf)
     for here, place in _places(pointers):
         found[here] = np.minimum(found[here], values[place])
@@ -111,7 +111,7 @@ def _lowest(pointers: Ints, values: Floats) -> Floats:
 
 
 def _places(pointers: Ints) -> list[tuple[Ints, Ints]]:
-    """Return the lists that have a first value and where it is, then a second one, and so on."""
+    """Return the lists that have a first value, with its position, then a second one, and so on."""
     counts = np.diff(pointers)
     longest = int(counts.max(initial=0))
     lists = (np.flatnonzero(counts > place) for place in range(longest))

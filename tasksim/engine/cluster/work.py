@@ -1,7 +1,7 @@
 """Work of a node, its part of a distributed graph in the numbering of the replay.
 
-Tasks for workers come first, communication behind them, each in the order of submission; so one
-comparison tells them apart, and a scheduler sees a graph without communication.
+Tasks for workers come first, then communication, each in the order of submission; so one comparison
+tells them apart, and a scheduler sees a graph without communication.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ __all__ = ["NumberedGraph", "Work"]
 class NumberedGraph(TaskGraph):
     """A part of a graph, with messages numbered as in the whole graph.
 
-    *numbers* has those of its tasks, -1 for communication, *data* those of its data.
+    *numbers* has the numbers of its tasks in the whole graph, -1 for communication, *data* those of
+    its data.
     """
 
     apart: ClassVar[bool] = True
@@ -37,7 +38,7 @@ class NumberedGraph(TaskGraph):
     data: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
 
     def label(self, task: int) -> str:
-        """Return *task* as messages show it, with its number in the whole graph."""
+        """Return the name of *task* for messages, with its number in the whole graph."""
         number = int(self.numbers[task])
         if number < 0:
             handle = int(self.access_handle[self.access_ptr[task]])
@@ -58,17 +59,17 @@ class Work:
     graph : NumberedGraph
         Tasks, then communication.
     visible : NumberedGraph
-        The tasks alone.
+        Tasks without communication.
     order : ndarray
-        All of *graph* in the order of submission.
+        All tasks of *graph* in the order of submission.
     task : ndarray
-        Per task its number in the whole graph.
+        Number of each task in the whole graph.
     message : ndarray
-        Per communication task its message.
+        Message of each communication task.
     own_tasks : int
-        How many tasks workers run.
+        Number of tasks for workers.
     first_ready : list of int
-        The tasks that wait for nothing.
+        Tasks without predecessors.
     """
 
     def __init__(self, part: LocalPart) -> None:
@@ -90,14 +91,14 @@ class Work:
 
     @property
     def hints(self) -> Hints:
-        """Hints about data, each with the number of submissions before it."""
+        """Hints about data, each with the number of tasks submitted before it."""
         return Hints.of(self._given, self.hint_waits)
 
     def charge(self, far: FarPart) -> FarCharge:
-        """Return what far data cost here, of what they cost the tasks of the whole graph.
+        """Return the cost of far data on this node, from their cost for the whole graph.
 
-        What counts is what the tasks of this node have used. Messages leave the caches as they
-        are: what has been received is near if its last version was.
+        Only data that tasks of this node used count. Messages do not change the caches: a received
+        datum is near if its last version was near.
         """
         costs = FarCosts.none(len(far.contained_s), len(self.graph))
         for own, given in zip(costs, far.costs, strict=True):
@@ -106,7 +107,7 @@ class Work:
 
     @property
     def hint_waits(self) -> HintWaits:
-        """Tasks that each hint waits for: writers of its datum, and readers if it was received."""
+        """Tasks that each hint waits for: writers of its datum, and readers of a received datum."""
         receive = len(self._given.kernels) - 1
         pointers, tasks, drops = hint_waits(self._given, receive)
         return HintWaits(pointers, self.order[tasks].astype(np.int64), drops)
@@ -115,7 +116,7 @@ class Work:
 def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:
     """Return the graph of *part* with its task *old[i]* as number *i*.
 
-    The successors of a task stay in the order of submission.
+    Successors of a task keep the order of submission.
     """
     graph = part.graph
     access_ptr, accesses = _lists(graph.access_ptr, old)
@@ -147,18 +148,18 @@ def _renumbered(part: LocalPart, old: Int64, new: Int32) -> NumberedGraph:
 
 
 def _lists(pointers: Int64, chosen: Int64) -> tuple[Int64, Int64]:
-    """Return the pointers of the *chosen* lists, and where what they contain is."""
+    """Return the pointers of the *chosen* lists, and the positions of their contents."""
     counts = np.diff(pointers)[chosen]
     return pointers_of_counts(counts), spans(pointers[chosen], counts)
 
 
 def _first(graph: NumberedGraph, tasks: int) -> NumberedGraph:
-    """Return the first *tasks* of *graph* alone, with the order between them."""
+    """Return the first *tasks* of *graph*, with the dependencies between them."""
     source = np.repeat(np.arange(tasks), np.diff(graph.successor_ptr[: tasks + 1]))
     target = graph.successors[: len(source)]
     kept = target < tasks
     accesses = int(graph.access_ptr[tasks])
-    kernels = len(graph.kernels) - 2  # without those of communication
+    kernels = len(graph.kernels) - 2  # without the two of communication
     return NumberedGraph(
         name=graph.name,
         arguments=graph.arguments,

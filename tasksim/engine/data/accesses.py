@@ -37,7 +37,7 @@ Needs: TypeAlias = Sequence[Need]
 _READ: Final = np.isin(range(8), [AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE])
 _WRITTEN: Final = np.isin(range(8), [AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE])
 COPIED: Final = np.flatnonzero(_READ | _WRITTEN)
-"""Modes of accesses for which data are copied: not scratch memory, nor reductions."""
+"""Modes of accesses for which data are copied: neither scratch memory nor reductions."""
 
 
 class TaskAccesses(NamedTuple):
@@ -51,12 +51,12 @@ class TaskAccesses(NamedTuple):
 def ordered_accesses(
     graph: TaskGraph, *, moved: bool = True
 ) -> tuple[list[Needs], list[list[int]]]:
-    """Return per task what it accesses, and per task what it reads.
+    """Return the accesses and the reads of each task.
 
-    As StarPU orders them everywhere: what is written first, then by handle; by handle alone where
-    data are apart (:attr:`~tasksim.graph.taskgraph.TaskGraph.apart`). Scratch memory and
-    reductions are left out: nothing is copied for them. Where nothing is *moved*, as there is one
-    memory, nobody asks what is read: then there are no lists of that.
+    The order is StarPU's: written data first, then by handle; by handle alone if data are apart
+    (:attr:`~tasksim.graph.taskgraph.TaskGraph.apart`). Scratch memory and reductions are left out,
+    because nothing is copied for them. Without *moved*, on a machine with one memory, the lists of
+    reads are empty, because nothing uses them.
     """
     keys = _in_order(graph)
     pointers = pointers_of_counts(np.bincount(keys >> 33, minlength=len(graph))).tolist()
@@ -73,10 +73,10 @@ def ordered_accesses(
 
 
 def _in_order(graph: TaskGraph) -> Int64:
-    """Return the accesses in order, in an integer each.
+    """Return the accesses in order, each as an integer.
 
-    From the highest bit on: the task in 31 bits, whether it only reads, the datum in 31, whether
-    it reads at all.
+    Its parts, from the highest bit on: the task in 31 bits, whether it only reads, the datum in 31
+    bits, whether it reads at all.
     """
     reads, writes = _READ[graph.access_mode], _WRITTEN[graph.access_mode]
     keys = np.repeat(np.arange(len(graph), dtype=np.int64), np.diff(graph.access_ptr))
@@ -95,7 +95,7 @@ def _in_order(graph: TaskGraph) -> Int64:
 
 
 def _by_handle(keys: Int64) -> Int64:
-    """Return *keys* in order of task and datum: that bit comes after the datum while they sort."""
+    """Return *keys* in order of task and datum, with the bit for reading behind both."""
     task, only_reads, handle = keys >> 33, keys >> 32 & 1, keys >> 1 & 0x7FFFFFFF
     turned = task << 33 | handle << 2 | only_reads << 1 | keys & 1
     turned.sort()
@@ -104,7 +104,7 @@ def _by_handle(keys: Int64) -> Int64:
 
 
 def _shared_needs(keys: Int64) -> list[Need]:
-    """Return the needs that *keys* are; equal ones are one object, which saves time and memory."""
+    """Return the needs for *keys*; equal needs share one object, which saves time and memory."""
     kind = (keys & 0xFFFFFFFF) << 1 | (keys >> 32 & 1)  # the datum, whether read, only read
     there = np.zeros(int(kind.max(initial=-1)) + 1, dtype=bool)
     there[kind] = True
@@ -116,7 +116,7 @@ def _shared_needs(keys: Int64) -> list[Need]:
 
 
 def writers(graph: TaskGraph) -> list[list[int]]:
-    """Return per datum the tasks that write it, in order of number."""
+    """Return the tasks that write each datum, in order of number."""
     writes = _WRITTEN[graph.access_mode]
     handle = graph.access_handle[writes]
     task = np.repeat(np.arange(len(graph)), np.diff(graph.access_ptr))[writes]
@@ -126,10 +126,10 @@ def writers(graph: TaskGraph) -> list[list[int]]:
 
 
 class Hints(NamedTuple):
-    """Hints of a graph that data will not be used any more.
+    """Hints of a graph that data will not be used again.
 
-    ``said`` has a (number of tasks submitted before, handle) per hint; ``waits`` the tasks whose
-    ends each waits for; ``drops`` whether it drops a copy that was received.
+    ``said`` has the number of tasks submitted before each hint, and its handle; ``waits`` the tasks
+    whose ends it waits for; ``drops`` whether it drops a received copy.
     """
 
     said: list[tuple[int, int]]
@@ -138,7 +138,7 @@ class Hints(NamedTuple):
 
     @classmethod
     def of(cls, graph: TaskGraph, waits: HintWaits | None = None) -> Hints:
-        """Return the hints of *graph*, which wait for *waits*, or what :func:`hint_waits` says."""
+        """Return the hints of *graph*; their default *waits* are those of :func:`hint_waits`."""
         pointers, tasks, drops = waits or hint_waits(graph)
         bounds, tasks = pointers.tolist(), tasks.tolist()
         said = list(zip(graph.hint_after.tolist(), graph.hint_handle.tolist(), strict=True))
@@ -147,7 +147,7 @@ class Hints(NamedTuple):
 
 
 class HintWaits(NamedTuple):
-    """Tasks that hint *i* waits for, ``tasks[pointers[i]:pointers[i + 1]]``; its ``drops[i]``."""
+    """Waits of hints: hint *i* waits for ``tasks[pointers[i]:pointers[i + 1]]``."""
 
     pointers: Int64
     tasks: Int64
@@ -155,11 +155,12 @@ class HintWaits(NamedTuple):
 
 
 def hint_waits(graph: TaskGraph, receive: int | None = None) -> HintWaits:
-    """Return which tasks of *graph* must have ended before each of its hints is followed.
+    """Return the tasks of *graph* that must end before each of its hints is followed.
 
-    Those that write the datum last before it: one, or several that commute. A copy that the kernel
-    *receive* wrote is dropped, for which those that read it must have ended, too: StarPU writes to
-    it, but reads what is its own (``starpu_mpi_cache.c``, ``user_interactions.c``).
+    These are the last writers of the datum before the hint: one, or several that commute. A hint on
+    a copy that the kernel *receive* wrote drops it, and waits for its readers, too: for a hint,
+    StarPU accesses a received copy as a writer, and its own data as a reader
+    (``starpu_mpi_cache.c``, ``user_interactions.c``).
     """
     tasks, hints = len(graph) + 1, graph.hints
     if not hints:
@@ -172,7 +173,7 @@ def hint_waits(graph: TaskGraph, receive: int | None = None) -> HintWaits:
     begin, end = np.searchsorted(keys, asked), np.searchsorted(keys, asked + graph.hint_after)
     place = np.arange(len(keys))
     last = np.maximum.accumulate(np.where(_WRITTEN[mode], place, -1)) if len(keys) else place
-    # Of accesses that commute, where they begin to.
+    # The first of the accesses that commute.
     commutes = mode == AccessMode.COMMUTATIVE
     goes_on = np.zeros(len(keys), bool)
     goes_on[1:] = commutes[1:] & commutes[:-1] & (keys[1:] // tasks == keys[:-1] // tasks)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["keep_where_data_fit", "no_room", "too_large"]
 
 MAX_DISTINCT_SIZES: Final = 16
-"""Maximum number of distinct data sizes for a quick test: whether as many of each fit as any task
-has. Dense graphs have one to three sizes; with many sizes, the test would fail."""
+"""Maximum number of distinct data sizes for a quick test: do the largest numbers of data of each
+size that any task has fit together? Dense graphs have one to three sizes; with many sizes, the test
+would fail."""
 
 
 def keep_where_data_fit(
@@ -31,10 +32,10 @@ def keep_where_data_fit(
     able: list[int],
     estimates: Sequence[Sequence[float]],
 ) -> Sequence[Sequence[float]]:
-    """Take tasks away, in *able*, from classes in whose memory their data do not fit.
+    """Mark, in *able*, tasks as unable to run on classes whose memory is too small for their data.
 
-    Returns the *estimates*, infinite there. Raises :exc:`InputError` for a task that then has
-    nowhere to run.
+    Returns the *estimates*, infinite in these places. Raises :exc:`InputError` for a task that no
+    class can run then.
     """
     kept = _where_data_fit(needs, copies, classes)
     for task, mask in kept.items():
@@ -50,25 +51,25 @@ def keep_where_data_fit(
 
 
 def too_large(graph: TaskGraph, task: int, size_bytes: int) -> InputError:
-    """Return the error for a *task* whose data, of so many bytes, fit nowhere."""
+    """Return the error for a *task* whose data, of *size_bytes*, fit into no memory."""
     return InputError(
-        f"{graph.label(task)} needs {size_bytes:,} bytes at once, which is more"
-        " than the memory of any worker that has an implementation of it"
+        f"{graph.label(task)} needs {size_bytes:,} bytes at once, more than the memory of any"
+        " worker that has an implementation of it"
     )
 
 
 def no_room(graph: TaskGraph, task: int, memory: str, now_s: float) -> InputError:
-    """Return the error for a *task* whose data never came to *memory*."""
+    """Return the error for a *task* whose data never arrived in *memory*."""
     return InputError(
-        f"the run stopped at {now_s:.6g} s: no room was found in memory {memory} for the data of"
-        f" {graph.label(task)}, nor in those on their way; make them larger"
+        f"the run stopped at {now_s:.6g} s: memory {memory}, or a memory on the way, has no room"
+        f" for the data of {graph.label(task)}; make them larger"
     )
 
 
 def _where_data_fit(
     needs: Sequence[Needs], copies: Copies, classes: Sequence[WorkerClass]
 ) -> dict[int, int]:
-    """Return, for the tasks that do not fit everywhere, a mask of the classes where they do."""
+    """Return a mask of the classes with enough memory, for the tasks that do not fit everywhere."""
     pools = [
         (index, store.pool)
         for index, group in enumerate(classes)
@@ -89,7 +90,7 @@ def _where_data_fit(
 
 
 def _all_fit(needs: Sequence[Needs], copies: Copies, pools: list[tuple[int, Pool]]) -> bool:
-    """Return whether the data of all tasks fit, as far as that is seen at a glance."""
+    """Return whether a quick test shows that the data of all tasks fit."""
     if not pools:
         return True
     sizes, most = set(copies.size), max(map(len, needs), default=0)

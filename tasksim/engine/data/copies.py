@@ -1,8 +1,8 @@
 """State of copies, that is valid copies, places and copies under way, per datum and memory.
 
-Bit masks, one per datum, say where it is: *valid* copies (as in MSI: one of them is the owner's if
-it is alone, else all are shared), *places* (memory set aside, with or without a valid copy in it),
-copies on their *way*. The data in the memory of a device are kept in the order of use.
+Three bit masks per datum say where it is: *valid* copies (as in MSI: a single one is the owner's,
+several are shared), *places* (allocated memory, with or without a valid copy in it), and copies on
+their *way*. The data in the memory of a device are kept in the order of use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Changes:
     """Followers of changes in *memories*.
 
     ``followed`` is a mask of the memories that have followers. Code that moves data checks it
-    first, so that nothing is spent without followers.
+    first, so that a replay without followers takes no extra time.
     """
 
     def __init__(self, memories: int) -> None:
@@ -31,21 +31,21 @@ class Changes:
         self._followers: list[list[set[int]]] = [[] for _ in range(memories)]
 
     def follow(self, memory: int) -> set[int]:
-        """Return a set to which every datum is added that changes in *memory* from now on."""
+        """Return a set that gets every datum that changes in *memory* from now on."""
         told: set[int] = set()
         self._followers[memory].append(told)
         self.followed |= 1 << memory
         return told
 
     def leave(self, memory: int, told: set[int]) -> None:
-        """Take back that *told* hears of *memory*."""
+        """Add no further changes in *memory* to *told*."""
         left = [other for other in self._followers[memory] if other is not told]
         self._followers[memory] = left
         if not left:
             self.followed &= ~(1 << memory)
 
     def note(self, handle: int, memories: int) -> None:
-        """Tell the followers of *memories*, a mask, that *handle* has changed there."""
+        """Add *handle* to the sets of the followers of *memories*, a mask."""
         for memory, followers in enumerate(self._followers):
             if memories >> memory & 1:
                 for told in followers:
@@ -61,7 +61,7 @@ class Copies:
         self.valid = [1 << home for home in self.home]
         self.places = list(self.valid)
         self.coming = [0] * graph.handles
-        homes = frozenset(self.home)  # the memory that holds the application's data is not bounded
+        homes = frozenset(self.home)  # memories with the application's data are not bounded
         self.stores: list[Store | None] = [
             None
             if memory.size_bytes is None or memory.id in homes
@@ -75,7 +75,7 @@ class Copies:
         self.evictions = 0
 
     def read(self, handle: int, memory: int) -> None:
-        """Note that *memory* has a valid copy of *handle*, as others do."""
+        """Note that *memory* has a valid copy of *handle*, like others."""
         bit = 1 << memory
         self.valid[handle] |= bit
         if self.changes.followed & bit:
@@ -92,7 +92,7 @@ class Copies:
             store.revalidated(handle)
 
     def settle(self, handle: int, memory: int) -> None:
-        """Note that *handle* was given a place in *memory*."""
+        """Note that *handle* got a place in *memory*."""
         bit = 1 << memory
         self.places[handle] |= bit
         if self.changes.followed & bit:
@@ -103,7 +103,7 @@ class Copies:
             store.settle(handle)
 
     def drop(self, handle: int, memory: int) -> None:
-        """Take *handle* out of *memory*."""
+        """Remove *handle* from *memory*."""
         away = ~(1 << memory)
         if self.valid[handle] & ~away:
             self.evictions += 1
@@ -120,26 +120,26 @@ class Copies:
             other.revalidated(handle)
 
     def search(self, store: Store) -> None:
-        """Tell *store*, where somebody looks for victims, of what becomes valid elsewhere."""
+        """Report data that become valid elsewhere to *store*, which searches for victims."""
         if store not in self._searched:
             self._searched.append(store)
 
     def expect(self, handle: int, memory: int) -> None:
-        """Note that a copy of *handle* was asked for in *memory*."""
+        """Note that a copy of *handle* to *memory* was requested."""
         bit = 1 << memory
         self.coming[handle] |= bit
         if self.changes.followed & bit:
             self.changes.note(handle, bit)
 
     def expect_no_more(self, handle: int, memory: int) -> None:
-        """Note that no copy of *handle* is on its way to *memory* any more."""
+        """Note that no copy of *handle* is still on its way to *memory*."""
         bit = 1 << memory
         self.coming[handle] &= ~bit
         if self.changes.followed & bit:
             self.changes.note(handle, bit)
 
     def will_not_be_used(self, handle: int) -> None:
-        """Let *handle* be the first to leave wherever room is made."""
+        """Make *handle* the first victim in all memories."""
         for store in self.stores:
             if store is not None:
                 store.will_not_be_used(handle)

@@ -40,7 +40,7 @@ class CopyLog:
         self.end.append(now)
 
     def changed(self, memory: int, used: int, now: int) -> None:
-        """Add what is used of *memory* from now on."""
+        """Add the use of *memory*, in bytes, from now on."""
         self.time.append(now)
         self.memory.append(memory)
         self.used.append(used)
@@ -60,7 +60,7 @@ class CopyLog:
         )
 
     def memory_use(self) -> MemoryTable:
-        """Return how full the memories were as the table of a run."""
+        """Return the use of the memories as the table of a run."""
         return MemoryTable(_seconds(self.time), np.asarray(self.memory), np.asarray(self.used))
 
 

@@ -1,14 +1,14 @@
 """Copy engines, which decide which copies may run together.
 
 Copies from one memory to another run one after the other, in the order of their requests, unless
-all links between them are of the kind that copies do not share. With ``serialised``, further rules
-hold that were observed on CUDA devices (StarPU's simulation, ``core/simgrid.c``), where a copy is
-*direct* if neither end is main memory:
+copies share none of the links between them. With ``serialised``, two more rules hold, which were
+observed on CUDA devices (StarPU's simulation, ``core/simgrid.c``). A copy is *direct* if neither
+end is main memory:
 
 - direct copies between the same two memories exclude each other, in either direction;
 - a direct copy excludes every copy *into* either of its two ends.
 
-A copy waits for all earlier requested copies that exclude it, also those that wait themselves.
+A copy waits for all copies requested earlier that exclude it, even if they wait themselves.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CopyEngines:
         self._exclusive: dict[tuple[tuple[int, int], tuple[int, int]], bool] = {}
 
     def ask(self, copy: Copy) -> None:
-        """Make *copy* as soon as nothing asked for before excludes it."""
+        """Start *copy* as soon as no copy requested earlier excludes it."""
         for other in self._asked:
             if self._exclude(copy.pair, other.pair):
                 other.blocks.append(copy)

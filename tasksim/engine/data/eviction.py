@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Eviction"]
 
 WRITE_BACK_FACTOR = 2
-"""Factor of the needed size up to which data with a single copy are written home at a time: the
-next request then often finds space at once (StarPU frees twice the requested size,
-``datawizard/memalloc.c``)."""
+"""Size of the data that are written home at a time because no other memory has them, as a multiple
+of the needed size: the next request then often finds space at once (StarPU frees twice the
+requested size, ``datawizard/memalloc.c``)."""
 
 
 class Eviction:
     """Places in limited memories, and the evictions that make space for them.
 
-    *copies*, *requests* and *log* are those of the node, *allocation* has the costs of its devices.
+    *copies*, *requests* and *log* belong to the node; *allocation* has the costs of its devices.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Eviction:
         self._log = log
         self._allocate = ticks(allocation.allocate_s)
         self._free = ticks(allocation.free_s)
-        self._allocator_free = 0  # when: allocations of all devices exclude each other
+        self._allocator_free = 0  # tick: allocations of all devices exclude each other
         self._starved = [False] * len(copies.stores)
 
     def place(self, request: Request, store: Store, routine: Routine) -> Steps:
-        """Find a place for *request* in the memory of *store*, on the time of *routine*.
+        """Find a place for *request* in the memory of *store*, in the time of *routine*.
 
-        Returns whether there is one.
+        Returns whether it found one.
         """
         size, memory = self._copies.size[request.handle], request.target
         found = store.pool.allocate(size)
@@ -68,13 +68,13 @@ class Eviction:
         return True
 
     def unpinned(self, memory: int) -> None:
-        """Let whoever found no room in *memory* look again."""
+        """Wake the requests that found no room in *memory*."""
         if self._starved[memory]:
             self._starved[memory] = False
             self._requests.keepers[memory].notify()
 
     def written_back(self, store: Store, handle: int, memory: int) -> None:
-        """Drop *handle*, written home to make room in *memory*, unless it is needed now."""
+        """Drop *handle*, after its write-back to make room in *memory*, unless it is needed now."""
         there = self._copies.places[handle] >> memory & 1
         if there and handle not in store.pinned and not self._copies.is_last(handle, memory):
             self._drop(store, handle, memory)
@@ -84,15 +84,15 @@ class Eviction:
     def _make_room(
         self, store: Store, memory: int, size: int, *, keep_wanted: bool
     ) -> tuple[int, int] | None:
-        """Let data leave until *size* bytes fit: what is valid elsewhere first, of equal size best.
+        """Evict data until *size* bytes fit: first those valid elsewhere, preferably of equal size.
 
-        What only this memory has is written home and leaves when that is done.
+        Data with their only copy here are written home first, and leave when that is done.
         """
         self._copies.search(store)
         equal = store.victim(size, keep_wanted=keep_wanted)
         if equal is not None:
             self._drop(store, equal, memory)
-            return store.pool.allocate(size)  # there is room: that of the one that has left
+            return store.pool.allocate(size)  # the room of the victim
         for victim in store.victims(keep_wanted=keep_wanted):
             self._drop(store, victim, memory)
             found = store.pool.allocate(size)
@@ -107,10 +107,10 @@ class Eviction:
         self._log.changed(memory, store.used_bytes, self._clock.now)
 
     def _write_back(self, handle: int, memory: int) -> None:
-        """Ask for the only copy of *handle*, which must leave *memory*, to be written home."""
+        """Request a write-back of the only copy of *handle*, which must leave *memory*."""
         home = self._copies.home[handle]
         request = self._requests.ask((handle, True, False), home, (FETCH, NOBODY, 0))
-        while request.source != memory:  # by another memory: the first copy is the one that counts
+        while request.source != memory:  # over another memory: only the first copy counts
             before = [r for r in self._requests.of[handle] if r.next_hop is request]
             if not before:
                 return

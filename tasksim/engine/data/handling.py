@@ -1,6 +1,6 @@
 """Handling of requests by drivers, which start copies and process those that ended.
 
-A driver that begins a copy locks its datum until the copy is with the engine.
+A driver that begins a copy locks its datum until the copy engine has the copy.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ __all__ = ["Handling", "Locks"]
 
 
 class Locks:
-    """The end of the lock of each datum.
+    """Locks of data that are being handed to a copy engine.
 
-    A driver that begins a copy holds its datum until the copy is with the engine. Others look again
-    every *poll* ticks (StarPU's spinning, ``common/starpu_spinlock.c``).
+    Others check a locked datum every *poll* ticks (StarPU's spinning,
+    ``common/starpu_spinlock.c``).
     """
 
     def __init__(self, clock: Clock, poll: int) -> None:
         self._clock = clock
         self._poll = poll
         self.until: dict[int, int] = {}
-        """Per datum that is locked, the tick at which it is free again."""
+        """Tick at which each locked datum is free again."""
 
     def wait_ticks(self, handle: int) -> int:
-        """Return how many ticks to wait before looking at *handle* again; 0: it is free."""
+        """Return the ticks to wait before the next check of *handle*; 0: it is free."""
         left = self.until.get(handle, 0) - self._clock.now
         if left <= 0:
             return 0
         return -(-left // self._poll) * self._poll if self._poll else left
 
     def all_free(self, needs: Iterable[tuple[int, bool, bool]], routine: Routine) -> Steps:
-        """Let *routine* wait until each of the data in *needs* was free once."""
+        """Let *routine* wait until it has found each of the data in *needs* free."""
         for handle, _, _ in needs:
             yield from self.free(handle, routine)
 
@@ -69,8 +69,8 @@ class Locks:
 class Handling:
     """Handling of requests from their wait to their end.
 
-    *devices* says per memory whether it is a device's, *copy_ticks* is the time for a driver to
-    start a copy; the rest are the parts of the node.
+    *devices* says whether each memory belongs to a device, *copy_ticks* is the time that a driver
+    needs to start a copy; the others are parts of the node.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Handling:
         self._loading: dict[int, Request] = {}  # by datum * memories + target
 
     def serve(self, memory: int, routine: Routine) -> Steps:
-        """Let *routine*, the driver of *memory*, look after its requests.
+        """Serve the requests of *memory* in the time of *routine*, its driver.
 
         Returns whether there was anything to do.
         """
@@ -106,7 +106,7 @@ class Handling:
         return self._requests.posts[memory].serve(start, arrived)
 
     def _start(self, routine: Routine, request: Request) -> Steps:
-        """Begin what *request* asks for; return False if there is no room for it now."""
+        """Begin *request*; return False if there is no room for it now."""
         handle = request.handle
         if request.state == CANCELLED or self._copies.valid[handle] >> request.target & 1:
             self._complete(request)
@@ -136,10 +136,10 @@ class Handling:
         return True
 
     def _source_left(self, request: Request) -> bool:
-        """Look for another source of a datum that has left the one it was to come from.
+        """Find another source for *request* if its datum has left the source.
 
-        An idle copy is cancelled then: a task that writes the datum elsewhere waits for its end
-        alone. Returns whether the datum had left.
+        An idle copy is cancelled instead: a task that writes the datum elsewhere waits only for its
+        end. Returns whether the datum had left.
         """
         source = request.source
         if source < 0 or self._copies.valid[request.handle] >> source & 1:
@@ -151,9 +151,9 @@ class Handling:
         return True
 
     def _follow(self, request: Request) -> bool:
-        """Let *request* be done when another is that brings the same datum to the same place.
+        """Complete *request* together with another one for the same datum and memory.
 
-        Without such a one, return False: others follow this one.
+        Returns False if there is no other: later requests follow this one.
         """
         key = request.handle * self._memories + request.target
         leader = self._loading.get(key)
@@ -182,9 +182,9 @@ class Handling:
         return True
 
     def _keep(self, request: Request) -> None:
-        """Keep the datum where it comes from, and its place where it goes.
+        """Pin the datum at its source, and its place at the target.
 
-        Requests that wait do not: they could wait for each other's room for ever.
+        Waiting requests pin nothing: they could wait for each other's room for ever.
         """
         stores, handle = self._copies.stores, request.handle
         request.root = stores[request.source] if request.source >= 0 else None
@@ -195,7 +195,7 @@ class Handling:
             request.place.pin(handle)
 
     def _give_up_for_now(self, request: Request) -> None:
-        """Have *request*, for which there was no room, wait again."""
+        """Queue *request* again, for which there was no room."""
         request.state = WAITING
         for store in (request.place, request.root):
             if store is not None:
@@ -209,12 +209,12 @@ class Handling:
         self._requests.arrived(request)
 
     def _arrived(self, routine: Routine, request: Request) -> Steps:
-        """Note, as the driver that began it, that the copy of *request* is there."""
+        """Note the arrival of the copy of *request*, in the driver that began it."""
         yield from self._locks.free(request.handle, routine)
         self._complete(request)
 
     def _complete(self, request: Request) -> None:
-        """Note that *request* is done: the state of the datum, who waited, who comes next."""
+        """Complete *request*: update its datum, tell its takers, send the next request."""
         self._settle(request)
         for waiter in request.waiters:
             waiter()
@@ -222,7 +222,7 @@ class Handling:
             self._complete(follower)
 
     def _settle(self, request: Request) -> None:
-        """Note what *request*, which is done, has changed, and send the one that comes next."""
+        """Note the changes by *request*, which is done, and send the next request."""
         handle, target = request.handle, request.target
         cancelled, request.state = request.state == CANCELLED, DONE
         key = handle * self._memories + target
@@ -238,9 +238,9 @@ class Handling:
             self._requests.send(request.next_hop)
 
     def _note_copy(self, request: Request) -> None:
-        """Note what is valid now that *request* is done."""
+        """Note the valid copies after *request*."""
         copies, handle = self._copies, request.handle
-        if request.source < 0:  # a place: whoever takes it will write, and has not yet
+        if request.source < 0:  # a place only: its taker has yet to write
             if request.kind == FETCH:
                 self._requests.cancel_idle(handle)
         elif request.write:
@@ -249,7 +249,7 @@ class Handling:
             copies.read(handle, request.target)
 
     def _note_use(self, request: Request, *, ahead: bool) -> None:
-        """Note the use of both memories by *request*, and that it keeps nothing there any more."""
+        """Note the use of both memories by *request*, and unpin its data there."""
         handle, target = request.handle, request.target
         store = self._copies.stores[target]
         if store is not None:

@@ -1,8 +1,8 @@
 """Main memory for data from other nodes, pinned so that devices can copy them.
 
 Pinning takes long (650 us per MiB with CUDA), so whole chunks are pinned, and freed memory is kept
-for the next datum of its size. The next worker that handles main memory pins it and does nothing
-else meanwhile; all other requests for memory that is not pinned yet wait for it.
+for the next datum of its size. The next worker that handles main memory pins it, and does nothing
+else in that time; all other requests for unpinned memory wait for it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ PIN_UNIT_BYTES: Final = 1 << 20
 """Size in bytes whose pinning takes ``pin_s``."""
 
 Asked: TypeAlias = "tuple[int, int, int, Callable[[], None]]"
-"""A request for memory that waits: urgency, turn, size in bytes, and the function to call."""
+"""A waiting request for memory: urgency, turn, size in bytes, and the function to call."""
 
 MAX_PIN_TURN_TICKS: Final = 1_000_000
-"""Ticks after which a worker leaves the rest to others (StarPU's ``MAX_PUSH_TIME``)."""
+"""Ticks after which a worker leaves further requests to others (StarPU's ``MAX_PUSH_TIME``)."""
 
 
 class Landing:
@@ -41,13 +41,13 @@ class Landing:
     Parameters
     ----------
     clock : Clock
-        The time.
+        The clock.
     allocation : Allocation
-        Chunks, and what it takes to pin memory.
+        Size of chunks, and the time to pin memory.
     workers : sequence of Routine
-        Who pins it: those that sleep are woken in this order.
+        Workers that pin memory: sleeping ones are woken in this order.
     at_once : int
-        For how many a worker makes room at a time.
+        Number of requests that a worker serves at a time.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Landing:
         self._pool = Pool(inf, allocation)
         self._kept: dict[int, int] = {}
         self._queue: list[Asked] = []
-        """The requests that wait."""
+        """The waiting requests."""
         self._turn = 0
-        self._pinned_by = 0  # when the last who pins will be ready: one does at a time
+        self._pinned_by = 0  # end of the last pinning, in ticks: only one worker pins at a time
         self.open = 0
-        """The number of requests that have no memory yet."""
+        """Number of requests without memory."""
 
     def ask(self, size: int, priority: int, done: Callable[[], None]) -> bool:
-        """Return whether there is room for *size* bytes at once; else *done* is called later."""
+        """Return whether *size* bytes are available at once; if not, call *done* later."""
         if self._take_kept(size):
             return True
         heappush(self._queue, (-priority, self._turn, size, done))
@@ -90,10 +90,10 @@ class Landing:
         self._kept[size] = self._kept.get(size, 0) + 1
 
     def serve(self, routine: Routine) -> Steps:
-        """Make room, as the worker of *routine*, for the most urgent of those that wait.
+        """Make room for the most urgent waiting requests, as the worker of *routine*.
 
-        Returns whether anybody did. A worker turns to some at a time, and leaves to others what it
-        has not done soon.
+        Returns whether any request waited. A worker serves a few requests at a time, and leaves
+        those that take too long to others.
         """
         if not self._queue:
             return False
@@ -115,14 +115,14 @@ class Landing:
         return True
 
     def _take_kept(self, size: int) -> bool:
-        """Take room for *size* bytes that was given back, if there is any."""
+        """Take freed memory of *size* bytes, if there is any."""
         kept = self._kept.get(size, 0)
         if kept:
             self._kept[size] = kept - 1
         return bool(kept)
 
     def _allocate(self, size: int) -> int:
-        """Allocate *size* bytes; return how long it takes, in ticks."""
+        """Allocate *size* bytes; return the time that it takes, in ticks."""
         allocation = self._allocation
         found = self._pool.allocate(size)
         if found is None or not found[0]:

@@ -30,9 +30,9 @@ __all__ = ["Memories"]
 class Memories:
     """The memories of *platform* with the data of *graph* in them.
 
-    *routines* are those of the workers. The parts are attributes: ``copies`` (where data are),
-    ``requests`` (open requests for copies), ``handling`` (the work of drivers), ``mover`` (the
-    interface for tasks), ``locks``, ``estimates``, ``log``.
+    *routines* are the routines of the workers. The parts are attributes: ``copies`` (locations of
+    data), ``requests`` (open requests for copies), ``handling`` (work of drivers), ``mover``
+    (interface for tasks), ``locks``, ``estimates``, ``log``.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Memories:
 
 
 def _keepers(clock: Clock, platform: Platform, routines: Sequence[Routine]) -> list[Routine]:
-    """Return, per memory, who looks after its requests: the first worker that drives a device.
+    """Return, per memory, the routine that serves its requests: its first driver of a device.
 
-    Where there is none, a routine of the memory's own.
+    A memory without such a driver gets a routine of its own.
     """
     keepers: list[Routine | None] = [None] * len(platform.memories)
     for worker, routine in zip(platform.workers, routines, strict=True):

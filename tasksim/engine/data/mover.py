@@ -25,7 +25,7 @@ class Taker(Protocol):
     priority: int
 
     def arrive(self) -> None:
-        """Note that one of the data has come."""
+        """Note that one of the data has arrived."""
 
 
 class Mover:
@@ -37,9 +37,9 @@ class Mover:
         self._eviction = eviction
 
     def fetch(self, needs: Needs, taker: Taker) -> int:
-        """Bring what *needs* says to the memory of *taker*, and keep it there.
+        """Bring the data of *needs* to the memory of *taker*, and pin them there.
 
-        Returns how many of the data are not there yet; *taker* hears of each that comes.
+        Returns the number of data that are missing; *taker* is told of each arrival.
         """
         copies, opened, memory = self._copies, self._requests.of, taker.memory
         valid, store, bit = copies.valid, copies.stores[memory], 1 << memory
@@ -58,7 +58,7 @@ class Mover:
         return missing
 
     def _fetch(self, need: Need, taker: Taker) -> bool:
-        """Bring one datum that is not just there; return whether that takes time."""
+        """Bring one datum that may be missing; return whether that takes time."""
         handle, reads, writes = need
         copies, memory = self._copies, taker.memory
         store = copies.stores[memory]
@@ -79,7 +79,7 @@ class Mover:
         return self._fetch_later(need, taker)
 
     def _fetch_later(self, need: Need, taker: Taker) -> bool:
-        """Wait for a request of the taker's task; a writer waits for the others as well."""
+        """Wait for a request of the taker's task; a writer waits for other requests, too."""
         handle, _, writes = need
         memory = taker.memory
         others = self._in_the_way(handle, memory) if writes else []
@@ -92,7 +92,7 @@ class Mover:
         def one_done() -> None:
             nonlocal left
             left -= 1
-            if writes and not left:  # what was begun meanwhile, to make room where the datum is
+            if writes and not left:  # requests begun during the wait, to make room at the datum
                 begun = [r for r in self._requests.of.get(handle, ()) if r.begun]
                 left = len(begun)
                 for request in begun:
@@ -109,10 +109,10 @@ class Mover:
         return bool(awaited)
 
     def _in_the_way(self, handle: int, memory: int) -> list[Request]:
-        """Return the requests that end before a task in *memory* may write *handle*.
+        """Return the requests that must end before a task in *memory* may write *handle*.
 
-        Not those that would bring it there but have not begun: they find it there. Copies made
-        ahead are promoted, or they might wait for room that never comes.
+        Requests to *memory* that have not begun are left out: they will find the datum there.
+        Prefetches are promoted; otherwise they might wait for room that never comes.
         """
         found = [r for r in self._requests.of.get(handle, ()) if r.begun or r.target != memory]
         for request in found:
@@ -121,17 +121,17 @@ class Mover:
         return found
 
     def _take(self, need: Need, memory: int) -> None:
-        """Note that a task has one of its data now."""
+        """Note that a task has taken one of its data."""
         handle, _, writes = need
         store = self._copies.stores[memory]
         if store is not None:
             store.take(handle)
         if writes:
             self._copies.write(handle, memory)
-            self._requests.cancel_idle(handle)  # asked for while the task waited
+            self._requests.cancel_idle(handle)  # requested while the task waited
 
     def prefetch(self, needs: Needs, memory: int, task: int, priority: int) -> None:
-        """Bring ahead to *memory* what *task*, which was given to a worker there, *needs*."""
+        """Prefetch the data of *needs* to *memory* for *task*, which has a worker there."""
         copies, bit = self._copies, 1 << memory
         valid, store = copies.valid, copies.stores[memory]
         for handle, reads, writes in needs:
@@ -145,7 +145,7 @@ class Mover:
                 self._requests.ask(need, memory, (PREFETCH, task, priority))
 
     def will_not_be_used(self, handle: int) -> None:
-        """Let *handle* leave first, and write it back when nothing else is to be copied."""
+        """Make *handle* the first victim, and write it back when the links are idle."""
         copies = self._copies
         copies.will_not_be_used(handle)
         home = copies.home[handle]
@@ -153,7 +153,7 @@ class Mover:
             self._requests.ask((handle, True, False), home, (IDLE, NOBODY, 0))
 
     def release(self, needs: Needs, memory: int) -> None:
-        """Take back that *memory* keeps what a task that has ended needed."""
+        """Unpin the data of *needs* in *memory*, whose task has ended."""
         store = self._copies.stores[memory]
         if store is not None:
             for handle, _, _ in needs:
@@ -162,7 +162,7 @@ class Mover:
 
 
 def _cancel_prefetches(requests: Iterable[Request], taker: Taker) -> None:
-    """Cancel what was asked ahead for the taker's task: it has the datum now."""
+    """Cancel the prefetches for the taker's task, which has the datum now."""
     for request in requests:
         if request.task == taker.task and request.target == taker.memory:
             request.cancel()

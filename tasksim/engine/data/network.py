@@ -1,9 +1,9 @@
 """Network of links that copies share, weighted max-min fair, as in SimGrid.
 
 A copy waits for the latency of its route; then it is a *flow*. The rate of a flow is its fair share
-of the most contended link. With the settings that StarPU writes into its platform files (no TCP
-window, no cross traffic), SimGrid's shares are proportional to 1 / latency of the flow's route, and
-a link that a route crosses twice counts twice.
+of the most contended link. With the settings in StarPU's platform files (no TCP window, no cross
+traffic), SimGrid's shares are proportional to 1 / latency of the flow's route, and a link that a
+route crosses twice counts twice.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["Network", "Path", "fair_rates", "paths_of"]
 
 MIN_LATENCY_S = 1e-9
-"""Latency in seconds that replaces zero in the weights of shares: a tick, the least that the clock
-knows, so that such a flow gets almost everything that others leave."""
+"""Latency in seconds that replaces zero in the weights of shares: a tick, the shortest time of the
+clock, so that such a flow gets almost all capacity that others leave."""
 
 
 class Path:
     """The links of a route, each with the number of times that it is crossed.
 
-    *limit* is the rate that the route has for every flow alone.
+    *limit* is the rate of a flow that is alone on the route.
     """
 
     __slots__ = ("latency", "limit", "links", "number", "weight")
@@ -80,8 +80,8 @@ class Flow:
 class Network:
     """The links of *platform*, and the flows on them.
 
-    Only the end of the flow that ends first is an event. It is set anew whenever flows start or
-    end; the earlier event, known by its number, is then ignored.
+    Only the first end of a flow is an event. It is set again whenever flows start or end; the
+    earlier event, known by its number, is then ignored.
     """
 
     def __init__(self, env: Clock, platform: Platform) -> None:
@@ -124,7 +124,7 @@ class Network:
         if event.value != self._settled:
             return
         self._advance()
-        # What is left for less than a tick is over: SimGrid merges such events, too.
+        # A flow with less than a tick left ends now: SimGrid merges such events, too.
         ended = [flow for flow in self._flows if flow.remaining <= flow.rate]
         self._flows = [flow for flow in self._flows if flow.remaining > flow.rate]
         self._settle()
@@ -157,23 +157,23 @@ class Network:
             left = flow.remaining / rate
             if left < first:
                 first = left
-        # A millionth of a tick is rounding: without it a flow that ends on a tick ends one later.
+        # A millionth of a tick covers rounding: without it, an end on a tick would be one later.
         self._env.alarm(max(0, ceil(first - 1e-6)), self._on_end, self._settled)
 
 
 def fair_rates(paths: Sequence[Path], capacity: Sequence[float]) -> list[float]:
     """Return the weighted max-min fair rates of flows on *paths*.
 
-    The level rises for all flows at once, each getting ``level * weight``; those on a link
-    that is full stay at what they have (progressive filling; D. Bertsekas, R. Gallager, "Data
-    Networks", 2nd edition, section 6.5.2).
+    The level rises for all flows at once, and each gets ``level * weight``. A flow stops when one
+    of its links is full (progressive filling; D. Bertsekas, R. Gallager, "Data Networks", 2nd
+    edition, section 6.5.2).
 
     Parameters
     ----------
     paths : sequence of Path
-        One per flow.
+        One path per flow.
     capacity : sequence of float
-        Per link, in the unit that the rates come in.
+        Capacity of each link, in the unit of the rates.
     """
     rates = [0.0] * len(paths)
     left: dict[int, float] = {}
@@ -190,7 +190,7 @@ def fair_rates(paths: Sequence[Path], capacity: Sequence[float]) -> list[float]:
             min((left[link] / weight for link, weight in load.items() if weight), default=inf),
             min(paths[flow].limit / paths[flow].weight for flow in rising),
         )
-        # But for rounding, links that are full together are seen to be.
+        # Links that are full at the same level stop together, in spite of rounding.
         reached = level * (1 + 1e-9)
         full = {k for k, weight in load.items() if weight and left[k] / weight <= reached}
         for flow in rising:

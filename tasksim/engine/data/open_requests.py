@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["OpenRequests"]
 
 MANY_REQUESTS: Final = 16
-"""Number of open requests for a datum above which those of each task are kept apart as well. If
-thousands of tasks read a datum, it has a request for each task that was given to a device. Most
-data have fewer, and going over them costs less than keeping them apart."""
+"""Number of open requests for a datum above which they are also indexed by task. If thousands of
+tasks read a datum, it has a request for each task that was given to a device. Most data have fewer
+requests, and scanning them costs less than an index."""
 
 
 class OpenRequests:
@@ -38,13 +38,13 @@ class OpenRequests:
     Parameters
     ----------
     clock, copies, ways, estimates
-        The time; where data are; how they get elsewhere; from where they are thought to come
-        soonest.
+        The clock; the locations of data; the routes between memories; the estimates that choose a
+        source.
     keepers : sequence of Routine
-        Per memory, the routine that looks after its requests: a device's worker, or one of the
-        memory's own. It is woken for each that comes.
+        Routine that serves the requests of each memory: a device's worker, or one of the memory's
+        own. Each new request wakes it.
     limits : tuple of int
-        Per class, how many copies may be under way in a channel.
+        Maximum number of copies under way in a channel, per class.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class OpenRequests:
         self._memories = len(keepers)
         self.posts = [Post(self._memories, limits) for _ in keepers]
         self.of: dict[int, list[Request]] = {}
-        """Per datum, its requests in the order in which they were asked for."""
-        self._towards: dict[int, int] = {}  # how many per datum * memories + target
-        self._apart: dict[int, dict[int, list[Request]]] = {}  # per datum with many, per task
+        """Requests for each datum, in order."""
+        self._towards: dict[int, int] = {}  # number of requests, by datum * memories + target
+        self._apart: dict[int, dict[int, list[Request]]] = {}  # by datum with many, then by task
 
     def ask(self, need: Need, memory: int, purpose: Purpose) -> Request:
-        """Return the request for *need* in *memory*: one there is already, or a new one."""
+        """Return the request for *need* in *memory*: an open one, or a new one."""
         handle, reads, writes = need
         hops = self._hops_to(memory, handle) if reads else [(NOWHERE, memory)]
         kind, task, _ = purpose
@@ -85,13 +85,13 @@ class OpenRequests:
         return last
 
     def ask_again(self, request: Request) -> None:
-        """Queue *request* anew, whose datum has left the memory that it was to come from."""
+        """Queue *request* again with another source, because its datum has left the first one."""
         *before, last = self._hops_to(request.target, request.handle)
         request.source, request.channel = last[0], None
         self.send(self._before(request, before))
 
     def send(self, request: Request) -> None:
-        """Queue *request* where it is handled, and wake whoever does that."""
+        """Queue *request* at its handler, and wake the handler's routine."""
         source, target = request.source, request.target
         handler = self._ways.handler(source, target)
         post = self.posts[handler]
@@ -103,7 +103,7 @@ class OpenRequests:
         self.keepers[handler].notify()
 
     def promote(self, request: Request, kind: int) -> None:
-        """Make *request*, and those it comes before, as urgent as *kind*."""
+        """Make *request*, and the requests that follow it, as urgent as *kind*."""
         handler = self._ways.handler(request.source, request.target)
         self.posts[handler].promote(request, kind)
         if request.reason != WRITE_BACK:
@@ -118,7 +118,7 @@ class OpenRequests:
         return self._ways.handler(request.source, request.target)
 
     def arrived(self, request: Request) -> None:
-        """Note that the copy of *request* has ended; the driver that began it will see it."""
+        """Note that the copy of *request* has ended, for the driver that began it."""
         assert request.channel is not None
         request.channel.arrived.append(request)
         handler = self._ways.handler(request.source, request.target)
@@ -126,7 +126,7 @@ class OpenRequests:
         self.keepers[handler].notify()
 
     def of_task(self, handle: int, task: int) -> Sequence[Request]:
-        """Return, in order, the requests for *handle* of *task* and of none, and maybe others."""
+        """Return, in order, at least the requests for *handle* of *task* and of no task."""
         apart = self._apart.get(handle)
         if apart is not None and task >= 0:
             own, nobodys = apart.get(task), apart.get(NOBODY)
@@ -135,13 +135,13 @@ class OpenRequests:
         return self.of.get(handle, ())
 
     def cancel_idle(self, handle: int) -> None:
-        """Cancel copies of *handle* that nobody waits for: it is about to be written."""
+        """Cancel idle copies of *handle*, which is about to be written."""
         for request in self.of.get(handle, ()):
             if request.kind == IDLE:
                 request.cancel()
 
     def close(self, request: Request) -> None:
-        """Take *request* away: what it asked for is there, or was given up."""
+        """Remove *request*, which is complete or was given up."""
         requests = self.of[request.handle]
         requests.remove(request)
         if not requests:
@@ -164,7 +164,7 @@ class OpenRequests:
         return self._ways.hops(source, memory)
 
     def _before(self, request: Request, hops: Sequence[Hop]) -> Request:
-        """Open the requests for the *hops* before *request*; return the first to be made."""
+        """Open the requests for the *hops* before *request*; return the first one."""
         purpose = (request.kind, request.task, request.priority)
         for hop in reversed(hops):
             earlier = Request(request.handle, hop, purpose)
@@ -185,7 +185,7 @@ class OpenRequests:
         self._copies.expect(handle, target)
 
     def _keep_apart(self, requests: list[Request], request: Request) -> None:
-        """Keep the *requests* for a datum, of which *request* is the newest, by task."""
+        """Index the *requests* for a datum by task; *request* is the newest."""
         apart = self._apart.get(request.handle)
         if apart is not None:
             apart.setdefault(request.task, []).append(request)
@@ -195,7 +195,7 @@ class OpenRequests:
             apart.setdefault(each.task, []).append(each)
 
     def _find(self, handle: int, hop: Hop, task: int) -> Request | None:
-        """Return the open request for this copy of no task, or of the same from wherever it is."""
+        """Return the open request for this copy, of no task or of *task* and from any source."""
         for request in self.of_task(handle, task):
             if request.state == CANCELLED or request.target != hop[1]:
                 continue

@@ -14,10 +14,10 @@ __all__ = ["Pool"]
 class Pool:
     """The allocator of a memory of *limit* bytes.
 
-    Small blocks are whole units of chunks that the driver allocated at once; chunks are kept. A
-    large block is kept, too, after it is freed, for the next request of exactly its size, until the
-    space is needed (StarPU's sub-allocator and allocation cache). The position of small blocks
-    inside a chunk is not tracked: their units are counted.
+    Small blocks consist of whole units of a chunk, which the driver allocates at once and keeps. A
+    freed large block is kept, too, for the next request of exactly its size, until the space is
+    needed (StarPU's sub-allocator and allocation cache). The positions of small blocks in a chunk
+    are not tracked: only their units are counted.
     """
 
     def __init__(self, limit: float, allocation: Allocation) -> None:
@@ -26,19 +26,19 @@ class Pool:
         self._chunk_units = floor(allocation.chunk_bytes / self._unit)
         self._room = limit * allocation.usable
         self._limit = self._room
-        self._chunks: list[int] = []  # the free units of each
-        self._free = 0  # and of all together
+        self._chunks: list[int] = []  # free units of each chunk
+        self._free = 0  # free units of all chunks
         self._kept: dict[int, int] = {}  # free large blocks by size
         self._kept_bytes = 0
 
     def fits(self, sizes: list[int]) -> bool:
-        """Return whether blocks of *sizes* fit in the memory together when nothing else does."""
+        """Return whether blocks of *sizes* fit together into the empty memory."""
         return sum(map(self._rounded, sizes)) <= self._limit
 
     def allocate(self, size: int) -> tuple[int, int] | None:
-        """Allocate *size* bytes; None if there is no room.
+        """Allocate *size* bytes; return None if there is no room.
 
-        Returns the number of allocations and of releases that the driver makes for it.
+        Otherwise return the numbers of allocations and of releases that the driver makes for it.
         """
         if size <= self._largest:
             return self._allocate_units(ceil(size / self._unit))
@@ -49,14 +49,14 @@ class Pool:
         return self._allocate_alone(size)
 
     def give_back(self, size: int) -> None:
-        """Give back a block of *size* bytes."""
+        """Free a block of *size* bytes."""
         if size > self._largest:
             self._kept[size] = self._kept.get(size, 0) + 1
             self._kept_bytes += size
             return
         units = ceil(size / self._unit)
-        # The emptier chunks are filled last, so blocks are counted back into the fullest that
-        # can have lent them.
+        # Emptier chunks are filled last, so freed units go to the fullest chunk that can have
+        # had them.
         for index, free in enumerate(self._chunks):
             if free + units <= self._chunk_units:
                 self._chunks[index] = free + units
@@ -94,7 +94,7 @@ class Pool:
         return 1, released
 
     def _scrape_together(self, units: int) -> None:
-        """Take *units* of what is left in chunks: the last resort."""
+        """Take *units* from the rests of several chunks: the last resort."""
         self._free -= units
         self._room += units * self._unit
         for index, free in enumerate(self._chunks):
@@ -103,7 +103,7 @@ class Pool:
             units -= taken
 
     def _release_kept(self, size: float) -> int:
-        """Release blocks that were kept, if that makes *size* bytes free; return how many."""
+        """Release kept blocks, if that makes *size* bytes free; return their number."""
         released = 0
         if self._room + self._kept_bytes < size:
             return released

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 __all__ = ["Readiness"]
 
 Lacks: TypeAlias = tuple[int, int, int, int, int]
-"""Missing bytes of a task: not there, not there and not under way, and without a place; then its
-place among the tasks, and the task."""
+"""Missing bytes of a task (absent; absent and not on their way; without a place), then its position
+among the tasks, and the task."""
 
 MAX_HEAP_ENTRIES_PER_TASK: Final = 4
-"""Entries per task at which outdated entries are removed from a heap: seldom enough to cost
-nothing, and memory stays bounded."""
+"""Heap entries per task at which outdated entries are removed: rarely enough to cost nothing, and
+memory stays bounded."""
 
 
 class Readiness:
     """Tasks with their missing bytes in *memory*, updated as data come and go.
 
     The missing bytes of a task are those of :meth:`~tasksim.engine.machine.view.NodeView.unready`.
-    After a change of a datum, only the tasks that access it are updated: a choice costs as much as
-    has changed since the last one, independent of the number of tasks. *needs* has the accesses of
-    all tasks.
+    After a change of a datum, only the tasks that access it are updated: the cost of a choice
+    depends on the changes since the last one, not on the number of tasks. *needs* has the accesses
+    of all tasks.
     """
 
     def __init__(self, copies: Copies, needs: Sequence[Needs], memory: int) -> None:
@@ -36,9 +36,9 @@ class Readiness:
         self._changed = copies.changes.follow(memory)
         self._lacks: dict[int, Lacks] = {}
         self._heap: list[Lacks] = []  # cleaned lazily: an entry counts if it is its task's
-        # Per datum, the tasks that access it: how often they read it, how often they access it.
+        # Per datum, the tasks that access it, with their numbers of reads and of accesses.
         self._users: dict[int, dict[int, tuple[int, int]]] = {}
-        self._known: dict[int, tuple[int, int, int]] = {}  # per datum, what its readers lack of it
+        self._known: dict[int, tuple[int, int, int]] = {}  # missing bytes of each datum
         self._first = self._last = 0
 
     def add(self, task: int) -> None:
@@ -56,16 +56,16 @@ class Readiness:
         del self._lacks[task]
         for handle, _, _ in self._needs[task]:
             users = self._users.get(handle)
-            if users is not None:  # it accesses the datum once, or this is the first time
+            if users is not None:  # None: removed at an earlier access to the same datum
                 users.pop(task, None)
                 if not users:
                     del self._users[handle]
 
     def first(self) -> int:
-        """Return the task that lacks the fewest bytes; it stays.
+        """Return the task that lacks the fewest bytes, without removing it.
 
-        Of equals the one of which the fewest are on no way, then the fewest have no place, then
-        the first.
+        Ties go to the task with the fewest bytes that are not on their way, then to the one with
+        the fewest bytes without a place, then to the first.
         """
         self._refresh()
         heap, lacks = self._heap, self._lacks
@@ -74,7 +74,7 @@ class Readiness:
         return heap[0][4]
 
     def close(self) -> None:
-        """Follow the memory no more."""
+        """Stop following the memory."""
         self._copies.changes.leave(self._memory, self._changed)
 
     def _add(self, task: int, place: int) -> None:
@@ -102,7 +102,7 @@ class Readiness:
             heapify(heap)
 
     def _lacking(self, handle: int) -> tuple[int, int, int]:
-        """Return how much of *handle* is not there, is on no way either, and has no place."""
+        """Return the bytes of *handle* that are absent, not on their way, and without a place."""
         copies, bit = self._copies, 1 << self._memory
         size = copies.size[handle]
         missing = 0 if copies.valid[handle] & bit else size
@@ -110,7 +110,7 @@ class Readiness:
         return missing, absent, 0 if copies.places[handle] & bit else size
 
     def _refresh(self) -> None:
-        """Look at the tasks that access what has changed."""
+        """Update the tasks that access changed data."""
         for handle in self._changed:
             users = self._users.get(handle)
             if users is None:
@@ -122,7 +122,7 @@ class Readiness:
         self._changed.clear()
 
     def _change(self, users: dict[int, tuple[int, int]], more: list[int]) -> None:
-        """Note that *users* of a datum lack so much more of it than before."""
+        """Add *more* missing bytes to the *users* of a datum."""
         missing, absent, unplaced = more
         for task, (reads, accesses) in users.items():
             own = self._lacks[task]

@@ -1,10 +1,10 @@
 """Requests for copies of data, and the channels in which they queue.
 
 A request goes to the memory whose driver *handles* it: a device's for copies between it and main
-memory, both ways; the target's between two devices. There it queues in a *channel*, one
-per peer and direction, by class (data a task waits for; data brought ahead; copies nobody
-waits for) and, inside a class, by priority. A driver starts what the limits of its channels
-allow, class by class: StarPU's ``datawizard/data_request.c`` and ``datawizard.c``.
+memory, in both directions; the target's between two devices. There it queues in a *channel*, one
+per peer and direction, by class (fetches, prefetches, idle copies) and, inside a class, by
+priority. A driver starts the requests that the limits of its channels allow, class by class:
+StarPU's ``datawizard/data_request.c`` and ``datawizard.c``.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = [
 FETCH: Final = 0
 """Class of requests for a datum that a task waits for."""
 PREFETCH: Final = 1
-"""Class of requests ahead of need, for a task that was given to a worker."""
+"""Class of requests ahead of need, for a task that has a worker."""
 IDLE: Final = 2
-"""Class of requests that nobody waits for, such as writing back data that will not be used any
-more."""
+"""Class of requests that no task waits for, such as write-backs of data that will not be used
+again."""
 WRITE_BACK: Final = 3
 """Reason, not a class, of data that are written back to make space."""
 
@@ -88,15 +88,15 @@ class Request:
         self.reason = self.kind
         self.state = WAITING
         self.waiters: list[Callable[[], None]] = []
-        """Whom to tell when it is done."""
+        """Functions to call when it is done."""
         self.followers: list[Request] = []
-        """Requests for the same copy, done when it is."""
+        """Requests for the same copy, which are done at the same time."""
         self.next_hop: Request | None = None
-        """The request that goes on from its target."""
+        """The request for the next hop, from its target."""
         self.place: Store | None = None
-        """The memory whose place for the datum is kept meanwhile."""
+        """The memory in which its place is pinned until it is done."""
         self.root: Store | None = None
-        """The memory whose copy, which it comes from, is kept meanwhile."""
+        """The memory in which its source is pinned until it is done."""
         self.asked = self.started = 0
         self.channel: Channel | None = None
 
@@ -106,13 +106,13 @@ class Request:
         return self.state >= UNDER_WAY
 
     def cancel(self) -> None:
-        """Say that it is not needed any more, unless its copy has begun."""
+        """Mark it as no longer needed, unless its copy has begun."""
         if self.state < UNDER_WAY:
             self.state = CANCELLED
 
 
 class Channel:
-    """The requests between a memory and one peer in one direction, at their handler."""
+    """Queue of the requests between a memory and one peer in one direction, at their handler."""
 
     __slots__ = ("arrived", "pending", "queues", "waiting")
 
@@ -120,7 +120,7 @@ class Channel:
         self.queues: tuple[list[tuple[int, int, Request]], ...] = ([], [], [])
         self.waiting = 0
         self.pending = 0
-        """Copies under way, whatever their class."""
+        """Number of copies under way, of all classes."""
         self.arrived: list[Request] = []
 
     def next(self, kind: int) -> Request | None:
@@ -128,7 +128,7 @@ class Channel:
         queue = self.queues[kind]
         while queue:
             request = heappop(queue)[2]
-            # One whose class has changed was queued again where it belongs.
+            # A request whose class has changed is queued again in its new class.
             if request.kind == kind and request.state < UNDER_WAY:
                 return request
         return None
@@ -147,9 +147,9 @@ class Post:
         self._groups = [self.inward, *([channel] for channel in self.outward)]
         self.limits = limits
         self.waiting = 0
-        """The number of requests that wait."""
+        """Number of waiting requests."""
         self.arrived = 0
-        """The number of copies that have ended and that the driver has not seen yet."""
+        """Number of ended copies that the driver has not processed yet."""
         self._last = 0
         self._first = 0
 
@@ -175,10 +175,10 @@ class Post:
         start: Callable[[Request], Steps],
         arrive: Callable[[Request], Steps],
     ) -> Steps:
-        """Note what has arrived, and start what the limits allow; say whether there was anything.
+        """Process arrivals, and start what the limits allow; return whether there was anything.
 
-        First all that comes in, over all peers, then what goes out, peer by peer. *start*
-        makes one copy begin, and takes the driver's time; it says False if there was no room.
+        All incoming copies come first, over all peers, then outgoing ones, peer by peer. *start*
+        begins one copy in the driver's time; it returns False if there was no room.
         """
         worked = False
         for channels in self._groups:
@@ -207,7 +207,7 @@ class Post:
         busy: list[Channel],
         start: Callable[[Request], Steps],
     ) -> Steps:
-        """Start what waits in *busy*, class by class; idle copies if nothing is under way."""
+        """Start the requests in *busy* by class; idle copies only if nothing is under way."""
         worked = False
         for kind, limit in enumerate(self.limits):
             if kind == IDLE and any(channel.pending for channel in channels):
@@ -227,7 +227,7 @@ class Post:
         limit: int,
         start: Callable[[Request], Steps],
     ) -> Steps:
-        """Start requests of one class in one channel: whether any was, whether there was room."""
+        """Start requests of one class in one channel; return whether any started, and had room."""
         taken = self._take(channel, kind)
         started = False
         for place, request in enumerate(taken):
@@ -244,7 +244,7 @@ class Post:
         return started, True
 
     def _take(self, channel: Channel, kind: int) -> list[Request]:
-        """Take from *channel* the requests of class *kind* that the limit allows to begin."""
+        """Take the requests of class *kind* from *channel* that the limit allows."""
         taken: list[Request] = []
         room = self.limits[kind] - channel.pending
         while len(taken) < room and (request := channel.next(kind)):
@@ -254,8 +254,8 @@ class Post:
     def _put_back(self, channel: Channel, requests: list[Request], kind: int) -> None:
         """Put *requests* back in front of their class, *kind*.
 
-        One that was promoted meanwhile is queued where it belongs already: twice in a queue, it
-        would be begun twice.
+        A request that was promoted in the meantime is queued in its new class already: in two
+        queues, it would begin twice.
         """
         for request in reversed(requests):
             if request.kind == kind:

@@ -1,9 +1,8 @@
 """Store of the data in a device's limited memory, with the order of their eviction.
 
-Eviction goes through a memory from the first datum in that order. It passes a datum that may not
-leave now, because it is used or wanted, has another size, or is the only copy. Such candidates are
-kept sorted by the reason, so that no search passes them again; a change of the reason sorts them
-anew.
+Eviction searches a memory from the first datum in that order. It skips a datum that may not leave
+now, because it is used or wanted, has another size, or is the only copy. Skipped data are sorted by
+the reason, so that no search visits them again; a change of the reason sorts them again.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["Candidates", "Store"]
 
 Entry: TypeAlias = tuple[int, int]
-"""A place in the order of eviction, and the datum that has it."""
+"""A position in the order of eviction, and its datum."""
 Sort: TypeAlias = tuple[bool, int]
 """Whether a datum is wanted, and its size if it is valid elsewhere."""
 
 ONLY: Final = -1
-"""Placeholder for a size, if the datum is valid nowhere else."""
+"""Value in place of the size, for a datum that is valid nowhere else."""
 UNNEEDED: Final = -(1 << 60)
-"""Place of the first unneeded datum: unneeded data come before the others, which count from 0, and
-there are fewer of either than this."""
+"""Position of the first unneeded datum: unneeded data come before the others, which count from 0,
+and there are fewer of either kind than the magnitude of this number."""
 MAX_HEAP_ENTRIES_PER_DATUM: Final = 4
-"""Entries per sorted datum at which outdated entries are removed from a heap: seldom enough to cost
+"""Heap entries per sorted datum at which outdated entries are removed: rarely enough to cost
 nothing, and memory stays bounded."""
 
 
@@ -40,11 +39,11 @@ class Candidates:
     Parameters
     ----------
     sizes, valid : sequence of int
-        Per datum of the graph, its size in bytes, and a mask of the memories where it is valid.
+        Size in bytes of each datum of the graph, and the mask of memories in which it is valid.
     bit : int
-        The mask of this memory.
+        Mask of this memory.
     pinned, wanted : mapping
-        What is used here right now, and what tasks want that have not taken it yet.
+        Data in use here, and prefetched data whose tasks have not taken them yet.
     """
 
     def __init__(
@@ -58,25 +57,25 @@ class Candidates:
         self._sizes, self._valid, self._bit = sizes, valid, bit
         self._pinned, self._wanted = pinned, wanted
         self.places: dict[int, int] = {}
-        """Per datum that is sorted, its place in the order of leaving; negative: not needed."""
+        """Position of each sorted datum in the order of eviction; negative: not needed."""
         self._count = 0
-        # Heaps are cleaned lazily: an entry counts if the datum still has this place, and its sort.
+        # Heaps are cleaned lazily: an entry counts if the datum still has this position and sort.
         self._heaps: dict[Sort, list[Entry]] = {}
         self._sort: dict[int, Sort] = {}  # in whose heap each datum has an entry
 
     def add(self, handle: int, *, unneeded: bool) -> None:
-        """Sort *handle*, which comes after all others that are needed as much as it."""
+        """Sort *handle* behind all others that are needed, or not needed, like it."""
         self.places[handle] = self._count + UNNEEDED if unneeded else self._count
         self._count += 1
         self.changed(handle)
 
     def remove(self, handle: int) -> None:
-        """Forget *handle*: it was used, or has left."""
+        """Remove *handle*, which was used or has left."""
         if self.places.pop(handle, None) is not None:
             self._sort.pop(handle, None)
 
     def changed(self, handle: int) -> None:
-        """Sort *handle* anew: it is free again, or wanted, or valid elsewhere, or not any more."""
+        """Sort *handle* again, after a change of its use, of its tasks, or of its other copies."""
         if handle in self._pinned:
             return
         size = ONLY if self._valid[handle] == self._bit else self._sizes[handle]
@@ -92,7 +91,7 @@ class Candidates:
             heappush(heap, (self.places[handle], handle))
 
     def fits(self, handle: int, size: int, *, keep_wanted: bool) -> bool:
-        """Return whether *handle*, sorted or not, is of *size*, valid elsewhere and may leave."""
+        """Return whether *handle*, sorted or not, has *size*, is valid elsewhere and may leave."""
         return (
             self._sizes[handle] == size
             and self._valid[handle] != self._bit
@@ -101,7 +100,7 @@ class Candidates:
         )
 
     def first(self, size: int, *, keep_wanted: bool) -> Entry | None:
-        """Return the first that may leave of *size*; if that is :data:`ONLY`, valid only here."""
+        """Return the first datum of *size*, or of :data:`ONLY`, that may leave."""
         free = self._first((False, size))
         if keep_wanted:
             return free
@@ -123,11 +122,11 @@ class Candidates:
                 heappop(heads)
 
     def only_copies(self, size: int, *, keep_wanted: bool) -> list[int]:
-        """Return the first data valid nowhere else that together have at least *size* bytes."""
+        """Return the first data that are valid only here, with at least *size* bytes in total."""
         found = []
         while size > 0 and (entry := self.first(ONLY, keep_wanted=keep_wanted)):
             handle = entry[1]
-            del self._sort[handle]  # so that the next one is the first
+            del self._sort[handle]  # makes the next one the first
             found.append(handle)
             size -= self._sizes[handle]
         for handle in found:
@@ -135,7 +134,7 @@ class Candidates:
         return found
 
     def _first(self, sort: Sort) -> Entry | None:
-        """Return the first entry of *sort* that counts, and drop those before it."""
+        """Return the first valid entry of *sort*, and drop those before it."""
         heap = self._heaps.get(sort)
         while heap:
             if self._counts(heap[0], sort):
@@ -144,7 +143,7 @@ class Candidates:
         return None
 
     def _counts(self, entry: Entry, sort: Sort) -> bool:
-        """Return whether *entry* is of this *sort*; what is used is sorted anew when it is free."""
+        """Return whether *entry* has this *sort*; data in use are sorted again once free."""
         place, handle = entry
         if self.places.get(handle) != place or self._sort.get(handle) != sort:
             return False
@@ -157,19 +156,19 @@ class Candidates:
 class Store:
     """The memory of a device, with its allocator and its data in least-recently-used order.
 
-    ``pinned`` counts who uses a datum or its place right now, ``wanted`` the tasks for which it was
-    brought ahead and that have not taken it yet. Who looks for victims goes through the data in
-    order and leaves those that it passed sorted behind (:class:`Candidates`), until they are used
-    again: so no search goes over the same data twice, and without evictions nothing is sorted.
+    ``pinned`` counts the users of a datum or of its place, ``wanted`` the tasks for which it was
+    prefetched and that have not taken it yet. A search for victims visits the data in order and
+    sorts those that it skips (:class:`Candidates`), until they are used again: so no search visits
+    the same data twice, and without evictions nothing is sorted.
 
     Parameters
     ----------
     pool : Pool
         The allocator.
     sizes, valid : sequence of int
-        Per datum of the graph, its size in bytes, and a mask of the memories where it is valid.
+        Size in bytes of each datum of the graph, and the mask of memories in which it is valid.
     memory : int
-        The number of this memory in those masks.
+        Number of this memory in the masks.
     """
 
     def __init__(self, pool: Pool, sizes: Sequence[int], valid: Sequence[int], memory: int) -> None:
@@ -177,14 +176,14 @@ class Store:
         self.used_bytes = 0
         self.pinned: dict[int, int] = {}
         self.wanted: dict[int, int] = {}
-        # Not dictionaries: those look at all that was taken from their front to find the first.
+        # Not plain dictionaries: they scan the slots of removed entries to find the first one.
         self._recent: OrderedDict[int, None] = OrderedDict()
         self._unneeded: OrderedDict[int, None] = OrderedDict()
         self._candidates = Candidates(sizes, valid, 1 << memory, self.pinned, self.wanted)
         self._sorted = self._candidates.places
 
     def settle(self, handle: int) -> None:
-        """Note that *handle* has a place from now on."""
+        """Note that *handle* has a place."""
         self._recent[handle] = None
 
     def drop(self, handle: int) -> None:
@@ -195,14 +194,14 @@ class Store:
         self.wanted.pop(handle, None)
 
     def touch(self, handle: int) -> None:
-        """Note that *handle* was used just now."""
+        """Note a use of *handle*."""
         if handle in self._recent:
             self._recent.move_to_end(handle)
         elif handle in self._sorted:
             self._touch_sorted(handle)
 
     def take(self, handle: int) -> None:
-        """Note that a task uses *handle* from now on, which may have been brought ahead for it."""
+        """Note that a task begins to use *handle*, which may have been prefetched for it."""
         wanted = self.wanted
         if handle in wanted:
             count = wanted[handle] - 1
@@ -225,12 +224,12 @@ class Store:
             self._touch_sorted(handle)
 
     def pin(self, handle: int) -> None:
-        """Keep *handle* here."""
+        """Keep *handle* from leaving."""
         pinned = self.pinned
         pinned[handle] = pinned.get(handle, 0) + 1
 
     def unpin(self, handle: int) -> None:
-        """Take one :meth:`pin` back."""
+        """Undo one :meth:`pin`."""
         pinned = self.pinned
         count = pinned[handle]
         if count > 1:
@@ -241,12 +240,12 @@ class Store:
                 self._candidates.changed(handle)
 
     def revalidated(self, handle: int) -> None:
-        """Note that *handle* has become valid elsewhere, or is not any more."""
+        """Note that *handle* has become valid elsewhere, or is no longer."""
         if handle in self._sorted:
             self._candidates.changed(handle)
 
     def will_not_be_used(self, handle: int) -> None:
-        """Let *handle* leave before all that may be needed, if it is here."""
+        """Make *handle*, if it is here, leave before all data that may be needed."""
         if handle in self._recent:
             del self._recent[handle]
             self._unneeded[handle] = None
@@ -255,9 +254,9 @@ class Store:
             self._unneeded[handle] = None
 
     def victim(self, size: int, *, keep_wanted: bool) -> int | None:
-        """Return the first datum of *size* that may leave and is valid elsewhere, if there is one.
+        """Return the first datum of *size* that may leave and is valid elsewhere; None if none is.
 
-        Nobody uses it; with *keep_wanted* no task wants it either.
+        It is not in use; with *keep_wanted*, no task wants it either.
         """
         candidates, recent = self._candidates, self._recent
         if self._unneeded:
@@ -274,17 +273,17 @@ class Store:
         return None
 
     def victims(self, *, keep_wanted: bool) -> Iterator[int]:
-        """Yield all that may leave and are valid elsewhere; each leaves before the next.
+        """Yield all data that may leave and are valid elsewhere; each leaves before the next.
 
-        To be asked when there is no :meth:`victim` of the size that is needed.
+        Use it if there is no :meth:`victim` of the needed size.
         """
         self._sort_all()
         return self._candidates.elsewhere(keep_wanted=keep_wanted)
 
     def only_copies(self, size: int, *, keep_wanted: bool) -> list[int]:
-        """Return the first that may leave and are valid nowhere else, together *size* bytes.
+        """Return the first data that may leave and are valid only here, at least *size* bytes.
 
-        Or more, or all, if they are fewer.
+        If all of them are smaller together, return all.
         """
         self._sort_all()
         return self._candidates.only_copies(size, keep_wanted=keep_wanted)
@@ -299,7 +298,7 @@ class Store:
             self._candidates.add(self._recent.popitem(last=False)[0], unneeded=False)
 
     def _touch_sorted(self, handle: int) -> None:
-        """Move *handle* behind all others that may be needed; what is unneeded stays so."""
+        """Move *handle* behind all others that may be needed; an unneeded datum stays unneeded."""
         if self._sorted[handle] >= 0:
             self._candidates.remove(handle)
             self._recent[handle] = None

@@ -17,9 +17,9 @@ __all__ = ["Turns", "turns_of"]
 class Turns:
     """Turns of workers that fetch the data of their tasks to the memory of *pool*.
 
-    A task keeps the data that it has while the rest is fetched. Two tasks in a memory too small for
+    A task keeps its first data while the others are fetched. Two tasks in a memory too small for
     both would wait for each other for ever. So the data of a task are fetched only if they fit
-    together with all data of other tasks, or if no other task still waits for its own.
+    together with all data of other tasks, or if no other task still waits for its data.
     """
 
     def __init__(self, pool: Pool, sizes: Sequence[int]) -> None:
@@ -30,10 +30,10 @@ class Turns:
         self._waiting: deque[tuple[list[int], Callable[[], bool]]] = deque()
 
     def ask(self, handles: list[int], bring: Callable[[], bool]) -> None:
-        """Call *bring* for a task that needs *handles* when it is its turn: now, or later.
+        """Call *bring* for a task that needs *handles* when its turn comes, now or later.
 
-        *bring* returns whether the task has to wait for data; if so, :meth:`completed` is
-        called when it has them all.
+        *bring* returns whether the task has to wait for data; if so, the caller calls
+        :meth:`completed` when it has them all.
         """
         self._waiting.append((handles, bring))
         self._go_on()
@@ -44,7 +44,7 @@ class Turns:
         self._go_on()
 
     def leave(self, handles: list[int]) -> None:
-        """Note that a task does not need *handles* any more."""
+        """Note that a task no longer needs *handles*."""
         for handle in handles:
             self._held[handle] -= 1
             if not self._held[handle]:
@@ -67,9 +67,9 @@ class Turns:
 
 
 def turns_of(copies: Copies, memory_of: Sequence[int]) -> list[Turns | None]:
-    """Return the turns per memory, where several workers share one with a limit.
+    """Return the turns of each limited memory that several workers share; None for others.
 
-    *memory_of* says per worker which is its memory.
+    *memory_of* has the memory of each worker.
     """
     return [
         Turns(store.pool, copies.size)

@@ -19,7 +19,7 @@ Hop = tuple[int, int]
 class Ways:
     """Ways of data from one memory of *platform* to another.
 
-    *devices* says per memory whether it is a device's.
+    *devices* says whether each memory belongs to a device.
     """
 
     def __init__(self, platform: Platform, devices: list[bool]) -> None:
@@ -32,14 +32,14 @@ class Ways:
         self._known: dict[Hop, list[Hop]] = {}
 
     def hops(self, source: int, target: int) -> list[Hop]:
-        """Return the copies that bring data from *source* to *target*: one, or two by a third."""
+        """Return the copies from *source* to *target*: one, or two over a third memory."""
         found = self._known.get((source, target))
         if found is None:
             found = self._known[source, target] = _hops(self._direct, source, target)
         return found
 
     def handler(self, source: int, target: int) -> int:
-        """Return the memory whose driver makes this copy: a device's, of two the target's."""
+        """Return the memory whose driver makes this copy: a device's, or the target of two."""
         if source >= 0 and self._devices[source] and not self._devices[target]:
             return source
         return target
@@ -55,7 +55,7 @@ def _hops(direct: list[list[bool]], source: int, target: int) -> list[Hop]:
 
 
 def check_ways(ways: Ways, graph: TaskGraph, platform: Platform) -> None:
-    """Raise :exc:`InputError` unless data get from everywhere they may be to every worker."""
+    """Raise :exc:`InputError` unless all data can reach every worker."""
     homes = set(graph.handle_home.tolist())
     used = sorted({worker.memory for worker in platform.workers} | homes)
     for source in used:
@@ -64,7 +64,7 @@ def check_ways(ways: Ways, graph: TaskGraph, platform: Platform) -> None:
                 names = [platform.memories[end].name for end in (source, target)]
                 raise InputError(
                     f"platform {platform.name}: no route leads from memory {names[0]} to"
-                    f" {names[1]}, not even by one other memory; graph {graph.name} needs it"
+                    f" {names[1]}, not even over one other memory; graph {graph.name} needs it"
                 )
 
 

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 __all__ = ["BLOCKED", "COMING", "EMPTY", "THERE", "Driver", "Intake"]
 
 EMPTY: Final = 0
-"""State without a task: the last was launched, or there was none yet."""
+"""State without a task: the last one was launched, or there was none yet."""
 COMING: Final = 1
-"""State in which data of the task are missing, or it waits for its turn to request them."""
+"""State in which data of the task are missing, or the task waits for its turn to request them."""
 THERE: Final = 2
-"""State in which all data of the task are there, and it was not launched yet."""
+"""State in which all data of the task are there, and the task was not launched yet."""
 BLOCKED: Final = 3
-"""State in which the data are there, but the task must be alone on the device, and others are
-before it."""
+"""State in which the data are there, but the task must be alone on the device, and others precede
+it."""
 
 
 class Driver:
     """A worker with its number, its memory, its routine, and the intake of data for its tasks.
 
-    *pipeline* is the number of tasks that it holds at a time; 0 means a core, which runs them
-    itself. *turns* orders the workers that share a limited memory. *rank* is the rank of its pops
-    among the events of an instant.
+    *pipeline* is the number of tasks that the worker holds at a time; 0 means a core, which runs
+    tasks itself. *turns* orders the workers that share a limited memory. *rank* is the rank of its
+    pops among the events of an instant.
     """
 
     __slots__ = ("intake", "memory", "pipeline", "rank", "routine", "turns", "worker")
@@ -52,8 +52,8 @@ class Driver:
 class Intake:
     """The data of the next task of the worker of *routine*.
 
-    *needs* and *priorities* have an entry per task of the graph, *cost* is the cost of each datum
-    for the worker in ticks. Without a *mover* there is only one memory, with all data.
+    *needs* and *priorities* have an entry per task of the graph; *cost* is the worker's cost per
+    datum in ticks. Without a *mover*, one memory has all data.
     """
 
     __slots__ = (
@@ -76,13 +76,13 @@ class Intake:
         self._needs, self._priorities, self._cost = needs, priorities, cost
         self.state = EMPTY
         self.task = -1
-        """The task whose data came last, or come now."""
+        """The task whose data arrived last, or arrive now."""
         self.priority = 0
         self.missing = 0
-        """The number of its data that are not there yet."""
+        """Number of its missing data."""
 
     def fetch(self, task: int) -> int:
-        """Ask for the data of *task*; return how long that takes the worker, in ticks."""
+        """Request the data of *task*; return the worker's time for that, in ticks."""
         needs = self._needs[task]
         if self._mover is None:
             self.state = THERE
@@ -95,7 +95,7 @@ class Intake:
         return self._cost * len(needs)
 
     def arrive(self) -> None:
-        """Note that one of the data has come."""
+        """Note that one of the data has arrived."""
         self.missing -= 1
         if not self.missing:
             self.state = THERE
@@ -107,11 +107,11 @@ class Intake:
         self.state = COMING
         woken = self._routine.woken
         turns.ask([handle for handle, _, _ in needs], self._take_turn)
-        if self.state == THERE:  # at once: nothing that the worker would have to look at again
+        if self.state == THERE:  # at once, so the worker need not check again
             self._routine.woken = woken
 
     def _take_turn(self) -> bool:
-        """Bring the data, now that it is the worker's turn; return whether they take time."""
+        """Bring the data when the worker's turn has come; return whether that takes time."""
         self._bring(self._needs[self.task])
         if self.state == COMING:
             return True

@@ -1,4 +1,4 @@
-"""Hints that data will not be used any more, followed after the tasks that they wait for."""
+"""Hints that data will not be used again, followed after the tasks that they wait for."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["HintFollower", "Writing"]
 
 
 class HintFollower:
-    """Follower of the *hints* of a graph, each of which lets its datum leave first and go home.
+    """Follower of the *hints* of a graph; each makes its datum leave first, and writes it home.
 
-    Hints are known by their numbers.
+    Hints are identified by their numbers.
     """
 
     def __init__(
@@ -38,22 +38,22 @@ class HintFollower:
         order: Sequence[int],
     ) -> None:
         self.said = hints.said
-        """The hints in order: how many tasks had been submitted before, and which datum."""
+        """The hints in order, with the number of tasks submitted before, and the datum."""
         self._waits, self._drops = hints.waits, hints.drops
         self._left = [0] * len(hints.said)
         self._state, self._writing = ledger.state, writing
         self._memories = memories
-        # Two pushes and a submission: StarPU submits a task for it (datawizard/coherency.c). What
-        # was received is only dropped, for which none is submitted.
+        # Two pushes and a submission: StarPU submits a task for a hint (datawizard/coherency.c),
+        # but not for a received datum, which is only dropped.
         self._drop_cost = 2 * overheads.push
         self._cost = 2 * overheads.push + overheads.submission if overheads.push else 0
         self.waiting: dict[int, list[int]] = {}
-        """Per task that has not ended, the hints that wait for it."""
+        """The hints that wait for each unfinished task."""
         self._order = order
         self._places: list[int] = []
 
     def say(self, number: int, routine: Routine) -> Steps:
-        """Let *routine* say hint *number*, when so many tasks had been submitted."""
+        """Submit hint *number* in the time of *routine*."""
         waits = [task for task in self._waits[number] if self._state[task] != DONE]
         self._left[number] = len(waits)
         for task in waits:
@@ -62,31 +62,31 @@ class HintFollower:
             yield from self._follow(number, routine)
 
     def among(self, task: int, successors: Sequence[int]) -> list[int]:
-        """Return, for each hint that waits for *task*, before how many of its *successors* it was.
+        """Return the position among the *successors* of *task* of each hint that waits for it.
 
-        Who hears of the end of *task* does so in the order of submission, hints among them.
+        The end of *task* reaches its successors in the order of submission, hints among them.
         """
         places = [self._place(successor) for successor in successors]
         return [bisect_left(places, self.said[number][0]) for number in self.waiting.get(task, ())]
 
     def hear(self, number: int, routine: Routine) -> Steps:
-        """Let *routine* follow hint *number* if it waits for no other end than this."""
+        """Follow hint *number*, in the time of *routine*, if it waits for no other task."""
         self._left[number] -= 1
         if not self._left[number]:
             yield from self._follow(number, routine)
 
     def _follow(self, number: int, routine: Routine) -> Steps:
-        """Let *routine* follow hint *number*: what it waits for has ended."""
+        """Follow hint *number*, in the time of *routine*, after the tasks that it waits for."""
         locks, (_, handle) = self._memories.locks, self.said[number]
         cost = self._drop_cost if self._drops[number] else self._cost
         if cost:
             yield routine.wait(cost)
         yield from locks.free(handle, routine)
-        if not self._writing.is_written(handle):  # by a task that comes after the hint
+        if not self._writing.is_written(handle):  # by a task behind the hint
             self._memories.mover.will_not_be_used(handle)
 
     def _place(self, task: int) -> int:
-        """Return how many tasks are submitted before *task*."""
+        """Return the number of tasks submitted before *task*."""
         if isinstance(self._order, range):
             return task
         if not self._places:
@@ -97,7 +97,7 @@ class HintFollower:
 
 
 class Writing:
-    """The data of *graph* that are written by tasks that were taken and have not ended.
+    """The data of *graph* that running tasks write.
 
     *needs* has the accesses of the tasks.
     """
@@ -109,7 +109,7 @@ class Writing:
     def is_written(self, handle: int) -> bool:
         """Return whether a task is writing *handle*.
 
-        Looks at the tasks that write it ever, or at those that were taken, whichever are fewer.
+        It checks all writers of the datum, or all running tasks, whichever are fewer.
         """
         ever, taken = self._writers[handle], self._taken
         if len(ever) <= len(taken):

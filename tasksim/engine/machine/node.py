@@ -1,7 +1,7 @@
-"""Node, that is a scheduler with its view, its workers and its memories.
+"""Node: a scheduler with its view, its workers and its memories.
 
-A machine has one node, a cluster many. The nodes of a cluster have communication tasks, whose
-numbers follow those of the tasks for workers, and which no scheduler sees.
+A machine has one node, a cluster several. Nodes of a cluster have communication tasks, whose
+numbers follow those of the tasks for workers, and which schedulers do not see.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["Charges", "Membership", "Node"]
 class Charges:
     """Durations of tasks on each worker, unknown to schedulers.
 
-    They are the *costs* per class of workers and task, plus the extra cost of *far* data.
+    A duration is the *cost* of the task in the class of workers, plus the extra cost of *far* data.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Charges:
         self._far = far
 
     def ticks(self, task: int, worker: int) -> int:
-        """Return the duration of *task*, which starts now on *worker*; to be called once a task."""
+        """Return the duration of *task*, which starts now on *worker*; call it once per task."""
         cost_s = self._costs[worker][task]
         if self._far is not None:
             cost_s += self._far.extra_s(task, self.class_of[worker], worker)
@@ -68,23 +68,23 @@ class Membership(NamedTuple):
     """A node's part in a cluster, with its communication and the objects that nodes share."""
 
     visible: TaskGraph
-    """The tasks for its workers, the only ones that its scheduler sees."""
+    """The tasks for workers, the only ones that the scheduler sees."""
     order: Sequence[int]
     """All tasks, with communication, in order of submission."""
     hints: Hints
-    """Its hints, which count submitted tasks in that order."""
+    """The hints, which count submitted tasks in that order."""
     first_ready: Sequence[int]
-    """The tasks that wait for nothing, not even a message."""
+    """The tasks without predecessors and messages."""
     communicate: Callable[[int], None]
     """Callback for a released communication task."""
     ended: Callable[[int], None]
-    """Callback for each task that has ended, if received data land in pinned memory."""
+    """Callback for each ended task, if received data need pinned memory."""
     idle: Callable[[], bool]
-    """Whether nothing happens on any node, nor between them."""
+    """Returns whether all nodes and the network are idle."""
     over: Callable[[], bool]
-    """Whether all nodes are finished."""
+    """Returns whether all nodes are finished."""
     cores: SharedCores | None = None
-    """Cores that its workers share with those of other nodes; None: each has a core of its own."""
+    """Cores that the workers of several nodes share; None: each worker has a core of its own."""
 
 
 class Node:
@@ -93,8 +93,8 @@ class Node:
     Parameters
     ----------
     facts : Facts
-        What is run where, who decides, what it believes. Classes in whose memory the data of a task
-        do not fit are taken from those that can run it.
+        Graph, platform, scheduler and estimates. A class whose memory is too small for the data of
+        a task cannot run the task.
     clock, ledger, release : Clock, Ledger, Release
         Those of the whole run.
     overheads, charges : OverheadTicks, Charges
@@ -102,9 +102,9 @@ class Node:
     blind : bool
         Whether all pushes of one instant choose before any of them is committed.
     member : Membership, optional
-        Part of the node in a cluster.
+        The node's part in a cluster.
     slowing : Slowing, optional
-        How tasks slow each other down; by default they do not.
+        Slowdown of tasks by each other; by default there is none.
     """
 
     def __init__(
@@ -131,18 +131,18 @@ class Node:
         self._member = member
         self.shared_cores = None if member is None else member.cores
         self.own_tasks = len(graph) if member is None else len(member.visible)
-        """The number of tasks that workers run; those of higher numbers are communication."""
+        """Number of tasks for workers; higher numbers are communication."""
         self.order: Sequence[int] = range(len(graph)) if member is None else member.order
-        """The tasks as they are submitted."""
+        """The tasks in the order of submission."""
         self.rate = None
-        if slowing is not None and self.shared_cores is None:  # these have a rate of their own
+        if slowing is not None and self.shared_cores is None:  # shared cores have their own rate
             kernel, homes = graph.kernel.tolist(), slowing.homes(graph)
             self.rate = Rate(clock, slowing, kernel, charges.class_of, homes)
         self.started = unless_default(scheduler, "started")
         self._finished = unless_default(scheduler, "finished")
         self._several = len(platform.memories) > 1
         self.at_once: list[bool] = graph.goes_on_at_once.tolist()
-        """Per task, whether a worker goes on to it without asking the runtime; empty: never."""
+        """Whether a worker continues with each task without asking the runtime; empty: never."""
         self.needs, reads = ordered_accesses(graph, moved=self._several)
         priorities = graph.priority.tolist() if scheduler.uses_priorities else [0] * len(graph)
         routines = [Routine(clock) for _ in platform.workers]
@@ -182,9 +182,9 @@ class Node:
         return drivers
 
     def _landing(self, routines: list[Routine]) -> Landing | None:
-        """Return where received data land, if that costs anything: where there are devices.
+        """Return the pinned memory for received data; None without devices, where it costs nothing.
 
-        Workers that do not drive any are the first to pin memory, from the last on.
+        Workers that drive no device are the first to pin memory, from the last one on.
         """
         platform = self.platform
         drives = [platform.device(w.architecture).pipeline > 0 for w in platform.workers]
@@ -195,17 +195,17 @@ class Node:
         order = [*cores[::-1], *devices[::-1]]
         return Landing(self.clock, platform.allocation, order, max(1, platform.copying.fetches))
 
-    # From the start to the end of a run
+    # Begin and end of a run
 
     def successors(self, task: int) -> list[int]:
-        """Return the tasks, communication among them, that wait for *task*."""
+        """Return the tasks that wait for *task*, including communication."""
         return self.graph.successors_of(task)
 
     def _idle(self) -> bool:
         return self.ledger.idle() and not self.memories.requests.of
 
     def refuse_what_is_stuck(self) -> None:
-        """Raise :exc:`InputError` if the data of a task that was taken never came."""
+        """Raise :exc:`InputError` if the data of a popped task never arrived."""
         state = self.ledger.state
         for driver in self.drivers:
             taken = [task for task, w in enumerate(self.ledger.worker) if w == driver.worker]
@@ -214,10 +214,10 @@ class Node:
                 memory = self.platform.memories[driver.memory].name
                 raise no_room(self.graph, stuck[-1], memory, self.view.now)
 
-    # What workers do
+    # Steps of workers
 
     def pop(self, driver: Driver) -> int | None:
-        """Ask the scheduler for a task for *driver*, which sleeps if there is none."""
+        """Pop a task for *driver* from the scheduler; the driver sleeps if there is none."""
         worker, sleepers = driver.worker, self.view.sleepers
         popped = self.scheduler.pop(worker)
         if popped is not None:
@@ -225,7 +225,7 @@ class Node:
             task = self.ledger.take(popped, worker, self.scheduler)
             self.ledger.popped[task] = self.clock.now
             return task
-        if driver.routine.notified:  # told of something meanwhile: it does not sleep
+        if driver.routine.notified:  # there is something new: it does not sleep
             sleepers.asleep[worker] = False
         else:
             sleepers.sleep(worker)
@@ -235,13 +235,13 @@ class Node:
         return None
 
     def unlocked(self, task: int, routine: Routine) -> Steps:
-        """Let *routine* wait until none of the data of *task* is being handed to a copy engine."""
+        """Let *routine* wait until no datum of *task* is being handed to a copy engine."""
         locks = self.memories.locks
         if locks.until:
             yield from locks.all_free(self.needs[task], routine)
 
     def finish(self, driver: Driver, task: int) -> Steps:
-        """Release what *task*, which *driver* has run, used, and the tasks that waited for it."""
+        """Release the data of *task*, which *driver* has run, and the tasks that waited for it."""
         self.ledger.finish(task)
         yield from self.unlocked(task, driver.routine)
         if self._several:
@@ -255,14 +255,14 @@ class Node:
         yield from self._release_successors(task, driver.routine, driver.worker)
 
     def finish_communication(self, task: int, routine: Routine) -> Steps:
-        """Release what waited for the communication *task*; the thread *routine* pushes it."""
+        """Release the tasks that waited for the communication *task*; *routine* pushes them."""
         self.ledger.finish(task)
         if self._several:
             self.memories.mover.release(self.needs[task], MAIN)
         yield from self._release_successors(task, routine, None)
 
     def _release_successors(self, task: int, routine: Routine, pusher: int | None) -> Steps:
-        """Push each successor that waits for nothing else, and follow hints, in turn."""
+        """Push each successor that is ready now, and follow hints, in order."""
         said = self.hints.waiting.get(task, ())
         pauses = self.hints.among(task, self.successors(task)) if said else ()
         hints = iter(said)
@@ -277,12 +277,12 @@ class Node:
     def push(
         self, task: int, routine: Routine, pusher: int | None = None, released_by: int = -1
     ) -> Steps:
-        """Push *task*, which *pusher*'s task released, on its *routine*; else the main thread's."""
+        """Push *task* on *routine*, that of *pusher*, whose task released it, or the main."""
         if task >= self.own_tasks:
             yield from self._communicate(task, routine, released_by)
             return
         if self._blind:
-            yield from self.unlocked(task, routine)  # a task that is released takes its data first
+            yield from self.unlocked(task, routine)  # a released task takes its data first
         cost = self.overheads.push
         if cost or self._blind:
             routine.rank = self.instant.push
@@ -303,10 +303,10 @@ class Node:
         self.scheduler.commit(task, choice)
 
     def _communicate(self, task: int, routine: Routine, released_by: int) -> Steps:
-        """Give the communication *task* to the thread that does it.
+        """Give the communication *task* to the communication thread.
 
-        To release one costs a push, as StarPU pushes a task without a kernel for it; but not the
-        main thread, when nothing else is missing.
+        Its release costs a push, because StarPU pushes a task without a kernel for it; but it costs
+        the main thread nothing if the task is ready at once.
         """
         assert self._member is not None
         if self.overheads.push and released_by >= 0:

@@ -5,8 +5,8 @@ The work of a task is its duration alone, in ticks. Its rate is one over the str
 ends. All changes within an instant are settled once, at its end, as for messages that share a
 network (:mod:`tasksim.engine.cluster.flows`).
 
-Where memory is non-uniform, the tasks of all domains slow each other down, each by the homes of its
-data: they are settled together (:mod:`tasksim.engine.machine.traffic`).
+With non-uniform memory, the tasks of all domains slow each other down, depending on the homes of
+their data; they are settled together (:mod:`tasksim.engine.machine.traffic`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ END_ROUNDING_TICKS: Final = 1e-6
 
 
 class _Running:
-    """A task under way, with its work in ticks that remained *since*, and its stretch from then."""
+    """A running task, with its remaining work in ticks at *since*, and its stretch from then on."""
 
     __slots__ = (
         "begun", "domain", "kind", "local", "remaining", "routine", "shares", "since", "stretch",
@@ -47,18 +47,18 @@ class _Running:
         self.kind, self.worker, self.routine = kind, worker, routine
         self.remaining, self.since, self.stretch = float(work), now, 0.0
         self.begun = begun
-        """A number that rises from task to task."""
+        """A number that increases from task to task."""
         self.domain, self.local = 0, 0.0
-        """Its memory domain, and the stretch if all its data had their home there; only where
-        memory is non-uniform."""
+        """Its memory domain, and the stretch that it would have with all its data at home there;
+        only for non-uniform memory."""
         self.shares: list[float] = []
 
 
 class _Domain:
-    """The tasks that run in a memory domain, with their number by kind and the task of each worker.
+    """The running tasks of a memory domain, with their number by kind and the task of each worker.
 
-    Tasks do not move as others end: each worker has its place, where *ends* is infinite while it
-    runs nothing, and until the end is known.
+    Each worker has a fixed place; its entry in *ends* is infinite while it is idle, and until the
+    end is known.
     """
 
     __slots__ = ("alarm", "counts", "ends", "fresh", "number", "running", "stretches")
@@ -69,33 +69,33 @@ class _Domain:
         self.running: list[_Running | None] = []
         self.ends: list[float] = []
         self.fresh: list[int] = []
-        """The places of the tasks that have begun, and have no end yet."""
+        """The places of the tasks that have begun and have no known end yet."""
         self.stretches: tuple[float, ...] = ()
-        """The stretches with which the other tasks were timed."""
+        """The stretches from which the ends of the other tasks were computed."""
         self.alarm: float = inf
 
     def place(self) -> int:
-        """Return the place of one more worker."""
+        """Add a worker, and return its place."""
         self.running.append(None)
         self.ends.append(inf)
         return len(self.ends) - 1
 
 
 class Rate:
-    """The tasks that run on the workers of memory domains.
+    """The running tasks of the workers of memory domains.
 
     Parameters
     ----------
     clock : Clock
-        When things happen.
+        The clock.
     slowing : Slowing
-        How tasks slow each other down.
+        Slowdown of tasks by each other.
     kernel : sequence of int
-        The kernel of each task.
+        Kernel of each task.
     class_of : sequence of int
-        The class of each worker.
+        Class of each worker.
     homes : Homes, optional
-        Homes of the data, where memory is non-uniform.
+        Homes of the data, for non-uniform memory.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Rate:
             from tasksim.engine.machine.traffic import Traffic
 
             self._traffic = Traffic(slowing, slowing.distances)
-            domains = domains[:1] * len(domains)  # the tasks of all are settled together
+            domains = domains[:1] * len(domains)  # all tasks are settled together
         self._domain = [domains[of] if of >= 0 else None for of in slowing.domain_of]
         self._place = [-1 if domain is None else domain.place() for domain in self._domain]
         self._first = [slowing.kinds.first[group] for group in class_of]
@@ -125,16 +125,16 @@ class Rate:
         self._over = [True] * len(class_of)
 
     def begin(self, task: int, worker: int, work: int, routine: Routine) -> bool:
-        """Let *worker*, whose *routine* this is, begin *task*, which alone takes so many ticks.
+        """Begin *task* on *worker*, with its *routine*; *work* is its duration alone in ticks.
 
-        Returns whether the task may be slowed at all, and is over as :meth:`until_over` says: else
-        it takes as long.
+        Returns whether the task may be slowed: then :meth:`until_over` waits for its end; otherwise
+        it takes *work* ticks.
         """
         domain = self._domain[worker]
         if domain is None:
             return False
         shares: list[float] = []
-        if self._homes is not None:  # data get a home from tasks of no length, too
+        if self._homes is not None:  # tasks without duration give data a home, too
             shares = self._homes.touch(task, self._slowing.domain_of[worker])
         if not work:
             return False
@@ -151,7 +151,7 @@ class Rate:
         return True
 
     def until_over(self, worker: int, routine: Routine) -> Steps:
-        """Sleep until what *worker*, whose *routine* this is, has begun is over."""
+        """Sleep until the task of *worker*, with its *routine*, has ended."""
         over = self._over
         while not over[worker]:
             yield routine.sleep()
@@ -169,7 +169,7 @@ class Rate:
             self._set_alarm(domain)
 
     def use(self) -> NumaUse | None:
-        """Return the accesses between domains; None where memory is uniform."""
+        """Return the accesses between domains; None if memory is uniform."""
         homes, distances = self._homes, self._slowing.distances
         if homes is None or distances is None:
             return None
@@ -180,9 +180,9 @@ class Rate:
         return NumaUse(distances.names, accessed, extra_s)
 
     def _retime(self, domain: _Domain) -> None:
-        """Note what each task has done so far, and when it ends at its new rate.
+        """Update the remaining work of each task, and its end at the new rate.
 
-        Mostly one has ended and another of its kind begins: the others go on as they did.
+        Mostly one task has ended and another of its kind begins, so the rates of the others stay.
         """
         if self._traffic is not None:
             self._retime_all(domain, self._traffic)
@@ -209,7 +209,7 @@ class Rate:
         domain.fresh.clear()
 
     def _retime_all(self, domain: _Domain, traffic: Traffic) -> None:
-        """Do the same where the tasks of all domains slow each other down."""
+        """Do the same for tasks of all domains that slow each other down."""
         now, running_at = self._clock.now, domain.running
         for place, stretch, local in traffic.stretches(running_at):
             running = running_at[place]
@@ -225,7 +225,7 @@ class Rate:
         domain.fresh.clear()
 
     def _account(self, running: _Running, now: int) -> None:
-        """Note how much longer the homes of its data have made a task, since it was timed."""
+        """Add the time that the homes of its data have cost a task since its last update."""
         elapsed, more = now - running.since, running.stretch - running.local
         self._extra_ticks[running.domain] += elapsed * more / running.stretch
 
@@ -249,7 +249,7 @@ class Rate:
             running.routine.wake()
 
     def _ended(self, domain: _Domain, when: float) -> list[_Running]:
-        """Take what ends *when* away; return it in the order in which it began."""
+        """Remove the tasks that end at *when*; return them in the order of their begin."""
         ended, ends, counts = [], domain.ends, domain.counts
         for place in [place for place, end in enumerate(ends) if end <= when]:
             running = domain.running[place]

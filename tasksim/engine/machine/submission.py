@@ -20,9 +20,10 @@ class Submission:
     """The main thread of a replay.
 
     Task *i* is submitted at ``i * cost`` ticks, or later if earlier tasks were ready and had to be
-    pushed first; hints cost as much as tasks. Without a cost, all are submitted at once. If the
-    submission of each task is *due* at a known tick, none is submitted earlier, and there is no
-    other cost. On a node of several, communication is submitted among the tasks and costs nothing.
+    pushed first; a hint costs as much as a task. Without a cost, all tasks are submitted at once.
+    If the submission of each task is *due* at a known tick, no task is submitted earlier, and there
+    is no other cost. On a node of a cluster, communication is submitted among the tasks and costs
+    nothing.
     """
 
     def __init__(
@@ -39,11 +40,11 @@ class Submission:
         self._routine = Routine(node.clock)
 
     def begin(self) -> None:
-        """Submit the first task now, the others when it is time."""
+        """Submit the first task now, and the others in time."""
         self._routine.begin(self._steps())
 
     def _steps(self) -> Steps:
-        """Submit all tasks, each after the hints that come before it."""
+        """Submit all tasks, each after the hints before it."""
         if self._cost or self._due is not None:
             yield from self._one_by_one()
         else:
@@ -84,8 +85,8 @@ class Submission:
             due = clock.now
 
     def _something_by(self, due: int) -> bool:
-        """Return whether anything else happens until *due*: then the submission must wait for it.
+        """Return whether anything else happens until *due*, for which the submission must wait.
 
-        While nothing does, a million tasks are submitted without an event.
+        As long as nothing else happens, even a million tasks are submitted without an event.
         """
         return self._clock.peek() <= due

@@ -1,8 +1,8 @@
-"""Accesses of running tasks to the memories of all domains, where access is non-uniform.
+"""Accesses of running tasks to the memories of all domains, with non-uniform memory.
 
 The memory share of a task's duration grows with the distance between its domain and the homes of
-its data, and with the load of their memories and of the way there. The core's
-``engine/machine/traffic.h`` computes the same, in this order.
+its data, and with the load of these memories and of the links to them. The core's
+``engine/machine/traffic.h`` computes the same, in the same order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Traffic"]
 
 
 class Placed(Protocol):
-    """A task under way on a worker of a memory domain."""
+    """A running task on a worker of a memory domain."""
 
     kind: int
     domain: int
@@ -36,10 +36,10 @@ class Traffic:
         self._domains = range(len(distances.ratio))
 
     def stretches(self, running: Sequence[Placed | None]) -> Iterator[tuple[int, float, float]]:
-        """Yield per task its place, its stretch, and that with all data in its own domain.
+        """Yield, per task, its place, its stretch, and its stretch with all data in its own domain.
 
-        The second is as :class:`~tasksim.engine.slowing.Slowing` has it, where no domain sees
-        another.
+        The second stretch is that of :class:`~tasksim.engine.slowing.Slowing`, in which domains do
+        not affect each other.
         """
         tasks = [(place, task) for place, task in enumerate(running) if task is not None]
         alone = self._alone(tasks)
@@ -55,16 +55,17 @@ class Traffic:
             yield place, max(1.0, stretch), local
 
     def _alone(self, tasks: Sequence[tuple[int, Placed]]) -> list[tuple[float, ...]]:
-        """Return per domain and kind the stretch where no domain sees another."""
+        """Return the stretch per domain and kind, without effects of other domains."""
         counts = [[0] * len(self._demand) for _ in self._domains]
         for _, task in tasks:
             counts[task.domain][task.kind] += 1
         return [self._slowing.stretches(domain, row) for domain, row in enumerate(counts)]
 
     def _excess(self, tasks: Sequence[tuple[int, Placed]]) -> tuple[list[float], list[list[float]]]:
-        """Return by how much accesses take longer than those of a core alone to its own memory.
+        """Return the excess cost of accesses over those of a core alone to its own memory.
 
-        First per domain, if all data of its tasks were at home there, then per domain and home.
+        The first result is per domain, with all data of its tasks at home there, the second per
+        domain and home.
         """
         domains, zeros = self._domains, [0.0] * len(self._domains)
         own_asked, own_cores, asked, cores = zeros[:], zeros[:], zeros[:], zeros[:]
@@ -90,7 +91,7 @@ class Traffic:
         return near, excess
 
     def _load(self, domain: int, asked: float, cores: float) -> float:
-        """Return what is *asked* of a memory by so many cores over what it gives; at least 1."""
+        """Return the bandwidth *asked* by *cores* cores over that of the memory; at least 1."""
         curve = self._slowing.curves[domain]
         if not curve:
             return 1.0

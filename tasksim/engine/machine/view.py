@@ -22,9 +22,9 @@ __all__ = ["NodeView"]
 
 
 class NodeView(RunView):
-    """The time, the workers and the places of data, for the scheduler of a node.
+    """The time, the workers and the locations of data, for the scheduler of a node.
 
-    *routines* are those of the workers.
+    *routines* are the routines of the workers.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class NodeView(RunView):
         self._one_memory = len(platform.memories) == 1
         self._needs, self._reads, self._priorities = accesses
         self._mover = memories.mover
-        # What schedulers look up most, without the way to it.
+        # Attributes that schedulers use most, without the lookups on the way.
         copies = self._copies = memories.copies
         self._valid, self._coming, self._places = copies.valid, copies.coming, copies.places
         self._size = copies.size
@@ -60,14 +60,14 @@ class NodeView(RunView):
     @property
     def now(self) -> float:
         """The simulated time in seconds."""
-        return self._clock.now * 1e-9  # TICK_S; looked up by a scheduler several times per task
+        return self._clock.now * 1e-9  # TICK_S as a literal: schedulers ask several times per task
 
     def sleeping(self, worker: int) -> bool:
         """Return whether *worker* sleeps."""
         return self._asleep[worker]
 
     def wake(self, worker: int) -> None:
-        """Let *worker* ask for a task, if it sleeps."""
+        """Wake *worker*, if it sleeps, to ask for a task."""
         if worker.__class__ is not int or not 0 <= worker < len(self._asleep):
             worker = self.known_worker(worker)
         routine = self._routines[worker]
@@ -78,11 +78,11 @@ class NodeView(RunView):
         routine.wake()
 
     def wake_any(self, task: int) -> None:
-        """Wake the sleeping worker of lowest number that can run *task*.
+        """Wake the sleeping worker with the lowest number that can run *task*.
 
-        With devices, as StarPU does it: the first driver that sleeps and has not been told of
-        anything yet is woken alone (the one that pushes does not sleep); without such a driver,
-        all cores are woken, and race for the task.
+        On machines with devices, it follows StarPU: it wakes only the first driver that sleeps and
+        has no notification yet (the pushing driver does not sleep); without such a driver, it wakes
+        all cores, which race for the task.
         """
         able = self.able[task]
         if not self._driven:
@@ -109,7 +109,7 @@ class NodeView(RunView):
     def transfer_estimate(self, task: int, memory: int) -> float:
         """Return the expected time to bring the data of *task* to *memory*, in seconds.
 
-        The sum over what it reads that is neither there nor on its way.
+        It is the sum over the data that the task reads and that are neither there nor on their way.
         """
         total = 0.0
         if not self._one_memory:
@@ -125,7 +125,7 @@ class NodeView(RunView):
         return self._copy_s(size_bytes, source, target)
 
     def unready(self, task: int, memory: int) -> tuple[int, int, int]:
-        """Return how many bytes *task* lacks in *memory*; of them on no way; without a place."""
+        """Return the bytes of *task* absent from *memory*; not on their way; without a place."""
         if self._one_memory:
             return 0, 0, 0
         bit, valid = 1 << memory, self._valid
@@ -134,7 +134,7 @@ class NodeView(RunView):
             if not valid[handle] & bit:
                 break
         else:
-            if len(reads) == len(needs):  # what is valid has a place
+            if len(reads) == len(needs):  # valid data have a place
                 return 0, 0, 0
         missing = absent = unplaced = 0
         sizes = self._size
@@ -153,16 +153,16 @@ class NodeView(RunView):
         return self._one_memory or bool((self._valid[handle] | self._coming[handle]) >> memory & 1)
 
     def readiness(self, memory: int) -> Readiness | None:
-        """Return what keeps the order of :meth:`unready` in *memory* for tasks added to it."""
+        """Return an index that keeps added tasks in the order of :meth:`unready` in *memory*."""
         return None if self._one_memory else Readiness(self._copies, self._needs, memory)
 
     def prefetch(self, task: int, memory: int) -> None:
-        """Start to bring the data of *task* to *memory*."""
+        """Prefetch the data of *task* to *memory*."""
         if not self._one_memory:
             self._mover.prefetch(self._needs[task], memory, task, self._priorities[task])
 
     def prefetch_handle(self, handle: int, memory: int) -> None:
-        """Start to bring one datum, as it is now, to *memory*; nothing while a task writes it."""
+        """Prefetch one datum, in its present version, to *memory*, unless a task writes it now."""
         if (
             not self._writing.is_written(handle)
             and not (self._valid[handle] | self._coming[handle]) >> memory & 1

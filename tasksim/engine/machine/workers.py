@@ -1,6 +1,6 @@
 """Loops of cores and devices, as SimPy processes.
 
-They are the loops of StarPU's drivers, but sleep where those poll.
+They are the loops of StarPU's drivers, but sleep instead of polling.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def begin(node: Node, rng: random.Random) -> None:
 
 
 def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
-    """Ask for a task, wait for its data, run it, push its successors; for ever.
+    """Pop a task, wait for its data, run it, push its successors; for ever.
 
-    The loop of StarPU's ``drivers/cpu/driver_cpu.c``, which sleeps where that polls.
+    This is the loop of StarPU's ``drivers/cpu/driver_cpu.c``, but it sleeps instead of polling.
     """
     routine, intake = driver.routine, driver.intake
     routine.rank = driver.rank
@@ -72,7 +72,7 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
             overhead += overheads.task
         if overhead:
             if node.instant.stepwise and not len(node.needs[task]) % 2:
-                node.clock.keep_order()  # a wait for each datum: the second turns the first around
+                node.clock.keep_order()  # StarPU has a wait per datum, which restores the order
             yield routine.wait(overhead)
         while intake.state == COMING:
             routine.woken = False
@@ -82,7 +82,7 @@ def _core(node: Node, driver: Driver, overheads: OverheadTicks) -> Steps:
 
 
 def _awake(node: Node, driver: Driver, there: int) -> Steps:
-    """Sleep until something wakes the worker, which is not there before the tick *there*."""
+    """Sleep until something wakes the worker, which is not available before the tick *there*."""
     yield driver.routine.sleep()
     rest = max(node.overheads.wakeup, there - node.clock.now)
     if rest > 0:
@@ -97,7 +97,7 @@ def _sleep(driver: Driver, progress: int) -> Steps:
 
 
 def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:
-    """Run *task*: alone, beside others that slow it down, or on cores that workers share."""
+    """Run *task*: alone, beside others that slow it down, or on shared cores."""
     worker, routine = driver.worker, driver.routine
     node.ledger.start[task] = node.clock.now
     if node.started is not None:
@@ -115,13 +115,13 @@ def _run_on_core(node: Node, driver: Driver, task: int) -> Steps:
 
 
 class _Device:
-    """A device and the worker that drives it, and does nothing else.
+    """A device, and the worker that drives it and does nothing else.
 
     The worker pops while it holds fewer tasks than its pipeline, fetches their data one task after
-    the other, and queues kernels on the device, which runs them in that order. *alone* says per
-    task whether its kernel cannot be queued: the worker then waits for its end.
+    the other, and queues kernels on the device, which runs them in this order. *alone* has the
+    tasks whose kernels cannot be queued: the worker waits for their ends.
 
-    The loop is that of StarPU's ``drivers/cuda/driver_cuda.c``, but sleeps where that polls.
+    This is the loop of StarPU's ``drivers/cuda/driver_cuda.c``, but it sleeps instead of polling.
     """
 
     def __init__(
@@ -134,21 +134,21 @@ class _Device:
         self._routine, self._intake, self._worker = driver.routine, driver.intake, driver.worker
         self._start, self._end = node.ledger.start, node.ledger.end
         self._held: deque[int] = deque()
-        """The tasks popped and not finished, the oldest first; the intake's is the newest."""
+        """Popped, unfinished tasks, the oldest first; the intake's is the newest."""
         self._queued: deque[int] = deque()
-        """The tasks among them whose kernels are queued on the device; the first one runs."""
+        """Those of them whose kernels are queued on the device; the first one runs."""
         self._over = 0
-        """The number of the oldest that have ended on the device."""
+        """Number of the oldest ones that have ended on the device."""
 
     def steps(self) -> Steps:
-        """Drive the device: one round of the loop after the other, for ever."""
+        """Drive the device: repeat the rounds of the loop for ever."""
         node, driver, held = self._node, self._driver, self._held
         routine, intake, pipeline = driver.routine, driver.intake, driver.pipeline
         alone, memory, serve = self._alone, driver.memory, node.memories.handling.serve
         post = node.memories.requests.posts[memory]
         serves = node.memories.requests.keepers[memory] is routine
         stepwise, clock, landing = node.instant.stepwise, node.clock, node.landing
-        look = 2 * self._overheads.progress  # at main memory's requests, then at its own
+        look = 2 * self._overheads.progress  # checks main memory's requests, then its own
         yield routine.sleep()
         while True:
             routine.woken = False
@@ -163,11 +163,11 @@ class _Device:
                 yield from self._take_back()
             pops = len(held) < pipeline and intake.state == EMPTY
             if not (pops or self._over or post.waiting or post.arrived or routine.woken):
-                yield routine.sleep()  # a round of the loop that would find nothing to do
+                yield routine.sleep()  # instead of rounds that would find nothing to do
                 continue
             if stepwise:
                 routine.rank = SERVE_STEPS
-                clock.keep_order()  # two waits
+                clock.keep_order()  # StarPU has two waits here, which keep the order
             else:
                 routine.rank = driver.rank
             yield routine.wait(look)
@@ -187,7 +187,7 @@ class _Device:
     def _take_one(self) -> Steps:
         """Pop a task and begin to fetch its data.
 
-        Returns whether the driver has something new to look at.
+        Returns whether the driver has something new to do.
         """
         node, routine, intake, held = self._node, self._routine, self._intake, self._held
         task = node.pop(self._driver)
@@ -201,7 +201,7 @@ class _Device:
         if intake.state == COMING or len(held) == 1 or self._alone[task]:
             if cost:
                 yield routine.wait(cost)
-        else:  # nothing can come between: the kernel is queued in one go
+        else:  # the data are there: the kernel is queued at once
             routine.rank = END_RANK
             yield routine.wait(cost + self._overheads.kernel)
             intake.state = EMPTY
@@ -209,7 +209,7 @@ class _Device:
         return True
 
     def _launch(self, task: int) -> Steps:
-        """Queue the kernel of *task* on the device, or, if it must be alone, see it through."""
+        """Queue the kernel of *task* on the device, or, if it must be alone, run it to its end."""
         node, routine, worker = self._node, self._routine, self._worker
         if len(self._held) == 1 and node.started is not None:
             node.started(task, worker)
@@ -228,7 +228,7 @@ class _Device:
         self._queue(task)
 
     def _queue(self, task: int) -> None:
-        """Let the device run *task* after what is queued on it."""
+        """Queue *task* on the device."""
         self._queued.append(task)
         if len(self._queued) == 1:
             self._run(task)
@@ -247,7 +247,7 @@ class _Device:
         self._routine.wake()
 
     def _take_back(self) -> Steps:
-        """Finish the oldest task, which has ended on the device, and turn to the next."""
+        """Finish the oldest task, which has ended on the device, and take up the next."""
         node, held, intake = self._node, self._held, self._intake
         self._over -= 1
         yield from node.finish(self._driver, held.popleft())
@@ -271,12 +271,12 @@ def _alone_on(platform: Platform, architecture: str, graph: TaskGraph) -> list[b
 
 
 def _keeper(memories: Memories, memory: int) -> Steps:
-    """Serve the requests of *memory* as they come, for ever."""
+    """Serve the requests of *memory*, for ever."""
     routine, post = memories.requests.keepers[memory], memories.requests.posts[memory]
     while True:
         routine.woken = False
         worked = False
-        yield routine.wait(0)  # whoever asks has the rest of this instant to say what for
+        yield routine.wait(0)  # requests are complete only at the end of the instant
         if post.waiting or post.arrived:
             worked = yield from memories.handling.serve(memory, routine)
         if not worked and not routine.woken:

@@ -113,7 +113,7 @@ def test_large_messages_keep_their_sender():
 
 
 def test_messages_that_nobody_sends_are_an_error():
-    with pytest.raises(InputError, match="wait for messages that nobody sends"):
+    with pytest.raises(InputError, match="wait for messages that no rank sends"):
         rounds_s(read_network(B), [[[], [Step(receives=((0, 1.0),))]]])
 
 
