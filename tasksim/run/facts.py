@@ -53,7 +53,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
 
         told, alone_s = disturbance_summary(run), run.disturbance.alone_s
         if told is not None and alone_s is not None:
-            alone = f"{duration_text(alone_s)} (the same run replayed without what others took)"
+            alone = f"{duration_text(alone_s)} (the same run, replayed without other programs)"
             facts += [("others", told), ("alone", alone)]
         elif told is not None:
             replay = f"tasksim simulate RUN --durations alone --scheduler {run.scheduler}"
@@ -95,7 +95,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
             shares["copies"] = used.copies_j
         text = ", ".join(f"{what} {format_energy(float(part))}" for what, part in shares.items())
         mean = format_power(used.total_j / run.makespan_s) if run.makespan_s else "no time"
-        facts.append(("energy", f"{format_energy(used.total_j)}, {mean} in the mean ({text})"))
+        facts.append(("energy", f"{format_energy(used.total_j)}, {mean} on average ({text})"))
     if run.counted_j is not None:
         facts.append(("energy counted", f"{format_energy(run.counted_j)} by the whole machine"))
     return [*facts, ("took", format_time(run.wall_s))]
