@@ -29,7 +29,7 @@ def test_text_and_what_is_not_known():
     assert result.exit_code == 0
     assert "mean of runs: " in result.stdout
     assert "(80 %)" in result.stdout
-    assert "run to run: nothing is known of potrf on cpu" in result.stderr
+    assert "run to run: unknown for potrf on cpu" in result.stderr
 
 
 @pytest.mark.parametrize(

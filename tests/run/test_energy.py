@@ -79,7 +79,7 @@ def test_energy_is_power_integrated(tiles, workers, idle, more, slices):
 def test_half_the_frequency_takes_twice_the_time_and_an_eighth_of_the_power():
     slow = replace(TWO, frequencies={"cpu": Frequency(1e9, models_hz=2e9)})
     fast = tasksim.simulate("cholesky tiles=4", TWO, durations=SECONDS)
-    with pytest.warns(UserWarning, match="all that potrf, trsm, syrk, gemm takes is taken for"):
+    with pytest.warns(UserWarning, match="all time of potrf, trsm, syrk, gemm counts as"):
         slow = tasksim.simulate("cholesky tiles=4", slow, durations=SECONDS)
     assert slow.makespan_s == 2 * fast.makespan_s
     # 4 W beside idleness become 0.5, 8 become 1: over twice the time.

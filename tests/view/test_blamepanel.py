@@ -26,5 +26,5 @@ def test_it_is_for_runs_whose_models_are_known():
     run = REPEATABLE_SCENARIO.solve()
     assert BLAME.shows(run)
     assert BLAME.shows(tasksim.execute("chain length=2", workers=1))
-    with pytest.raises(InputError, match="it does not say how to repeat the run"):
+    with pytest.raises(InputError, match="the run has no scenario to repeat"):
         panel_blame(tasksim.simulate("chain length=2", workers=1, config={}))
