@@ -90,7 +90,7 @@ def _awake(node: Node, driver: Driver, there: int) -> Steps:
 
 
 def _sleep(driver: Driver, progress: int) -> Steps:
-    """Sleep until something wakes the worker, which takes *progress* ticks."""
+    """Sleep until something wakes the worker; its next round takes *progress* ticks."""
     yield driver.routine.sleep()
     if progress:
         yield driver.routine.wait(progress)
