@@ -109,9 +109,12 @@ def _try_wheel(session: nox.Session, wheel: Path) -> None:
     session.install("--force-reinstall", str(wheel))
     with session.chdir(session.create_tmp()):
         said = session.run("tasksim", "doctor", "--json", silent=True)
-        core = json.loads(said)["core"]
+        found = json.loads(said)
+        core = found["core"]
         if not core["available"]:
             session.error(f"{wheel.name}: {core['why']}")
+        if not found["wasm"]["available"]:
+            session.error(f"{wheel.name}, the core as WebAssembly: {found['wasm']['why']}")
         if not Path(core["path"]).is_relative_to(Path(session.virtualenv.location).absolute()):
             session.error(f"another one was found: {core['path']}")
         session.log(f"{wheel.name}: {core['path']}, by {core['compiler']}")
