@@ -20,6 +20,8 @@ before a block or a table change what is done:
   ``starpu-examples`` of StarPU 1.3 is installed;
 - ``<!-- openmp -->``: it records an OpenMP program, and is executed where GCC and a runtime are
   that can be recorded;
+- ``<!-- webassembly -->``: it writes a live page, and is executed where the core is there as
+  WebAssembly;
 - ``<!-- file: NAME -->``: the block is written to the file NAME, which later examples use;
 - ``<!-- keys: COMMAND -->``: the first column of the table has the keys of what COMMAND prints.
 """
@@ -44,6 +46,7 @@ from click.testing import CliRunner
 from tasksim.base import registry
 from tasksim.base.errors import InputError
 from tasksim.cli.main import cli
+from tasksim.core.library import wasm_status
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND_TIMEOUT_S = 900.0
@@ -61,7 +64,8 @@ LANGUAGES = {"console", "python", "yaml", "json", "csv", "sh", "text", "c"}
 FENCE = re.compile(r"```(\S*)$")
 STARPU = ROOT.parent / "shared" / "data" / "starpu"
 COMMENT = re.compile(
-    r"<!-- (?:(timings vary|slow|starpu examples|starpu|openmp)|(file|keys): (.+?)) -->$"
+    r"<!-- (?:(timings vary|slow|starpu examples|starpu|openmp|webassembly)"
+    r"|(file|keys): (.+?)) -->$"
 )
 LONG_MEASUREMENT = re.compile(r"--max-time \d\ds")
 PROGRESS = re.compile(r"^\w+: \d+ %, .*\n", re.MULTILINE)
@@ -164,6 +168,8 @@ class Session:
             if "starpu examples" in block.flags and not has_starpu_examples():
                 continue
             if "openmp" in block.flags and not can_record_openmp():
+                continue
+            if "webassembly" in block.flags and not wasm_status().available:
                 continue
             if "file" not in block.named and self.slow != ("slow" in block.flags):
                 continue
