@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -164,3 +165,15 @@ def test_a_parent_of_the_critical_path_ends_as_early_as_it_can():
 def test_an_option_that_does_not_exist():
     with pytest.raises(InputError, match="spoliation: got 2; legal: 0 or 1"):
         create("heteroprio-static:spoliation=2")
+
+
+@settings(max_examples=few(30), deadline=None)
+@given(problem=problems(), name=st.sampled_from(["heft", "cpop", "peft", "etf", "bil", "hbmct"]))
+def test_a_problem_with_other_durations_is_planned_as_a_new_one(problem, name):
+    """What is kept of the graph is the same; the durations are the new ones."""
+    _ = problem.edges, problem.initial, problem.commuting
+    changed = problem.with_costs(problem.costs_s[::-1] * 2.0 + 1.0)
+    afresh = replace(problem, costs_s=problem.costs_s[::-1] * 2.0 + 1.0)
+    made, other = plan(name, changed), plan(name, afresh)
+    assert made.worker.tolist() == other.worker.tolist()
+    assert made.end_s.tolist() == other.end_s.tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,10 @@ _WRITES = np.zeros(8, dtype=bool)
 _WRITES[[AccessMode.W, AccessMode.RW, AccessMode.COMMUTATIVE, AccessMode.REDUCTION]] = True
 _READS = np.zeros(8, dtype=bool)
 _READS[[AccessMode.R, AccessMode.RW, AccessMode.COMMUTATIVE]] = True
+
+
+_OF_GRAPH = ("flows", "edges", "initial", "commuting")
+"""Properties of a problem that depend on its graph alone."""
 
 
 class Flows(NamedTuple):
@@ -282,6 +286,15 @@ class Problem:
             _check_costs(graph, costs)
         latency, inverse = _copies(graph, memory_of, copy_estimate)
         return cls(graph, np.ascontiguousarray(costs), class_of, memory_of, latency, inverse)
+
+    def with_costs(self, costs_s: NDArray[np.float64]) -> Problem:
+        """Return the same problem with other durations, of shape (tasks, classes).
+
+        What is known of the graph and its data is not looked up again.
+        """
+        made = replace(self, costs_s=costs_s)
+        vars(made).update({name: vars(self)[name] for name in _OF_GRAPH if name in vars(self)})
+        return made
 
     @property
     def tasks(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from tasksim.schedulers.static.follower import StaticScheduler
 from tasksim.study.adversary.instance import DECIMALS, Instance, Space
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tasksim.graph.taskgraph import TaskGraph
     from tasksim.platform.description import Platform
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BEST", "Judge", "schedulers_of"]
 
+REMEMBERED: Final = 64
+"""Number of structures, machines and schedulers that are kept: a change leaves most as they are."""
 BEST: Final = "best"
 """Word for the best static algorithm, instance by instance."""
 
@@ -78,10 +81,9 @@ class Judge:
         With a *pin*, the task of that number can only run on the processor or architecture of the
         second number.
         """
-        graph, platform = self.graph(instance, pin), self._platform(instance)
-        problem = self._problem(graph, platform) if self.platform is None else None
+        problem = self._problem(instance, pin) if self.platform is None else None
         return [
-            min(self._makespan_s(graph, platform, problem, name) for name in group)
+            min(self._makespan_s(instance, pin, problem, name) for name in group)
             for group in groups
         ]
 
@@ -94,51 +96,98 @@ class Judge:
     def graph(self, instance: Instance, pin: tuple[int, int] | None) -> TaskGraph:
         """Return the graph of *instance*: each task a kernel, each dependency a datum."""
         names, costs = instance.costs(self.space)
-        g = GraphBuilder("instance")
-        accesses: list[list[int]] = [[] for _ in costs]
-        waits: list[list[int]] = [[] for _ in costs]
-        for a, b, volume in instance.volumes:
-            waits[b].append(a)
-            if size := round(volume * self.size_bytes):
-                handle = g.handle(f"T{a}->T{b}", size_bytes=size)
-                accesses[a].append(W(handle))
-                accesses[b].append(R(handle))
-        for task, row in enumerate(costs):
-            seconds = {
+        seconds = [
+            {
                 parameter(name): cost * self.duration_s
                 for place, (name, cost) in enumerate(zip(names, row, strict=True))
                 if pin is None or pin[0] != task or pin[1] == place
             }
-            g.insert(f"T{task}", *accesses[task], priority=0, after=waits[task], **seconds)
-        return g.build()
+            for task, row in enumerate(costs)
+        ]
+        return _graph(seconds, instance.volumes, self.size_bytes)
 
     def _platform(self, instance: Instance) -> Platform:
         if self.platform is not None:
             return self.platform
-        names, _ = instance.costs(self.space)
-        speeds = {(a, b): (speed, 0.0) for a, b, speed in instance.bandwidths}
-        both = speeds | {(b, a): speed for (a, b), speed in speeds.items()}
-        return processors("instance", names, both, 10**DECIMALS)
+        return _machine(instance.costs(self.space)[0], instance.bandwidths)
 
     def _simulation(self, graph: TaskGraph, platform: Platform, scheduler: str) -> Simulation:
         return Simulation(graph, platform, GivenCosts(graph), scheduler, self.seed)
 
-    def _problem(self, graph: TaskGraph, platform: Platform) -> Problem:
-        """Return the static problem of *graph* on processors of an instance."""
-        costs = np.full((len(platform.workers), len(graph)), np.inf)
-        for task in range(len(graph)):
-            seconds = graph.parameters_of(task)
-            for place, worker in enumerate(platform.workers):
-                costs[place, task] = seconds.get(parameter(worker.name), np.inf)
-        return Problem.of(graph, platform, costs)
+    def _problem(self, instance: Instance, pin: tuple[int, int] | None) -> Problem:
+        """Return the static problem of an instance with processors of its own."""
+        names, costs = instance.costs(self.space)
+        seconds = np.array(costs) * self.duration_s
+        if pin is not None:
+            task, place = pin
+            seconds[task, [k for k in range(len(names)) if k != place]] = np.inf
+        asked = (self.space.tasks, instance.volumes, self.size_bytes, names, instance.bandwidths)
+        return _structure(*asked).with_costs(seconds)
 
     def _makespan_s(
-        self, graph: TaskGraph, platform: Platform, problem: Problem | None, name: str
+        self,
+        instance: Instance,
+        pin: tuple[int, int] | None,
+        problem: Problem | None,
+        name: str,
     ) -> float:
-        policy = create(name)
-        if problem is not None and isinstance(policy, StaticScheduler):
-            draws = type(policy).attach is not StaticScheduler.attach
-            if policy.needs_estimates and policy.order == "strict" and not draws:
-                # Copies between such processors share nothing, so the run is the plan.
-                return policy.make_plan(problem).makespan_s
-        return next(iter(totals([self._simulation(graph, platform, name)]))).makespan_s
+        policy = _planner(name)
+        if problem is not None and policy is not None:
+            # Copies between such processors share nothing, so the run is the plan.
+            return policy.make_plan(problem).makespan_s
+        simulation = self._simulation(self.graph(instance, pin), self._platform(instance), name)
+        return next(iter(totals([simulation]))).makespan_s
+
+
+def _graph(
+    seconds: Sequence[Mapping[str, float]],
+    volumes: Sequence[tuple[int, int, float]],
+    size_bytes: float,
+) -> TaskGraph:
+    """Return the graph of tasks with these durations as parameters, and a datum per volume."""
+    g = GraphBuilder("instance")
+    accesses: list[list[int]] = [[] for _ in seconds]
+    waits: list[list[int]] = [[] for _ in seconds]
+    for a, b, volume in volumes:
+        waits[b].append(a)
+        if size := round(volume * size_bytes):
+            handle = g.handle(f"T{a}->T{b}", size_bytes=size)
+            accesses[a].append(W(handle))
+            accesses[b].append(R(handle))
+    for task, parameters in enumerate(seconds):
+        g.insert(f"T{task}", *accesses[task], priority=0, after=waits[task], **parameters)
+    return g.build()
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _machine(names: tuple[str, ...], bandwidths: tuple[tuple[int, int, float], ...]) -> Platform:
+    """Return the processors of these names."""
+    speeds = {(a, b): (speed, 0.0) for a, b, speed in bandwidths}
+    both = speeds | {(b, a): speed for (a, b), speed in speeds.items()}
+    return processors("instance", names, both, 10**DECIMALS)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _structure(
+    tasks: int,
+    volumes: tuple[tuple[int, int, float], ...],
+    size_bytes: float,
+    names: tuple[str, ...],
+    bandwidths: tuple[tuple[int, int, float], ...],
+) -> Problem:
+    """Return the problem of an instance, each task of which takes 1 s everywhere."""
+    graph = _graph([{}] * tasks, volumes, size_bytes)
+    made = Problem.of(graph, _machine(names, bandwidths), np.ones((len(names), tasks)))
+    _ = made.flows, made.edges, made.initial, made.commuting
+    return made
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _planner(name: str) -> StaticScheduler | None:
+    """Return the scheduler, if it plans by the problem alone and its plan is followed as it is."""
+    policy = create(name)
+    if not isinstance(policy, StaticScheduler):
+        return None
+    draws = type(policy).attach is not StaticScheduler.attach
+    plans = policy.needs_estimates and policy.order == "strict" and not draws
+    return policy if plans else None
