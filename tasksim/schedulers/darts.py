@@ -44,23 +44,26 @@ class _Candidate:
 
 
 class Darts(Scheduler):
-    """Chooses the datum with the least transfer per task that it makes possible; a list per class.
+    """The datum that makes most work possible for its transfer is next; a list of tasks per class.
 
     Each class of workers has a list of planned tasks. A task that becomes ready is planned at once
-    if some class has all that it reads, or has planned tasks that bring it; classes take turns.
-    Else it waits. If a worker asks while its list is empty, the waiting tasks that lack nothing in
-    its memory are planned. If there are none, the datum is chosen whose transfer takes least
-    relative to the duration of the tasks that lack nothing else, and these are planned. Ties go to
-    the most tasks, the highest priority, the most tasks that lack one more datum, and the longest
-    duration of the waiting tasks that read it. If each datum leaves all tasks without another one,
-    only the task of highest priority that would lack one more is planned; the first time, and if
-    all lack more, the waiting one of highest priority.
+    if the memory of some class has all that it reads, or its planned tasks bring it; classes take
+    turns. Else it waits. A worker whose list is empty plans:
 
-    This is StarPU's ``darts`` with its default options, for data that are read; its own rule of
+    - the waiting tasks that lack nothing in its memory;
+    - else the tasks that lack only the chosen datum: the one whose transfer takes least relative
+      to the duration of these tasks. Ties go to more tasks, the higher priority, more tasks that
+      would then lack one datum, and the longer duration of all waiting tasks that read it;
+    - else, if every task lacks two data or more, the most urgent one of those that lack two and
+      read the chosen datum, by the same ties;
+    - else, and the first time, the most urgent of the waiting tasks.
+
+    This is StarPU's ``darts`` with its default options, for data that are read. Its own rule of
     eviction is left out: memories evict as under all schedulers. It takes no account of speeds:
-    with CPUs beside GPUs, data that begin in main memory keep tasks on the CPUs. M. Gonthier,
-    L. Marchal, S. Thibault, "Taming data locality for task scheduling under memory constraint in
-    runtime systems", Future Generation Computer Systems 143, 2023.
+    with CPUs beside GPUs, data that begin in main memory keep tasks on the CPUs. A choice looks at
+    all waiting tasks, so a run of 10,000 that are all ready at first, each with a datum of its own,
+    takes 1 s. M. Gonthier, L. Marchal, S. Thibault, "Taming data locality for task scheduling under
+    memory constraint in runtime systems", Future Generation Computer Systems 143, 2023.
     """
 
     name: ClassVar[str] = "darts"
