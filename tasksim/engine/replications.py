@@ -41,7 +41,7 @@ _MODELS, _RUNS, _TASKS = range(3)
 _SLOWDOWN: Final = 0
 """Key of the random draws of slowdowns; the keys of kernels and architectures are checksums of
 their names."""
-MIN_MOOD_DEVIATION: Final = 0.03
+MIN_DEVIATION_BETWEEN_MINUTES: Final = 0.03
 """Minimum standard deviation, as a logarithm, of runs on this machine from minute to minute. Other
 virtual machines of the host slow it for minutes, which processor times do not show, and a
 calibration sees one or two of these (docs/fidelity.md)."""
@@ -213,7 +213,7 @@ class Replicator:
             taken = taken * np.exp(run)
             if part.noise is not None and "tasks" in self.sources:
                 stretch = np.ones(len(rows)) if drawn is None else drawn.stretch[rows]
-                taken = taken * part.noise(self._luck(_TASKS, part.key, *which), stretch)
+                taken = taken * part.noise(self._generator(_TASKS, part.key, *which), stretch)
             durations[part.demand.group, part.demand.tasks] = taken
             ratios[index] = taken.mean() / self.expected_s[index]
         return Drawing(durations, ratios, of_models)
@@ -223,14 +223,14 @@ class Replicator:
         part = self._parts[index]
         if part.drawer is None or "models" not in self.sources:
             return None
-        return part.drawer(self._luck(_MODELS, part.key, group), self._stretch(group))
+        return part.drawer(self._generator(_MODELS, part.key, group), self._stretch(group))
 
     def _stretch(self, group: int) -> float:
         """Return the factor from normal to Student's draws, with the freedom of all models."""
         if self._freedom is None:
             return 1.0
         freedom = np.array([self._freedom])
-        return float(student_stretch(freedom, self._luck(_MODELS, group))[0])
+        return float(student_stretch(freedom, self._generator(_MODELS, group))[0])
 
     def _run(self, part: _Part, which: Replication) -> tuple[float, float]:
         """Return the log slowdowns of the drawn run and of the measured runs.
@@ -243,30 +243,36 @@ class Replicator:
             return 0.0, 0.0
         run, level = 0.0, 0.0
         scale = np.ones(2)
-        luck = np.zeros(2)
+        draws = np.zeros(2)
         keys = part.of_run, part.key
         if "models" in self.sources:
-            found = [self._luck(_MODELS, _RUNS, key, which.group) for key in keys]
+            found = [self._generator(_MODELS, _RUNS, key, which.group) for key in keys]
             freedom = np.array([effect.runs - 1.0])
             scale = np.array([student_stretch(freedom, rng)[0] for rng in found])
-            luck = np.array([rng.standard_normal() for rng in found])
-        shared = effect.shared if self._slowdown is None else max(effect.shared, MIN_MOOD_DEVIATION)
+            draws = np.array([rng.standard_normal() for rng in found])
+        shared = (
+            effect.shared
+            if self._slowdown is None
+            else max(effect.shared, MIN_DEVIATION_BETWEEN_MINUTES)
+        )
         differ = np.array([shared, effect.own])
         deviations = np.clip(differ * scale, 0.0, MAX_RUN_DEVIATION)
-        level = float(deviations @ luck) / effect.runs**0.5
+        level = float(deviations @ draws) / effect.runs**0.5
         if "runs" in self.sources:
-            luck = np.array([self._luck(_RUNS, key, *which[:2]).standard_normal() for key in keys])
+            draws = np.array(
+                [self._generator(_RUNS, key, *which[:2]).standard_normal() for key in keys]
+            )
             # Models predict the mean of runs, so the mean of the exponential is divided out.
-            run = float(deviations @ luck - deviations @ deviations / 2)
+            run = float(deviations @ draws - deviations @ deviations / 2)
         return run, level
 
     def _drawn_slowdown(self, which: Replication) -> float:
         """Return the drawn log slowdown of a run by other programs."""
         if self._slowdown is None:
             return 0.0
-        return self._slowdown.drawn(self._luck(_RUNS, _SLOWDOWN, *which[:2]))
+        return self._slowdown.drawn(self._generator(_RUNS, _SLOWDOWN, *which[:2]))
 
-    def _luck(self, *of: int) -> np.random.Generator:
+    def _generator(self, *of: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=of))
 
 

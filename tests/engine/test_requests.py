@@ -10,7 +10,7 @@ from tasksim.engine.data.requests import (
     DONE,
     FETCH,
     IDLE,
-    NOBODY,
+    NO_TASK,
     PREFETCH,
     UNDER_WAY,
     Post,
@@ -19,7 +19,7 @@ from tasksim.engine.data.requests import (
 
 
 def request(kind, priority=0, handle=0):
-    return Request(handle, (0, 1), (kind, NOBODY, priority))
+    return Request(handle, (0, 1), (kind, NO_TASK, priority))
 
 
 class Desk:

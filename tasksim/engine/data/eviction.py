@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tasksim.engine.data.requests import FETCH, IDLE, NOBODY, PREFETCH, WRITE_BACK, Request
+from tasksim.engine.data.requests import FETCH, IDLE, NO_TASK, PREFETCH, WRITE_BACK, Request
 from tasksim.engine.ticks import ticks
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Eviction:
     def _write_back(self, handle: int, memory: int) -> None:
         """Request a write-back of the only copy of *handle*, which must leave *memory*."""
         home = self._copies.home[handle]
-        request = self._requests.ask((handle, True, False), home, (FETCH, NOBODY, 0))
+        request = self._requests.ask((handle, True, False), home, (FETCH, NO_TASK, 0))
         while request.source != memory:  # over another memory: only the first copy counts
             before = [r for r in self._requests.of[handle] if r.next_hop is request]
             if not before:

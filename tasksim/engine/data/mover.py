@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from tasksim.engine.data.requests import DONE, FETCH, IDLE, NOBODY, PREFETCH, Request
+from tasksim.engine.data.requests import DONE, FETCH, IDLE, NO_TASK, PREFETCH, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -150,7 +150,7 @@ class Mover:
         copies.will_not_be_used(handle)
         home = copies.home[handle]
         if not copies.valid[handle] >> home & 1:
-            self._requests.ask((handle, True, False), home, (IDLE, NOBODY, 0))
+            self._requests.ask((handle, True, False), home, (IDLE, NO_TASK, 0))
 
     def release(self, needs: Needs, memory: int) -> None:
         """Unpin the data of *needs* in *memory*, whose task has ended."""

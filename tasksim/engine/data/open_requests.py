@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from tasksim.engine.data.requests import (
     CANCELLED,
     IDLE,
-    NOBODY,
-    NOWHERE,
+    NO_SOURCE,
+    NO_TASK,
     WRITE_BACK,
     Post,
     Purpose,
@@ -71,7 +71,7 @@ class OpenRequests:
     def ask(self, need: Need, memory: int, purpose: Purpose) -> Request:
         """Return the request for *need* in *memory*: an open one, or a new one."""
         handle, reads, writes = need
-        hops = self._hops_to(memory, handle) if reads else [(NOWHERE, memory)]
+        hops = self._hops_to(memory, handle) if reads else [(NO_SOURCE, memory)]
         kind, task, _ = purpose
         found = self._find(handle, hops[-1], task)
         if found is not None:
@@ -129,9 +129,9 @@ class OpenRequests:
         """Return, in order, at least the requests for *handle* of *task* and of no task."""
         apart = self._apart.get(handle)
         if apart is not None and task >= 0:
-            own, nobodys = apart.get(task), apart.get(NOBODY)
-            if not (own and nobodys):
-                return own or nobodys or ()
+            own, of_none = apart.get(task), apart.get(NO_TASK)
+            if not (own and of_none):
+                return own or of_none or ()
         return self.of.get(handle, ())
 
     def cancel_idle(self, handle: int) -> None:

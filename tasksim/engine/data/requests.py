@@ -24,8 +24,8 @@ __all__ = [
     "DONE",
     "FETCH",
     "IDLE",
-    "NOBODY",
-    "NOWHERE",
+    "NO_SOURCE",
+    "NO_TASK",
     "PLACING",
     "PREFETCH",
     "UNDER_WAY",
@@ -47,9 +47,9 @@ again."""
 WRITE_BACK: Final = 3
 """Reason, not a class, of data that are written back to make space."""
 
-NOWHERE: Final = -1
+NO_SOURCE: Final = -1
 """Source of a request for a place alone, without a copy."""
-NOBODY: Final = -1
+NO_TASK: Final = -1
 """Task of a request that no task made."""
 
 WAITING: Final = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tasksim.engine.data.readiness import Readiness
-from tasksim.engine.data.requests import NOBODY
+from tasksim.engine.data.requests import NO_TASK
 from tasksim.runtime.sleepers import Sleepers
 from tasksim.runtime.view import RunView
 
@@ -167,4 +167,4 @@ class NodeView(RunView):
             not self._writing.is_written(handle)
             and not (self._valid[handle] | self._coming[handle]) >> memory & 1
         ):
-            self._mover.prefetch(((handle, True, False),), memory, NOBODY, 0)
+            self._mover.prefetch(((handle, True, False),), memory, NO_TASK, 0)
