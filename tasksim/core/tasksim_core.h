@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 // Raise this number whenever a declaration below changes; tasksim/core/library.py expects the same.
-#define TASKSIM_CORE_VERSION 19
+#define TASKSIM_CORE_VERSION 20
 
 #if defined(__GNUC__)
 #define TASKSIM_API __attribute__((visibility("default")))

@@ -155,7 +155,8 @@ def measure_runtime(
     libomp : str or path, optional
         The runtime; default: that on which programs are recorded.
     rounds : int, default 24
-        Number of recordings of each kind; medians of the calmest third count.
+        Number of recordings of each kind; medians of the calmest third count, and the least start,
+        as whatever else runs only delays it.
     progress : callable, optional
         Is told what is measured, and which share of all is done.
 
@@ -175,8 +176,10 @@ def measure_runtime(
             SOURCE, Path(folder, "probe"), PURPOSE, linked=(str(runtime), "-pthread")
         )
         found = _measured(program, runtime, rounds, progress)
-    alone, beside = (found[threads, 0] for threads in (1, 2))
-    alone_data, beside_data = (found[threads, DATA] for threads in (1, 2))
+    starts_s = [each.start for data in SIZES for each in found[2, data]]
+    calm = {kind: _calmest(each) for kind, each in found.items()}
+    alone, beside = (calm[threads, 0] for threads in (1, 2))
+    alone_data, beside_data = (calm[threads, DATA] for threads in (1, 2))
     creation_s = _more(beside, alone, "creation")
     overheads = Overheads(
         creation_s=creation_s,
@@ -184,7 +187,7 @@ def measure_runtime(
         task_s=_median(beside).task,
         fetch_s=_more(beside_data, beside, "task") / DATA,
         wakeup_s=max(_median(beside).wakeup, _median(beside_data).wakeup),
-        start_s=_median([*beside, *beside_data]).start,
+        start_s=min(starts_s),
     )
     return RuntimeCosts(runtime, overheads, tuple(_notes(beside_data)))
 
@@ -228,7 +231,7 @@ def _measured(
                 found.setdefault((threads, data), []).append(_figures(recording))
     if len(found) < len(prepared):
         raise TasksimError(f"{PURPOSE}: the second thread got no task; other programs had the core")
-    return {kind: _calmest(each) for kind, each in found.items()}
+    return found
 
 
 def _calmest(found: Sequence[_Figures]) -> list[_Figures]:
