@@ -211,6 +211,7 @@ class _Search:
         self._improvements: list[Improvement] = []
         self._steps = 0
         self._searched_s = 0.0
+        self._replays = 0
         self._best: Schedule | None = None
 
     def run(self, limit: Limit, resume: str | Path | None) -> Optimum:
@@ -236,7 +237,7 @@ class _Search:
             self._scenario,
             self._replayer,
             self._best,
-            replays=self._steps,
+            replays=self._replays,
             searched_s=self._searched_s,
             bounds=dict(self._bounds),
             heuristics=self._heuristics,
@@ -359,6 +360,7 @@ class _Search:
         rng = random.Random(f"{self._seed} {before}")
         annealing = Annealing(self._replayer, self._best, rng)
         begun, first = time.perf_counter(), limit.share(0)
+        replays = self._replayer.replays
         try:
             while (share := limit.share(self._steps)) < 1.0:
                 self._steps += 1
@@ -370,6 +372,7 @@ class _Search:
                     self._progress(self._state(), share)
         finally:
             self._searched_s += time.perf_counter() - begun
+            self._replays += self._replayer.replays - replays
 
     def _state(self) -> str:
         from tasksim.base.units import duration_text

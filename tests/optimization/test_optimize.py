@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,13 @@ from tiers import few
 
 import tasksim
 from tasksim.base.errors import InputError
+from tasksim.optimization.annealing import Annealing
+from tasksim.optimization.replayer import Replayer
+from tasksim.optimization.schedule import schedule_from
 from tasksim.optimization.search import HEURISTICS
-from tasksim.platform.description import Memory, Platform, Worker
+from tasksim.platform.description import Link, Memory, Platform, Worker
+from tasksim.scenario.resolved import resolve
+from tasksim.schedulers.static.plan import schedule_of
 
 CORES = tuple(Worker(core, f"cpu{core}", "cpu", 0) for core in range(3))
 HYBRID = Platform("hybrid", (*CORES, Worker(3, "gpu0", "cuda", 0)), (Memory(0, "ram"),))
@@ -99,6 +106,27 @@ def test_ctrl_c_keeps_the_best():
 def test_bad_arguments_are_refused(given_, message):
     with pytest.raises(InputError, match=message):
         tasksim.optimize(BASE, **given_)
+
+
+def test_a_task_that_fits_no_memory_is_refused():
+    device = Memory(1, "gpu0", size_bytes=1000)
+    worker = Worker(0, "gpu0", "cuda", 1)
+    link = Link(0, "bus", (0, 1), 1e9)
+    platform = Platform("small", (worker,), (Memory(0, "ram"), device), links=(link,))
+    with pytest.raises(InputError, match=r"potrf #0 .* needs 524,288 bytes at once, which is more"):
+        tasksim.optimize("cholesky tiles=3", platform, durations=DURATIONS, steps=1)
+
+
+def test_places_that_no_worker_sees_cost_no_replay():
+    replayer = Replayer(resolve(BASE).simulation())
+    start = schedule_from(replayer, schedule_of(BASE.vary(scheduler="heft").solve()))
+    annealing = Annealing(replayer, start, random.Random(1))
+    before = replayer.replays
+    for step in range(500):
+        annealing.step(step / 500)
+    assert 0 < replayer.replays - before < 500
+    best = annealing.best
+    assert replayer.makespan_s(best.worker, best.order) == best.makespan_s < start.makespan_s
 
 
 def test_the_plan_of_another_graph_is_refused(tmp_path):
