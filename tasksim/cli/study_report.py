@@ -25,6 +25,7 @@ __all__ = ["report"]
         "tasksim study report study --choose tile_size -o report",
         "tasksim study report study.csv --json",
         "tasksim study report study --sobol-draws 256",
+        "tasksim study report study --tight --best best/cholesky --best best/lu",
     ],
 )
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
@@ -53,12 +54,28 @@ __all__ = ["report"]
     help="Sobol' indices of N draws (a power of two) between the study's values,"
     " simulated anew, with 95 % intervals.",
 )
+@click.option(
+    "--tight",
+    is_flag=True,
+    help="Lower bounds of areas, paths, windows of time and copies together, as of 'tasksim bounds"
+    " --tight', for cells without noise on one node.",
+)
+@click.option(
+    "--best",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FOLDER",
+    help="Folder of 'tasksim optimize -o', whose plan is replayed in the cells without noise that"
+    " it fits: ratios to the best known makespan; may be repeated.",
+)
 @force_option
 @json_option
 def report(
     study: Path,
     output: Path | None,
     choose: tuple[str, ...],
+    tight: bool,
+    best: tuple[Path, ...],
     sobol: bool,
     sobol_draws: int | None,
     force: bool,
@@ -75,7 +92,8 @@ def report(
     if output is not None:
         refuse_report(output, force=force)
         refuse_unwritable(output)
-    table = read_study_table(study)
+    with showing("what is known") as progress:
+        table = read_study_table(study, tight=tight, best=best, progress=progress)
     findings = examine(table, choose=choose, sobol=sobol, sobol_draws=sobol_draws)
     files: list[str] = []
     if output is not None:
@@ -99,19 +117,17 @@ def _print(findings: Findings) -> None:
     from tasksim.study.report.blocks import (
         CHANCES_HEADER,
         DRAWN_HEADER,
-        STANDINGS_HEADER,
         chance_rows,
         drawn_rows,
         notes,
-        standing_cells,
+        standing_rows,
     )
     from tasksim.view.texttables import table
 
     for said in notes(findings.table):
         warn(said)
     if len(findings.standings) > 1:
-        rows = [standing_cells(standing, findings) for standing in findings.standings]
-        click.echo(table(STANDINGS_HEADER, rows) + "\n")
+        click.echo(table(*standing_rows(findings)) + "\n")
     click.echo(findings.verdict.text)
     if findings.chances:
         click.echo("\n" + table(CHANCES_HEADER, chance_rows(findings)))

@@ -203,3 +203,55 @@ def test_sobol_indices_by_draws(tasksim, study, rows):
     rows()
     alone = tasksim("study report study.csv --sobol-draws 4")
     assert "need the folder of a study" in alone.err
+
+
+QUIET_STUDY = """\
+version: 1
+name: quiet
+graphs:
+  - {graph: cholesky, set: {tiles: [5, 6]}}
+platforms: [xeon-24c]
+schedulers: [eager, prio]
+"""
+
+
+@pytest.fixture
+def quiet_study(computed, tmp_path):
+    """A study without noise, done, in the folder ``quiet``."""
+    return computed(QUIET_STUDY, tmp_path / "quiet")
+
+
+def test_distances_to_the_best_known_and_to_a_tight_bound(tasksim, quiet_study):
+    search = "--steps 300 --method annealing -o best"
+    best = tasksim(f"optimize cholesky tiles=5 --platform xeon-24c {search} --json").json
+    before = tasksim("study report quiet --json").json["schedulers"]
+    done = tasksim("study report quiet --tight --best best --json")
+    assert done.code == 0
+    makespans = {
+        row["scheduler"]: float(row["makespan_s"])
+        for row in csv.DictReader(tasksim("study table quiet --csv").out.splitlines())
+        if row["graph.tiles"] == "5"
+    }
+    plain = {standing["scheduler"]: standing for standing in before}
+    known_s = min(best["makespan_s"], *makespans.values())
+    for standing in done.json["schedulers"]:
+        name = standing["scheduler"]
+        assert standing["mean_known_ratio"] == pytest.approx(makespans[name] / known_s)
+        assert standing["mean_bound_ratio"] <= plain[name]["mean_bound_ratio"] * (1 + 1e-5)
+        assert plain[name]["mean_known_ratio"] is None
+    assert "mean / best known" in tasksim("study report quiet --best best").out
+    assert "mean / best known" not in tasksim("study report quiet").out
+
+
+def test_plans_that_fit_no_cell_are_refused(tasksim, quiet_study, rows):
+    tasksim("optimize chain length=3 duration=1 --workers 2 --steps 1 -o best")
+    done = tasksim("study report quiet --best best")
+    assert done.code == 2
+    assert "best/plan.csv fits no cell of quiet: best/plan.csv" in done.err
+    assert "has no plan.csv" in tasksim("study report quiet --best quiet").err
+    rows()
+    table = tasksim("study report study.csv --tight")
+    assert (table.code, table.errors) == (
+        2,
+        ["Error: study.csv is a table; legal with --tight and --best: a study's folder"],
+    )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tasksim.study.report.findings import Findings
     from tasksim.study.report.sensitivity import Sensitivity
     from tasksim.study.report.table import StudyTable
-    from tasksim.study.report.tournament import Standing
     from tasksim.view.pages import Block
 
 __all__ = [
@@ -28,14 +27,13 @@ __all__ = [
     "CHANCES_HEADER",
     "DRAWN_HEADER",
     "MAX_TABLE_ROWS",
-    "STANDINGS_HEADER",
     "best_cells",
     "chance_rows",
     "drawn_rows",
     "notes",
     "report_blocks",
     "show_command",
-    "standing_cells",
+    "standing_rows",
 ]
 
 
@@ -58,10 +56,6 @@ SECTIONS: Final = {
     "interactions": "Interactions",
 }
 """Headings of the built-in figures, by name; figures of other packages have "More"."""
-STANDINGS_HEADER: Final = (
-    "scheduler", "wins", "ties", "mean / best", "worst / best", "mean / bound", "worst / bound",
-    "leads",
-)  # fmt: skip
 
 BEST_HEADER: Final = (
     "question", "best", "makespan", "next", "longer (%)", "interval (%)", "how surely",
@@ -201,7 +195,7 @@ def _tournament(findings: Findings, data: Mapping[str, str]) -> list[Block]:
             "studies in which the scheduler has the lowest mean. Intervals hold for configurations "
             "like those of the study: ten bandwidths of one graph say less than ten graphs."
         ),
-        Table(STANDINGS_HEADER, [standing_cells(s, findings) for s in findings.standings]),
+        Table(*standing_rows(findings)),
         *_chances(findings),
         *_rank_text(findings),
         *_links("tournament", data),
@@ -219,19 +213,34 @@ def _chances(findings: Findings) -> list[Block]:
     return [Text(text), Table(CHANCES_HEADER, chance_rows(findings))]
 
 
-def standing_cells(standing: Standing, findings: Findings) -> list[str]:
-    """Return a row of the tournament's table, as texts."""
-    lead = findings.verdict.leading.get(standing.scheduler)
-    return [
-        standing.scheduler,
-        f"{standing.wins:,}",
-        f"{standing.ties:,}",
-        f"{standing.mean_ratio:.4f}",
-        f"{standing.worst_ratio:.3f}",
-        _number(standing.mean_bound_ratio, ".3f"),
-        _number(standing.worst_bound_ratio, ".3f"),
-        "–" if lead is None else f"{100 * lead:.1f} %",
-    ]
+def standing_rows(findings: Findings) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Return the header and the rows of the tournament's table, as texts.
+
+    The columns of the best known makespans are there if any is known.
+    """
+    known = any(standing.mean_known_ratio is not None for standing in findings.standings)
+    header = (
+        *("scheduler", "wins", "ties", "mean / best", "worst / best"),
+        *(("mean / best known", "worst / best known") if known else ()),
+        *("mean / bound", "worst / bound", "leads"),
+    )
+    rows = []
+    for standing in findings.standings:
+        lead = findings.verdict.leading.get(standing.scheduler)
+        to_known = (standing.mean_known_ratio, standing.worst_known_ratio) if known else ()
+        to_bound = standing.mean_bound_ratio, standing.worst_bound_ratio
+        rows.append(
+            [
+                standing.scheduler,
+                f"{standing.wins:,}",
+                f"{standing.ties:,}",
+                f"{standing.mean_ratio:.4f}",
+                f"{standing.worst_ratio:.3f}",
+                *(_number(ratio, ".3f") for ratio in (*to_known, *to_bound)),
+                "–" if lead is None else f"{100 * lead:.1f} %",
+            ]
+        )
+    return header, rows
 
 
 def _rank_text(findings: Findings) -> list[Block]:

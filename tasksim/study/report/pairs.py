@@ -34,6 +34,8 @@ class Pairs:
     makespans_s : array of float, (groups, schedulers)
     bounds_s : array of float, (groups, schedulers)
         Lower bounds of the runs; NaN for runs without one.
+    known_s : array of float, (groups, schedulers)
+        Best known makespans of their graphs; NaN where nothing but the runs is known.
     cells : array of str, (groups, schedulers)
     configuration : array of int, (groups,)
         Number of the graph, platform and settings; groups that differ only in the seed share it.
@@ -54,6 +56,7 @@ class Pairs:
     schedulers: tuple[str, ...]
     makespans_s: NDArray[np.float64]
     bounds_s: NDArray[np.float64]
+    known_s: NDArray[np.float64]
     cells: NDArray[np.object_]
     configuration: NDArray[np.int64]
     failed: NDArray[np.bool_]
@@ -94,7 +97,12 @@ class Pairs:
 
         known = spread("used", False).astype(bool)
         makespans_s = np.where(known, spread("makespan_s", np.nan).astype(float), np.nan)
-        bounds = spread("lower_bound_s", np.nan) if "lower_bound_s" in compared else None
+
+        def numbers(name: str) -> NDArray[np.float64]:
+            if name not in compared:
+                return np.full(shape, np.nan)
+            return spread(name, np.nan).astype(float)
+
         configuration = np.zeros(shape[0], dtype=np.int64)
         configuration[code] = table.code(compared, table.configuration)
         whole = known.all(axis=1)
@@ -104,9 +112,8 @@ class Pairs:
         return cls(
             schedulers,
             makespans_s[whole],
-            np.full((whole.sum(), shape[1]), np.nan)
-            if bounds is None
-            else bounds[whole].astype(float),
+            numbers("lower_bound_s")[whole],
+            numbers("best_known_s")[whole],
             spread("cell", "")[whole],
             configuration[whole],
             ~known[answered],

@@ -10,6 +10,7 @@ from tasksim.base.files import is_folder, read_text
 from tasksim.study.report.table import REQUIRED_COLUMNS, StudyTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -19,7 +20,13 @@ __all__ = ["read_study_table"]
 _TEXT_COLUMNS = ("cell", "graph", "platform", "scheduler", "status", "error", "engine")
 
 
-def read_study_table(path: Path) -> StudyTable:
+def read_study_table(
+    path: Path,
+    *,
+    tight: bool = False,
+    best: Sequence[Path] = (),
+    progress: Callable[[str, float], None] = lambda _what, _share: None,
+) -> StudyTable:
     """Return the table of a study: its computed cells.
 
     Parameters
@@ -27,6 +34,12 @@ def read_study_table(path: Path) -> StudyTable:
     path : Path
         The output folder of ``tasksim study run``, which may still be running; or a CSV file with
         the same columns.
+    tight : bool, default False
+        Whether bounds become the mixed bound of areas, paths, windows and copies.
+    best : sequence of Path, default ()
+        Folders of results of :func:`tasksim.optimize`, for the distance to the best known.
+    progress : callable, optional
+        Called with a message and the share of bounds and plans that is done.
 
     Returns
     -------
@@ -35,7 +48,9 @@ def read_study_table(path: Path) -> StudyTable:
     Raises
     ------
     InputError
-        If *path* is neither, if columns are missing, or if there are no rows.
+        If *path* is neither, if columns are missing, or if there are no rows; if *tight* or
+        *best* is given for a CSV file, which does not say what its cells ask, or a plan of *best*
+        fits no cell.
 
     See Also
     --------
@@ -43,13 +58,21 @@ def read_study_table(path: Path) -> StudyTable:
     """
     if not is_folder(path):
         try:
-            return StudyTable.of(_csv(path), name=path.stem)
+            found = StudyTable.of(_csv(path), name=path.stem)
         except InputError as error:
             raise InputError(_with_place(path, str(error))) from error
+        if tight or best:
+            raise InputError(f"{path} is a table; legal with --tight and --best: a study's folder")
+        return found
     from tasksim.study.sweep.store import read_header, read_table
 
     header = read_header(path)
-    return StudyTable.of(read_table(path), planned=header.cells, name=header.name, folder=str(path))
+    frame = read_table(path)
+    if tight or best:
+        from tasksim.study.report.known import with_known
+
+        frame = with_known(frame, path, tight=tight, best=best, progress=progress)
+    return StudyTable.of(frame, planned=header.cells, name=header.name, folder=str(path))
 
 
 def _csv(path: Path) -> pd.DataFrame:

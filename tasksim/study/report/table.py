@@ -28,13 +28,13 @@ scheduler's name."""
 _WORKERS: Final = re.compile(r"\d+ workers?")
 RESULT_COLUMNS: Final = frozenset(
     (
-        "cell", "status", "error", "makespan_s", "lower_bound_s", "critical_path_s", "tasks",
-        "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *NAMES,
+        "cell", "status", "error", "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s",
+        "tasks", "busy_share", "moved_bytes", "engine", "seconds", "draw_seed", *NAMES,
     )
 )  # fmt: skip
 """Columns of results: those of all studies, and the optional metrics."""
 NUMBER_COLUMNS: Final = (
-    "makespan_s", "lower_bound_s", "critical_path_s", "tasks", "seconds", *NAMES,
+    "makespan_s", "lower_bound_s", "best_known_s", "critical_path_s", "tasks", "seconds", *NAMES,
 )  # fmt: skip
 DONE: Final = "done"
 MIN_MAKESPAN_S: Final = 1e-30

@@ -40,6 +40,9 @@ class Standing:
     mean_bound_ratio, worst_bound_ratio : float or None
         Ratio of its makespan to the lower bound of the same run: geometric mean and maximum; None
         if no run has a bound.
+    mean_known_ratio, worst_known_ratio : float or None
+        The same to the best known makespan of the same graph on the same platform; None if there
+        is none beside the runs themselves.
     """
 
     scheduler: str
@@ -50,6 +53,8 @@ class Standing:
     worst_cell: str
     mean_bound_ratio: float | None
     worst_bound_ratio: float | None
+    mean_known_ratio: float | None
+    worst_known_ratio: float | None
 
 
 def standings(pairs: Pairs) -> list[Standing]:
@@ -87,7 +92,8 @@ def standings(pairs: Pairs) -> list[Standing]:
             float(means[k]),
             float(ratios[worst[k], k]),
             str(pairs.cells[worst[k], k]),
-            *_to_bound(pairs, k),
+            *_ratios_to(pairs.bounds_s[:, k], pairs.makespans_s[:, k]),
+            *_ratios_to(pairs.known_s[:, k], pairs.makespans_s[:, k]),
         )
         for k, scheduler in enumerate(pairs.schedulers)
     ]
@@ -104,12 +110,14 @@ def geometric_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return means
 
 
-def _to_bound(pairs: Pairs, k: int) -> tuple[float | None, float | None]:
-    bounds_s = pairs.bounds_s[:, k]
-    known = np.isfinite(bounds_s) & (bounds_s > 0)
+def _ratios_to(
+    least_s: NDArray[np.float64], makespans_s: NDArray[np.float64]
+) -> tuple[float | None, float | None]:
+    """Return the mean and the largest ratio of makespans to what is known to be less."""
+    known = np.isfinite(least_s) & (least_s > 0)
     if not known.any():
         return None, None
-    ratios = pairs.makespans_s[known, k] / bounds_s[known]
+    ratios = makespans_s[known] / least_s[known]
     return float(geometric_mean(ratios)), float(ratios.max())
 
 

@@ -1,0 +1,106 @@
+"""What is known of the cells of a study beyond its own runs: tight bounds, best known schedules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasksim.base.errors import InputError
+from tasksim.study.sweep.lookup import scenarios_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from tasksim.scenario.scenario import Scenario
+
+__all__ = ["with_known"]
+
+
+def with_known(
+    frame: pd.DataFrame,
+    folder: Path,
+    *,
+    tight: bool,
+    best: Sequence[Path],
+    progress: Callable[[str, float], None],
+) -> pd.DataFrame:
+    """Return the table of a study with what else is known of its cells.
+
+    Only simulations without noise on one node have it; cells that differ in the scheduler and the
+    seed alone share it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The cells.
+    folder : Path
+        The study.
+    tight : bool
+        Whether ``lower_bound_s`` becomes the mixed bound, where that is larger.
+    best : sequence of Path
+        Folders of results of :func:`tasksim.optimize`. Each plan is replayed in the cells whose
+        graph and workers it fits; ``best_known_s`` is the shortest makespan of these and of the
+        cells themselves.
+    progress : callable
+        Called with a message and the share that is done.
+
+    Raises
+    ------
+    InputError
+        If a folder of *best* has no plan, or its plan fits no cell.
+    """
+    plans = [path / "plan.csv" for path in best]
+    for path, plan in zip(best, plans, strict=True):
+        if not plan.is_file():
+            raise InputError(
+                f"{path} has no plan.csv; legal: a folder that 'tasksim optimize -o' wrote"
+            )
+    done = np.flatnonzero(frame["status"] == "done").tolist()
+    asked: dict[Scenario, list[int]] = {}
+    scenarios = scenarios_of(folder, [str(frame["cell"].iloc[row]) for row in done])
+    for row, scenario in zip(done, scenarios, strict=True):
+        if scenario.clock == "simulated" and scenario.noise == "none" and not scenario.nodes:
+            asked.setdefault(scenario.vary(scheduler="eager", seed=0), []).append(row)
+    made = frame.copy()
+    bounds_s = frame["lower_bound_s"].to_numpy(float, copy=True)
+    known_s = np.full(len(frame), np.nan)
+    misfits: dict[Path, InputError | None] = dict.fromkeys(plans)
+    fits: set[Path] = set()
+    for step, (scenario, rows) in enumerate(asked.items()):
+        progress(scenario.label, step / len(asked))
+        if tight:
+            bounds_s[rows] = np.fmax(bounds_s[rows], _tight_s(scenario))
+        for plan in plans:
+            try:
+                run = scenario.vary(scheduler=f"static:file={plan}").solve()
+            except InputError as error:
+                misfits[plan] = error
+                continue
+            fits.add(plan)
+            known_s[rows] = np.fmin(known_s[rows], run.makespan_s)
+        if np.isfinite(known_s[rows]).any():
+            known_s[rows] = min(known_s[rows].min(), frame["makespan_s"].iloc[rows].min())
+    for plan in plans:
+        if plan not in fits:
+            why = misfits[plan] or "none is a simulation of one node without noise"
+            raise InputError(f"{plan} fits no cell of {folder}: {why}")
+    made["lower_bound_s"] = bounds_s
+    if plans:
+        made["best_known_s"] = known_s
+    return made
+
+
+def _tight_s(scenario: Scenario) -> float:
+    """Return the best of the tight bounds; 0 if there are too many tasks."""
+    from tasksim.optimization.bounds import MAX_MIXED_TASKS, tight_bounds
+    from tasksim.optimization.replayer import Replayer
+    from tasksim.scenario.resolved import resolve
+
+    resolved = resolve(scenario)
+    if len(resolved.graph) > MAX_MIXED_TASKS:
+        return 0.0
+    return max(bound.value_s for bound in tight_bounds(Replayer(resolved.simulation())))
