@@ -113,7 +113,7 @@ def test_a_task_that_fits_no_memory_is_refused():
     worker = Worker(0, "gpu0", "cuda", 1)
     link = Link(0, "bus", (0, 1), 1e9)
     platform = Platform("small", (worker,), (Memory(0, "ram"), device), links=(link,))
-    with pytest.raises(InputError, match=r"potrf #0 .* needs 524,288 bytes at once, more than the memory"):
+    with pytest.raises(InputError, match=r"potrf #0 .* needs 524,288 bytes at once"):
         tasksim.optimize("cholesky tiles=3", platform, durations=DURATIONS, steps=1)
 
 
